@@ -1,0 +1,137 @@
+"""Events: what the abstract machine saw torch do. Rules judge them; every fact a rule needs stands in its event.
+
+Places are syntax nodes of the file. A fact that is not known is None; an event of something that torch refuses is
+only made where torch certainly refuses it on the path at hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+import libcst as cst
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened at one syntax node of the file."""
+
+    node: cst.CSTNode
+
+
+Refusal: TypeAlias = Literal[
+    "leaf", "leaf-view", "multi-view", "overlap", "no-grad-view", "inference-view", "custom-view", "inference"
+]
+
+
+@dataclass(frozen=True)
+class RefusedWrite(Event):
+    """An in-place write that torch refuses at once.
+
+    `reason` is torch's, `op` what writes (`+=`, `add_`, `index assignment`, `out=`), `made` where the tensor, or the
+    leaf it is a view of, was made, `viewed` where the view was taken.
+    """
+
+    reason: Refusal
+    op: str
+    made: cst.CSTNode | None = None
+    viewed: cst.CSTNode | None = None
+    parameter: bool = False
+
+
+@dataclass(frozen=True)
+class Backward(Event):
+    """A call of `backward` (or `torch.autograd.grad`) on one root.
+
+    `single`: whether the root has exactly one element. `tracked`: whether a graph is behind it. `cuts`: where the
+    way from leaves that require grad ends, when there is no graph: (kind, place).
+    """
+
+    call: Literal["backward", "grad"]
+    shape: tuple[object, ...] | None
+    single: bool | None
+    has_gradient: bool | None
+    gradient_fits: bool | None
+    tracked: bool | None
+    root: cst.CSTNode | None = None
+    cuts: tuple[tuple[str, cst.CSTNode], ...] = ()
+
+
+@dataclass(frozen=True)
+class StaleSaved(Event):
+    """A value saved for backward was written before the backward that needs it: the node is the write.
+
+    `by` is what wrote; `saver` the operation that saved, and `label` what it saved (an input's name, `>` for its
+    result); `silent`: the write went past the version counter, so that torch says nothing and is wrong.
+    """
+
+    by: str
+    saver: cst.CSTNode
+    saver_op: str
+    label: str
+    backward: cst.CSTNode
+    silent: bool = False
+
+
+@dataclass(frozen=True)
+class SecondBackward(Event):
+    """A backward walks through a part of the graph whose saved tensors an earlier one has freed."""
+
+    earlier: cst.CSTNode
+    part: cst.CSTNode
+    part_op: str
+
+
+@dataclass(frozen=True)
+class Refused(Event):
+    """Another call that torch refuses because of autograd; `fault` names the rule that explains it."""
+
+    fault: str
+    subject: str = ""
+    related: tuple[tuple[cst.CSTNode, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Noticed(Event):
+    """Something that torch lets pass and that defeats autograd all the same; `fault` names the rule."""
+
+    fault: str
+    subject: str = ""
+    related: tuple[tuple[cst.CSTNode, str], ...] = ()
+
+
+DataUse: TypeAlias = Literal["update", "assign", "initialise", "load", "average", "clip"]
+
+
+@dataclass(frozen=True)
+class DataWrite(Event):
+    """A write through `.data` to a leaf that requires grad. `use` says what for, judged by the values written."""
+
+    use: DataUse
+    op: str
+    made: cst.CSTNode | None = None
+    parameter: bool = False
+
+
+@dataclass(frozen=True)
+class LostLeaf(Event):
+    """A loss that is backpropagated depends on a leaf, but every way back to it is cut; the node is the cut.
+
+    `kind` of the cut is the operation's, such as "nondiff", "integer", "item", "rewrap"; `op` names it.
+    """
+
+    kind: str
+    op: str
+    leaf: cst.CSTNode
+    backward: cst.CSTNode
+    raises: bool
+    parameter: bool
+
+
+@dataclass(frozen=True)
+class Reveal(Event):
+    """`reveal(value)` in a specification: what the machine knows of a value, as text and as facts."""
+
+    text: str
+    facts: Mapping[str, object] = field(default_factory=dict)

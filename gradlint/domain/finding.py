@@ -1,0 +1,86 @@
+"""Findings: what gradlint says about a file, and where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Severity = Literal["error", "warning", "info"]
+Effect = Literal["raises", "silent", "leak", "fragile", "legacy", "invalid"]
+
+SEVERITY_OF: dict[Effect, Severity] = {
+    "raises": "error",
+    "silent": "error",
+    "leak": "warning",
+    "fragile": "warning",
+    "legacy": "info",
+    "invalid": "error",
+}
+"""The severity that an effect has unless a rule says it of one finding; `invalid` is a file that cannot be read."""
+
+
+@dataclass(frozen=True, order=True)
+class Position:
+    """A place in a file; rows and columns count from 1, columns in characters."""
+
+    row: int
+    column: int
+
+
+@dataclass(frozen=True)
+class Span:
+    """A stretch of source: from `start` up to, and not including, `end`."""
+
+    start: Position
+    end: Position
+
+
+@dataclass(frozen=True)
+class Related:
+    """Another place that explains a finding: where the leaf was made, where the path was cut."""
+
+    span: Span
+    message: str
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A replacement of one stretch of source."""
+
+    span: Span
+    content: str
+
+
+@dataclass(frozen=True)
+class Fix:
+    """A repair: edits to apply together. A safe one keeps the program's values where it worked."""
+
+    message: str
+    edits: tuple[Edit, ...]
+    safe: bool
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One statement about one place of one file.
+
+    `message` says what torch will do, `hint` what to write instead. `span` is the cause. `lines` is the range of
+    rows of the statement (first, last) on any of which a `# noqa` counts.
+    """
+
+    code: str
+    name: str
+    message: str
+    severity: Severity
+    effect: Effect
+    filename: str
+    span: Span
+    lines: tuple[int, int]
+    hint: str | None = None
+    related: tuple[Related, ...] = ()
+    fix: Fix | None = None
+
+    @property
+    def sort_key(self) -> tuple[str, Position, str, str]:
+        """Findings come by file, then place, then code."""
+        return (self.filename, self.span.start, self.code, self.message)

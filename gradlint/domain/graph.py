@@ -1,0 +1,84 @@
+"""The graph behind a value: torch's tape and the provenance of values in one.
+
+Every operation on tensors makes a `Node`. Where autograd records the operation the node is *tracked* and is torch's
+`grad_fn`; where it does not, the node says where the value came from all the same. An edge on which no gradient
+flows back, though a value flowed forward, is a *cut*; it has a kind and a place. So `depends_on` is what a walk over
+all edges finds, `reaches` what a walk over the differentiable edges of tracked nodes finds (design, section 1).
+
+Nodes are immutable and shared by the states that a program splits into. What changes with time (which nodes are
+freed, how far a version counter has moved) is kept in the state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import count
+from typing import NamedTuple, TypeAlias
+
+import libcst as cst
+
+Tri: TypeAlias = "bool | None"
+"""Yes, no, or None for unknown."""
+
+_numbers = count(2)
+
+
+def fresh_number() -> int:
+    """A number never used before, for nodes and addresses alike: a larger one is younger."""
+    return next(_numbers)
+
+
+class Saved(NamedTuple):
+    """A tensor kept for backward: which version counter and memory, and how many writes each had seen by then."""
+
+    counter: int
+    version: int
+    memory: int
+    hidden: int
+    label: str
+    multi: bool = False
+
+
+class Edge(NamedTuple):
+    """An input of an operation. `flows` says whether a gradient flows back along it."""
+
+    node: Node
+    flows: Tri = True
+    cut: str | None = None
+
+
+class Node:
+    """One operation, or the making of a leaf.
+
+    `tracked`: whether autograd recorded it. `saved` is certain, `maybe_saved` says that it may keep more. `leaf` is
+    the tensor that a gradient is accumulated into. `cut` names why nothing flows through an untracked node. `live`:
+    some leaf, or something unknown, stands behind it; where it does not, no gradient could flow anyway.
+    """
+
+    __slots__ = ("cut", "edges", "id", "leaf", "live", "maybe_saved", "op", "saved", "syntax", "tracked")
+
+    def __init__(
+        self,
+        op: str,
+        syntax: cst.CSTNode,
+        edges: Iterable[Edge] = (),
+        *,
+        tracked: Tri = False,
+        saved: tuple[Saved, ...] = (),
+        maybe_saved: bool = False,
+        leaf: int | None = None,
+        cut: str | None = None,
+    ) -> None:
+        self.id = next(_numbers)
+        self.op = op
+        self.syntax = syntax
+        self.edges = tuple(edges)
+        self.tracked = tracked
+        self.saved = saved
+        self.maybe_saved = maybe_saved
+        self.leaf = leaf
+        self.cut = cut
+        self.live = tracked is not False or leaf is not None or any(edge[0].live for edge in self.edges)
+
+    def __repr__(self) -> str:
+        return f"<{self.op} {self.id} tracked={self.tracked}>"

@@ -1,0 +1,326 @@
+"""Where two states meet: they become one if they agree in all that autograd can see.
+
+Numbers, strings and flags that differ are forgotten (they become unknown); tensors must have the same graph behind
+them up to the renaming of what was made since the fork. Where the two do not agree they go on side by side.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import libcst as cst
+
+from gradlint.domain.graph import Edge, Node, Saved
+from gradlint.domain.state import State
+from gradlint.domain.value import (
+    Bound,
+    Class,
+    Function,
+    Instance,
+    Mapping,
+    Ref,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    View,
+)
+
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+
+
+class _Disagree(Exception):
+    """The two states differ in something that autograd can see."""
+
+
+class Meeting:
+    """One attempt to join state `right` into `left`; `mark` is an address as old as their fork."""
+
+    def __init__(self, left: State, right: State, mark: int, watched: set[int]) -> None:
+        self.left = left
+        self.right = right
+        self.mark = mark
+        self.watched = watched
+        self.renamed: dict[int, int] = {}
+        self.nodes: set[tuple[int, int]] = set()
+        self.updates: list[tuple[int, object]] = []
+
+    def attempt(self, outs: tuple[str | int, ...]) -> State | None:
+        """The joined state, or None. `outs` are temporaries that are still read."""
+        left, right = self.left, self.right
+        if left.grad is not right.grad or left.inference is not right.inference:
+            return None
+        if left.freed is not right.freed and self._old(left.freed) != self._old(right.freed):
+            return None
+        frames: list[tuple[int, str | int, Value]] = []
+        try:
+            for frame in left.dirty_frames | right.dirty_frames:
+                if frame <= self.mark and frame in left.frames and frame in right.frames:
+                    frames.extend(self._frame(frame, outs))
+            for address in left.dirty | right.dirty:
+                if address <= self.mark:
+                    self._record(address, address)
+        except _Disagree:
+            return None
+        for address, record in self.updates:
+            left.put(address, record)
+        for frame, name, value in frames:
+            left.set_in(frame, name, value)
+        if left.freed is not right.freed:
+            left.freed = {**right.freed, **left.freed}
+        left.dirty |= right.dirty
+        left.dirty_frames |= right.dirty_frames
+        if left.facts is not right.facts:
+            facts = right.facts
+            left.facts = {key: truth for key, truth in left.facts.items() if facts.get(key) is truth}
+        return left
+
+    def _old(self, freed: dict[int, cst.CSTNode]) -> set[int]:
+        """The freed nodes that both states know."""
+        return {number for number in freed if number <= self.mark}
+
+    def _frame(self, frame: int, outs: tuple[str | int, ...]) -> list[tuple[int, str | int, Value]]:
+        ours, theirs = self.left.frames[frame], self.right.frames[frame]
+        if ours is theirs:
+            return []
+        changes: list[tuple[int, str | int, Value]] = []
+        for name in ours.keys() | theirs.keys():
+            if isinstance(name, int) and name not in outs:
+                continue
+            if name not in ours or name not in theirs:
+                self._only_one(ours.get(name, theirs.get(name)))
+                changes.append((frame, name, Unknown()))
+                continue
+            value = self.value(ours[name], theirs[name])
+            if value is not ours[name]:
+                changes.append((frame, name, value))
+        return changes
+
+    def _only_one(self, value: Value) -> None:
+        """A variable that one path alone has set may be forgotten, unless a graph hangs on it."""
+        if isinstance(value, Ref):
+            raise _Disagree
+
+    def value(self, ours: Value, theirs: Value) -> Value:
+        """The value that stands for both."""
+        if ours is theirs:
+            return ours
+        kind, other = type(ours), type(theirs)
+        if kind is Ref and other is Ref:
+            self._refs(ours, theirs)  # type: ignore[arg-type]
+            return ours
+        if isinstance(ours, Unknown) or isinstance(theirs, Unknown):
+            return self._unknown(ours, theirs)
+        if isinstance(ours, _PLAIN) and isinstance(theirs, _PLAIN):
+            if kind is other and ours == theirs:
+                return ours
+            number = isinstance(ours, (int, float)) and isinstance(theirs, (int, float))
+            return Unknown("number" if number else None)
+        if kind is not other:
+            raise _Disagree
+        if isinstance(ours, tuple) and isinstance(theirs, tuple):
+            return self._tuple(ours, theirs)
+        if kind is slice or ours == theirs:
+            return ours
+        raise _Disagree
+
+    def _tuple(self, ours: tuple[Value, ...], theirs: tuple[Value, ...]) -> Value:
+        if isinstance(ours, Function) and isinstance(theirs, Function):
+            if ours.code is theirs.code:
+                return ours
+            raise _Disagree
+        if isinstance(ours, Bound) and isinstance(theirs, Bound):
+            return Bound(self.value(ours[0], theirs[0]), self.value(ours[1], theirs[1]))
+        if len(ours) != len(theirs):
+            raise _Disagree
+        if type(ours) is not tuple:
+            if ours == theirs:
+                return ours
+            raise _Disagree
+        joined = tuple(map(self.value, ours, theirs))
+        return ours if all(map(_identical, joined, ours)) else joined
+
+    def _unknown(self, ours: Value, theirs: Value) -> Value:
+        for value in (ours, theirs):
+            if isinstance(value, Unknown):
+                if value.origin is not None and value.origin.live:
+                    if isinstance(ours, Unknown) and isinstance(theirs, Unknown):
+                        if ours.origin is None or theirs.origin is None:
+                            raise _Disagree
+                        self._node(ours.origin, theirs.origin)
+                        return ours
+                    raise _Disagree
+            elif not isinstance(value, _PLAIN):
+                raise _Disagree
+        if isinstance(ours, Unknown) and isinstance(theirs, Unknown) and ours.kind == theirs.kind:
+            return Unknown(ours.kind)
+        return Unknown()
+
+    def _refs(self, ours: Ref, theirs: Ref) -> None:
+        if ours.id == theirs.id:
+            return
+        if self.renamed.get(ours.id) == theirs.id:
+            return
+        if ours.id in self.renamed:
+            raise _Disagree
+        if ours.id <= self.mark or theirs.id <= self.mark:
+            if self._plain_data(ours, theirs):
+                return
+            raise _Disagree
+        self.renamed[ours.id] = theirs.id
+        self._record(ours.id, theirs.id)
+
+    def _plain_data(self, ours: Ref, theirs: Ref) -> bool:
+        """Two tensors with no leaf behind them are alike to autograd: `x = x.cuda()` under a flag."""
+        a, b = self.left[ours], self.right[theirs]
+        return isinstance(a, Tensor) and isinstance(b, Tensor) and _is_data(a) and _is_data(b)
+
+    def _record(self, address: int, other: int) -> None:
+        ours, theirs = self.left.heap.get(address), self.right.heap.get(other)
+        if ours is theirs:
+            return
+        if type(ours) is not type(theirs):
+            if ours is None or theirs is None:
+                self._writes(address, ours or (), theirs or ())  # type: ignore[arg-type]
+                return
+            raise _Disagree
+        joined = self._joined(address, ours, theirs)
+        if joined is not ours:
+            self.updates.append((address, joined))
+
+    def _joined(self, address: int, ours: Any, theirs: Any) -> object:
+        match ours:
+            case Tensor():
+                return self._tensor(ours, theirs)
+            case Sequence():
+                return self._sequence(ours, theirs)
+            case Mapping():
+                return Mapping(self._attrs(ours.items, theirs.items), ours.open or theirs.open, ours.rest)
+            case Instance():
+                if ours.cls != theirs.cls:
+                    raise _Disagree
+                attrs = self._attrs(ours.attrs, theirs.attrs)
+                return ours._replace(attrs=attrs, open=ours.open or theirs.open)
+            case Class():
+                if ours.code is not theirs.code:
+                    raise _Disagree
+                return ours
+            case tuple():
+                self._writes(address, ours, theirs)
+                return ours
+            case _:
+                if ours == theirs:
+                    return ours
+                raise _Disagree
+
+    def _writes(self, address: int, ours: tuple[object, ...], theirs: tuple[object, ...]) -> None:
+        """Version counters may differ where nothing was saved that could notice."""
+        if len(ours) != len(theirs) and address in self.watched:
+            raise _Disagree
+
+    def _tensor(self, ours: Tensor, theirs: Tensor) -> Tensor:
+        if _is_data(ours) and _is_data(theirs):
+            return self._data(ours, theirs)
+        if ours.grad is not theirs.grad or ours.parameter is not theirs.parameter:
+            raise _Disagree
+        self._address(ours.counter, theirs.counter)
+        self._address(ours.memory, theirs.memory)
+        self._node(ours.node, theirs.node)
+        self._view(ours.view, theirs.view)
+        accumulated = self.value(ours.accumulated, theirs.accumulated)
+        joined = self._data(ours, theirs)
+        if accumulated is ours.accumulated:
+            return joined
+        return joined._replace(accumulated=accumulated)
+
+    def _data(self, ours: Tensor, theirs: Tensor) -> Tensor:
+        if ours.shape == theirs.shape and ours.dtype == theirs.dtype:
+            return ours
+        return ours._replace(
+            shape=_shape(ours.shape, theirs.shape), dtype=ours.dtype if ours.dtype == theirs.dtype else None
+        )
+
+    def _view(self, ours: View | None, theirs: View | None) -> None:
+        if ours is None or theirs is None:
+            if ours is not theirs:
+                raise _Disagree
+            return
+        if ours.kind != theirs.kind:
+            raise _Disagree
+        self._refs(Ref(ours.base), Ref(theirs.base))
+
+    def _address(self, ours: int, theirs: int) -> None:
+        """Counters and memories: renamed like references, their writes compared where something watches."""
+        if ours == theirs or self.renamed.get(ours) == theirs:
+            return
+        if ours in self.renamed or ours <= self.mark or theirs <= self.mark:
+            raise _Disagree
+        self.renamed[ours] = theirs
+        self._writes(ours, self.left.writes(ours), self.right.writes(theirs))
+
+    def _sequence(self, ours: Sequence, theirs: Sequence) -> Sequence:
+        if ours.kind != theirs.kind:
+            raise _Disagree
+        if len(ours.items) != len(theirs.items):
+            if any(isinstance(item, Ref) for item in ours.items + theirs.items):
+                raise _Disagree
+            return Sequence((Unknown(),), ours.kind, True)
+        items = tuple(map(self.value, ours.items, theirs.items))
+        if ours.open == theirs.open and all(map(_identical, items, ours.items)):
+            return ours
+        return Sequence(items, ours.kind, ours.open or theirs.open)
+
+    def _attrs(self, ours: dict[Any, Value], theirs: dict[Any, Value]) -> dict[Any, Value]:
+        if ours is theirs:
+            return ours
+        joined: dict[Any, Value] = {}
+        for name in ours.keys() | theirs.keys():
+            if name in ours and name in theirs:
+                joined[name] = self.value(ours[name], theirs[name])
+            else:
+                self._only_one(ours.get(name, theirs.get(name)))
+                joined[name] = Unknown()
+        return {name: joined[name] for name in (*ours, *(n for n in theirs if n not in ours))}
+
+    def _node(self, ours: Node, theirs: Node) -> None:
+        stack = [(ours, theirs)]
+        while stack:
+            a, b = stack.pop()
+            if a is b or (a.id, b.id) in self.nodes or not (a.live or b.live):
+                continue
+            if a.op != b.op or a.tracked is not b.tracked or a.cut != b.cut or len(a.edges) != len(b.edges):
+                raise _Disagree
+            self.nodes.add((a.id, b.id))
+            if len(a.saved) != len(b.saved) or a.maybe_saved != b.maybe_saved:
+                raise _Disagree
+            if a.leaf is not None or b.leaf is not None:
+                if a.leaf is None or b.leaf is None:
+                    raise _Disagree
+                self._refs(Ref(a.leaf), Ref(b.leaf))
+            for x, y in zip(a.saved, b.saved, strict=True):
+                self._saved(x, y)
+            for edge, other in zip(a.edges, b.edges, strict=True):
+                stack.append(self._edge(edge, other))
+
+    def _edge(self, ours: Edge, theirs: Edge) -> tuple[Node, Node]:
+        if ours.flows is not theirs.flows:
+            raise _Disagree
+        return ours.node, theirs.node
+
+    def _saved(self, ours: Saved, theirs: Saved) -> None:
+        if ours.version != theirs.version or ours.label != theirs.label:
+            raise _Disagree
+        self._address(ours.counter, theirs.counter)
+
+
+def _identical(left: object, right: object) -> bool:
+    return left is right
+
+
+def _is_data(tensor: Tensor) -> bool:
+    return tensor.grad is False and not tensor.node.live
+
+
+def _shape(ours: tuple[object, ...] | None, theirs: tuple[object, ...] | None) -> tuple[object, ...] | None:
+    """The sizes both agree in; a size is forgotten by forgetting all, where sizes have no symbol for it."""
+    return ours if ours == theirs else None

@@ -1,0 +1,254 @@
+"""Shapes of which some sizes are known, some are symbols, and sometimes nothing is known at all.
+
+Every answer is one of three: yes, no, unknown (None). A certain answer holds for every size that the symbols may
+stand for in a program that torch runs without a shape error; shapes that do not fit each other are answered with
+unknown, for shape errors are not what gradlint reports.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Sym:
+    """A size that is not known: zero or more, two or more if `many`. It equals itself only.
+
+    Wherever the same symbol stands, torch has the same size; two symbols may or may not be the same size.
+    """
+
+    name: str | None = None
+    many: bool = False
+
+    def __repr__(self) -> str:
+        return self.name or ("many" if self.many else "?")
+
+
+Dim: TypeAlias = int | Sym
+Shape: TypeAlias = tuple[Dim, ...] | None
+"""The sizes of a tensor; None when not even their number is known."""
+
+SCALAR: tuple[Dim, ...] = ()
+
+
+def unknowns(rank: int) -> tuple[Dim, ...]:
+    """A shape of `rank` sizes of which none is known."""
+    return tuple([Sym() for _ in range(rank)])
+
+
+def at_least_two(dim: Dim) -> bool:
+    """Whether a size is certainly two or more."""
+    return dim >= 2 if isinstance(dim, int) else dim.many
+
+
+def numel(shape: Shape) -> int | None:
+    """How many elements a tensor of this shape has. One size of zero decides, whatever the others are."""
+    if shape is None:
+        return None
+    total = product(shape)
+    return total if isinstance(total, int) else None
+
+
+def is_single(shape: Shape) -> bool | None:
+    """Whether a tensor of this shape has exactly one element; an empty tensor has not."""
+    if shape is None:
+        return None
+    answer: bool | None = True
+    for dim in shape:
+        if isinstance(dim, Sym):
+            if dim.many:
+                return False
+            answer = None
+        elif dim != 1:
+            return False
+    return answer
+
+
+def same_shape(one: Shape, other: Shape) -> bool | None:
+    """Whether two tensors have the same rank and the same sizes."""
+    if one is None or other is None:
+        return None
+    if len(one) != len(other):
+        return False
+    answer: bool | None = True
+    for mine, theirs in zip(one, other, strict=True):
+        same = same_dim(mine, theirs)
+        if same is False:
+            return False
+        if same is None:
+            answer = None
+    return answer
+
+
+def same_dim(one: Dim, other: Dim) -> bool | None:
+    """Whether two sizes are the same; a symbol with two or more certainly differs from zero and one."""
+    if one is other:
+        return True
+    if isinstance(one, int):
+        if isinstance(other, int):
+            return one == other
+        return False if other.many and one < 2 else None
+    if isinstance(other, int):
+        return False if one.many and other < 2 else None
+    return None
+
+
+def broadcast(one: Shape, other: Shape) -> Shape:
+    """The shape in which two tensors meet; unknown when they cannot meet."""
+    if one is None or other is None:
+        return None
+    if one == other:
+        return one
+    if len(one) < len(other):
+        one, other = other, one
+    extra = len(one) - len(other)
+    dims = list(one[:extra])
+    for mine, theirs in zip(one[extra:], other, strict=True):
+        dim = _meet(mine, theirs)
+        if dim is None:
+            return None
+        dims.append(dim)
+    return tuple(dims)
+
+
+def broadcast_all(shapes: Iterable[Shape]) -> Shape:
+    """The shape in which several tensors meet; no tensors meet in a scalar."""
+    result: Shape = SCALAR
+    for shape in shapes:
+        result = broadcast(result, shape)
+    return result
+
+
+def _meet(one: Dim, other: Dim) -> Dim | None:
+    """One size of a broadcast, or None when the two cannot meet.
+
+    A size of one gives way. Beside any other number a symbol has to be that number or one, so the number stays;
+    a symbol of two or more stays for the same reason beside another symbol.
+    """
+    if one is other or other == 1:
+        return one
+    if one == 1:
+        return other
+    if isinstance(one, int):
+        if isinstance(other, int):
+            return one if one == other else None
+        return None if other.many and one < 2 else one
+    if isinstance(other, int):
+        return None if one.many and other < 2 else other
+    if one.many:
+        return one
+    return other if other.many else Sym()
+
+
+def is_expansion(small: Shape, large: Shape) -> bool | None:
+    """Whether `small` broadcasts into exactly `large`, as an in-place write and `expand` demand."""
+    if small is None or large is None:
+        return None
+    met = broadcast(small, large)
+    if met is None:
+        return False if _all_known(small) and _all_known(large) else None
+    return same_shape(met, large)
+
+
+def _all_known(shape: tuple[Dim, ...]) -> bool:
+    return all(isinstance(dim, int) for dim in shape)
+
+
+def product(dims: Iterable[Dim]) -> Dim:
+    """The product of sizes: a number, the one symbol when all else is one, or a fresh symbol."""
+    number, symbols, many = 1, [], False
+    for dim in dims:
+        if isinstance(dim, int):
+            number *= dim
+        else:
+            symbols.append(dim)
+    if not symbols or number == 0:
+        return number
+    if len(symbols) == 1 and number == 1:
+        return symbols[0]
+    many = all(symbol.many for symbol in symbols)
+    return Sym(many=many and number > 0)
+
+
+def total(dims: Iterable[Dim]) -> Dim:
+    """The sum of sizes: a number, the one symbol when all else is zero, or a fresh symbol."""
+    number, symbols, many = 0, [], False
+    for dim in dims:
+        if isinstance(dim, int):
+            number += dim
+        else:
+            symbols.append(dim)
+    if not symbols:
+        return number
+    if len(symbols) == 1 and number == 0:
+        return symbols[0]
+    many = number >= 0 and (number >= 2 or any(symbol.many for symbol in symbols))
+    return Sym(many=many)
+
+
+def quotient(dividend: Sequence[Dim], divisor: Sequence[Dim]) -> Dim:
+    """The size that makes the product of `divisor` that of `dividend`: what `-1` stands for in a view.
+
+    A symbol on both sides cancels, because torch refuses `-1` beside a size of zero.
+    """
+    above = Counter(dividend)
+    below = Counter(divisor)
+    shared = above & below
+    over = product((above - shared).elements())
+    under = product((below - shared).elements())
+    if under == 1:
+        return over
+    if isinstance(over, int) and isinstance(under, int) and under != 0 and over % under == 0:
+        return over // under
+    return Sym()
+
+
+def join(one: Shape, other: Shape) -> Shape:
+    """A shape that holds for both: sizes that differ become symbols, different ranks leave nothing known."""
+    if one is None or other is None or len(one) != len(other):
+        return None
+    if one == other:
+        return one
+    return tuple([mine if mine == theirs else _either(mine, theirs) for mine, theirs in zip(one, other, strict=True)])
+
+
+def _either(one: Dim, other: Dim) -> Sym:
+    return Sym(many=at_least_two(one) and at_least_two(other))
+
+
+def covers(shape: Shape, sizes: Sequence[int], valuation: dict[Sym, int]) -> bool:
+    """Whether a concrete shape lies inside a partly known one.
+
+    `valuation` says what the symbols stand for; those it does not name yet take the size they meet first, so that
+    a second shape judged with the same valuation has to agree.
+    """
+    if shape is None:
+        return True
+    if len(shape) != len(sizes):
+        return False
+    return all(_covers_dim(dim, size, valuation) for dim, size in zip(shape, sizes, strict=True))
+
+
+def _covers_dim(dim: Dim, size: int, valuation: dict[Sym, int]) -> bool:
+    if isinstance(dim, int):
+        return dim == size
+    return valuation.setdefault(dim, size) == size and (size >= 2 or not dim.many)
+
+
+def axis(dim: object, rank: int) -> int | None:
+    """The index of a dimension counted from either end, or None when it is not known or out of range.
+
+    A tensor without dimensions takes 0 and -1, as in torch.
+    """
+    if not isinstance(dim, int):
+        return None
+    bound = max(rank, 1)
+    return dim % bound if -bound <= dim < bound else None
+
+
+def replace(shape: tuple[Dim, ...], index: int, *dims: Dim) -> tuple[Dim, ...]:
+    """The shape with the size at `index` (not negative) replaced by `dims`, by nothing if there are none."""
+    return (*shape[:index], *dims, *shape[index + 1 :])

@@ -1,0 +1,152 @@
+"""A state of the abstract machine: what one path through the program has made so far.
+
+States are copied on write: a fork shares everything with its parent until one of the two changes something. `dirty`
+holds the addresses and frames written since the fork, so that meeting again compares only these.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gradlint.domain.graph import Tri, fresh_number
+from gradlint.domain.value import Ref, Value, Write
+
+MISSING = object()
+
+fresh_address = fresh_number
+"""An address never used before; later ones are larger, so a number tells what is older than a fork."""
+
+
+class State:
+    """Heap, frames, and what is known of the path: the truth of tests, the grad mode."""
+
+    __slots__ = (
+        "_owned",
+        "_owns_heap",
+        "dirty",
+        "dirty_frames",
+        "facts",
+        "frame",
+        "frames",
+        "freed",
+        "grad",
+        "heap",
+        "inference",
+        "locals",
+    )
+
+    def __init__(self) -> None:
+        self.heap: dict[int, object] = {}
+        self.frames: dict[int, dict[str | int, Value]] = {}
+        self.facts: dict[object, object] = {}
+        self.freed: dict[int, cst.CSTNode] = {}
+        self.grad: Tri = True
+        self.inference: Tri = False
+        self.frame = 0
+        self.locals: dict[str | int, Value] = {}
+        self.dirty: set[int] = set()
+        self.dirty_frames: set[int] = set()
+        self._owns_heap = True
+        self._owned: set[int] = set()
+
+    def fork(self) -> State:
+        """A second state that goes on from here; its dirt is counted from now."""
+        other = State.__new__(State)
+        other.heap = self.heap
+        other.frames = self.frames.copy()
+        other.facts = self.facts
+        other.freed = self.freed
+        other.grad = self.grad
+        other.inference = self.inference
+        other.frame = self.frame
+        other.locals = self.locals
+        other.dirty = set()
+        other.dirty_frames = set()
+        other._owns_heap = self._owns_heap = False
+        other._owned = set()
+        self._owned = set()
+        return other
+
+    # The heap.
+
+    def __getitem__(self, ref: Ref) -> object:
+        return self.heap[ref.id]
+
+    def put(self, address: int, record: object) -> None:
+        """Replace what stands at an address."""
+        if not self._owns_heap:
+            self.heap = self.heap.copy()
+            self._owns_heap = True
+        self.heap[address] = record
+        self.dirty.add(address)
+
+    def new(self, record: object) -> Ref:
+        """Store a record at a fresh address."""
+        address = fresh_number()
+        self.put(address, record)
+        return Ref(address)
+
+    def writes(self, counter: int) -> tuple[Write, ...]:
+        """The writes that a version counter, or a memory for hidden ones, has seen."""
+        return self.heap.get(counter, ())  # type: ignore[return-value]
+
+    def become(self, other: State) -> None:
+        """Go on as another state does: for calls made where a program cannot split."""
+        for slot in State.__slots__:
+            setattr(self, slot, getattr(other, slot))
+
+    def views(self, base: int) -> tuple[int, ...]:
+        """The addresses of the views of a tensor; they stand at its negated address."""
+        return self.heap.get(-base, ())  # type: ignore[return-value]
+
+    # Frames.
+
+    def enter(self, frame: int, names: dict[str | int, Value]) -> int:
+        """Make `frame` the current one; returns the former."""
+        former = self.frame
+        self.frame = frame
+        self.frames[frame] = self.locals = names
+        self._owned.add(frame)
+        return former
+
+    def leave(self, former: int) -> None:
+        """Go back to the frame of the caller."""
+        self.frame = former
+        self.locals = self.frames[former]
+
+    def set(self, name: str | int, value: Value) -> None:
+        """Assign a variable or temporary of the current frame."""
+        if self.frame not in self._owned:
+            self.frames[self.frame] = self.locals = self.locals.copy()
+            self._owned.add(self.frame)
+        self.locals[name] = value
+        self.dirty_frames.add(self.frame)
+
+    def set_in(self, frame: int, name: str | int, value: Value) -> None:
+        """Assign a variable of any frame."""
+        if frame == self.frame:
+            self.set(name, value)
+            return
+        if frame not in self._owned:
+            self.frames[frame] = self.frames[frame].copy()
+            self._owned.add(frame)
+        self.frames[frame][name] = value
+        self.dirty_frames.add(frame)
+
+    def drop(self, name: str | int) -> None:
+        """Unbind a variable of the current frame."""
+        if name in self.locals:
+            self.set(name, None)
+            del self.locals[name]
+
+    # The tape.
+
+    def free(self, nodes: list[int], syntax: cst.CSTNode) -> None:
+        """Remember which nodes a backward has freed, and where."""
+        self.freed = {**self.freed, **dict.fromkeys(nodes, syntax)}
+
+    # The path.
+
+    def decide(self, key: object, truth: object) -> None:
+        """Remember that a test came out this way."""
+        self.facts = {**self.facts, key: truth}

@@ -1,0 +1,198 @@
+"""Values of the abstract machine.
+
+Python constants stand for themselves: None, bool, int, float, complex, str, bytes, Ellipsis, and tuples and slices
+of values. Things that can change have a `Ref` into the heap of the state. Everything else is a class of this file.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+import libcst as cst
+
+from gradlint.domain.graph import Node, Tri
+from gradlint.source.core import Code
+
+Value: TypeAlias = object
+
+
+class Ref:
+    """The address of something that can change; two of them are the same object if the ids agree."""
+
+    __slots__ = ("id",)
+
+    def __init__(self, id: int) -> None:
+        self.id = id
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Ref and other.id == self.id
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    def __repr__(self) -> str:
+        return f"@{self.id}"
+
+
+class Unknown:
+    """A value that is not known: a symbol, equal only to itself.
+
+    `kind` says what it certainly is ("number", "int", "bool", "str", "array", "tensor", ...) or is None; `origin` is
+    the graph behind it where it was computed from tensors; `key` is what it was made of, so that the same
+    expression over unchanged unknowns is the same symbol (the same test goes the same way twice).
+    """
+
+    __slots__ = ("key", "kind", "origin", "syntax")
+
+    def __init__(
+        self,
+        kind: str | None = None,
+        origin: Node | None = None,
+        key: tuple[object, ...] | None = None,
+        syntax: cst.CSTNode | None = None,
+    ) -> None:
+        self.kind = kind
+        self.origin = origin
+        self.key = key
+        self.syntax = syntax
+
+    def __repr__(self) -> str:
+        return f"?{self.kind or ''}"
+
+
+class External(NamedTuple):
+    """Something imported: a dotted path such as `torch.nn.Linear` or `numpy.mean`, resolved through aliases."""
+
+    path: str
+
+
+class Function(NamedTuple):
+    """A function of the program: its code, the frame it closes over, and the values of its defaults.
+
+    `modes` are the grad modes that decorators put around each call, `wrapper` a decorator gradlint does not know.
+    """
+
+    code: Code
+    frame: int
+    defaults: tuple[tuple[str, Value], ...]
+    module: str
+    modes: tuple[str, ...] = ()
+    owner: Value = None
+
+
+class Bound(NamedTuple):
+    """A method with its receiver: `function` is a `Function`, or the name of a method of a torch object."""
+
+    receiver: Value
+    function: Value
+
+
+class Partial(NamedTuple):
+    """functools.partial"""
+
+    function: Value
+    args: tuple[Value, ...]
+    keywords: tuple[tuple[str, Value], ...]
+
+
+class Super(NamedTuple):
+    """super(): attribute look-up starts behind `owner` in the order of the receiver's class."""
+
+    owner: Value
+    receiver: Value
+
+
+class Context(NamedTuple):
+    """A context manager that changes the grad mode or is otherwise known: `mode` such as "no_grad"."""
+
+    mode: str
+    argument: Value = None
+    former: Value = None
+
+
+class View(NamedTuple):
+    """How a tensor is a view: of which base, made how.
+
+    `kind` is "plain", "multi" (an output of split, chunk, unbind or iteration), "no_grad" (made while grad mode was
+    off), "inference", or "custom"; `expanded` where several elements share one memory cell.
+    """
+
+    base: int
+    kind: str
+    expanded: Tri = False
+
+
+class Write(NamedTuple):
+    """An in-place write that a version counter saw: where, by what, and whether it is certain."""
+
+    syntax: cst.CSTNode
+    op: str
+    certain: bool = True
+
+
+class Tensor(NamedTuple):
+    """What autograd looks at in a tensor, without its numbers.
+
+    `counter` is its version counter and `memory` its storage, both addresses of tuples of `Write`s: views share both,
+    `detach()` shares both, `.data` shares the memory only. `accumulated` is the value of `.grad`.
+    """
+
+    counter: int
+    memory: int
+    node: Node
+    grad: Tri = False
+    dtype: str | None = None
+    shape: tuple[object, ...] | None = None
+    view: View | None = None
+    accumulated: Value = None
+    parameter: bool = False
+    inference: Tri = False
+    retains: Tri = False
+    syntax: cst.CSTNode | None = None
+    tags: frozenset[str] = frozenset()
+
+    @property
+    def leaf(self) -> Tri:
+        """torch's `is_leaf`: whether no recorded operation made it."""
+        tracked = self.node.tracked
+        return None if tracked is None else not tracked
+
+
+class Sequence(NamedTuple):
+    """A list, set, deque or one-shot iterator. `open`: it may hold more items like those shown."""
+
+    items: tuple[Value, ...]
+    kind: str = "list"
+    open: bool = False
+
+
+class Mapping(NamedTuple):
+    """A dict, with constant keys; `open`: it may hold other keys."""
+
+    items: dict[object, Value]
+    open: bool = False
+    rest: Value = None
+
+
+class Class(NamedTuple):
+    """A class of the program."""
+
+    name: str
+    bases: tuple[Value, ...]
+    attrs: dict[str, Value]
+    code: Code
+    module: str
+
+
+class Instance(NamedTuple):
+    """An object: its class (a Ref to a `Class`, or the `External` path of a library's class) and attributes.
+
+    For a torch module `attrs` holds its parameters and submodules, `config` its constructor's arguments.
+    `open`: it may have attributes that are not known.
+    """
+
+    cls: Value
+    attrs: dict[str, Value]
+    config: dict[str, Value]
+    open: bool = False
+    syntax: cst.CSTNode | None = None

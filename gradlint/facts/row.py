@@ -1,0 +1,194 @@
+"""The shape of a row of the facts table."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple, Union
+
+Labels = frozenset[str]
+
+
+class NoConstant:
+    """The type of `NO_CONSTANT`: a parameter without a default, or with one that is no plain constant."""
+
+    def __repr__(self) -> str:
+        return "NO_CONSTANT"
+
+
+NO_CONSTANT: Final = NoConstant()
+
+
+@dataclass(frozen=True)
+class MustMay:
+    """A set of labels as far as it is known: `must` holds in every call that was measured, `may` in some."""
+
+    must: Labels
+    may: Labels
+
+    @property
+    def certain(self) -> bool:
+        """Say whether nothing is left open."""
+        return self.must == self.may
+
+    def join(self, other: MustMay) -> MustMay:
+        """Return what is known if either may be the case."""
+        return MustMay(self.must & other.must, self.may | other.may)
+
+
+@dataclass(frozen=True)
+class Cond:
+    """A value that depends on one argument.
+
+    Keys of `cases` are constants in Python source (`True`, `'mean'`, `2`), `N` any other number, `T` a tensor or a
+    list of tensors, `L` another list, `O` another object, `-` the absent argument. `default` is for values that were
+    never measured. Flags of arguments that `forward` takes are spelled `forward.mask`; flags that begin with `@`
+    speak of the call as a whole: `@contiguous` (`yes` if all tensor arguments are), `@ndim` (the largest rank).
+    """
+
+    flag: str
+    cases: Mapping[str, Value]
+    default: Value
+
+
+@dataclass(frozen=True)
+class Sum:
+    """The union of several sets, each with its own tests."""
+
+    parts: tuple[Value, ...]
+
+
+Value = Union[MustMay, Cond, Sum]
+
+NOTHING: Final = MustMay(frozenset(), frozenset())
+FIRST_OUTPUT: Final = MustMay(frozenset({">"}), frozenset({">"}))
+A_TENSOR: Final = MustMay(frozenset({"Tensor"}), frozenset({"Tensor"}))
+
+
+def _nothing() -> Mapping[str, Any]:
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Param:
+    """One parameter of a signature; `constant` is its default where that is a plain constant."""
+
+    name: str
+    tensor: bool = False
+    number: bool = False
+    default: bool = False
+    keyword_only: bool = False
+    variadic: bool = False
+    constant: object = NO_CONSTANT
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The overloads under one name, in the order in which torch tries them."""
+
+    overloads: tuple[tuple[Param, ...], ...]
+
+    def param(self, name: str) -> Param | None:
+        """Return the first parameter of that name in any overload."""
+        return next((p for overload in self.overloads for p in overload if p.name == name), None)
+
+
+class Alias(NamedTuple):
+    """One label of `Row.views`: the output is an alias of the input `of`.
+
+    `kind`: `same` object, `view` on the tape, `share` of the memory without the tape (`detach`, `.data`).
+    `version` says whether a write to one is seen as a write to the other. `multi`, `overlap` and `refused` say that
+    torch refuses to write to the output in grad mode: one of several views, overlapping memory, another reason.
+    """
+
+    output: str
+    kind: Literal["same", "view", "share"]
+    of: str
+    version: bool
+    multi: bool
+    overlap: bool
+    refused: bool
+
+
+@functools.cache
+def alias_of(label: str) -> Alias:
+    """Take a label of `Row.views` apart."""
+    parts = re.fullmatch(r"(>\d*\*?)(same|view|share):([^/!]+)(/nover)?(?:!(\w+))?", label)
+    if parts is None:
+        raise ValueError(f"{label!r} is no alias; the table is broken")
+    output, kind, of, nover, mark = parts.groups()
+    assert kind in ("same", "view", "share")
+    return Alias(output, kind, of, nover is None, mark == "multi", mark == "overlap", mark == "refused")  # type: ignore[arg-type]
+
+
+class Point(NamedTuple):
+    """What was measured at a special point: the expression, its value, and the gradient at its `x`."""
+
+    expression: str
+    value: str
+    gradient: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """The facts about one operation, or one module class (its constructor's arguments are flags as well).
+
+    Facts that are kept per input say what holds if that input requires grad; if several do, their sets add up.
+    """
+
+    saved: Mapping[str, Value] = field(default_factory=_nothing)
+    """Per requiring input: labels that backward needs unchanged; a later write to one makes backward raise."""
+    copies: Mapping[str, Value] = field(default_factory=_nothing)
+    """Per requiring input: overwritten inputs whose old value torch keeps in a private copy (no error follows)."""
+    freed: Mapping[str, Value] = field(default_factory=_nothing)
+    """Per requiring input: `yes` if a second backward through the operation raises."""
+    views: Value = NOTHING
+    """Aliases among the outputs; see `alias_of`."""
+    writes: Value = NOTHING
+    """Inputs written in place, with their version moved on."""
+    hidden_writes: Value = NOTHING
+    """Inputs, parameters or buffers overwritten without a new version."""
+    requires_grad: Value = FIRST_OUTPUT
+    """Outputs that require grad if the differentiable inputs do."""
+    requires_grad_anyway: Value = NOTHING
+    """Outputs that require grad although no input can (`torch.zeros(2, requires_grad=True)`)."""
+    zero: Mapping[str, Value] = field(default_factory=_nothing)
+    """Per requiring input: `yes` if its gradient is exactly zero everywhere."""
+    no_gradient: Mapping[str, Value] = field(default_factory=_nothing)
+    """Per requiring input: `yes` if no gradient reaches it although an output may require grad."""
+    raises_if_requires_grad: Value = NOTHING
+    """Inputs that make the call itself raise if they require grad."""
+    no_derivative: Value = NOTHING
+    """Inputs for which the output requires grad, but backward raises: the derivative is not implemented."""
+    silent_wrong: Value = NOTHING
+    """Inputs that backward reads through memory with a version of its own: a write gives a wrong gradient."""
+    nonfinite: Mapping[str, Mapping[str, str]] = field(default_factory=_nothing)
+    """Per input and number that fills it: `inf`, `nan` or both in the gradient; `*` the output is not finite either,
+    `?` not in all calls."""
+    size: Value = NOTHING
+    """A rule for the shape of the first output: `same:x`, `numel:x`, `0d`, `bcast`, `reduce`; empty is unknown."""
+    scalar: Value = NOTHING
+    """Outputs of no dimension, for inputs of at least one; see `scalar_of`."""
+    dtype: Value = NOTHING
+    """A rule for the dtype of the first output: `same` (as the first tensor), `promote`, `float` (integers become
+    float), `real` (complex become real), `arg:dtype`, or a dtype's name; empty is unknown."""
+    result: Value = A_TENSOR
+    """The Python shape of the result: `Tensor`, `tuple(Tensor,Tensor)`, `tuple(*)`, `named(values,indices)`, `int`."""
+    parameters: Value = NOTHING
+    buffers: Value = NOTHING
+    forward: Signature = field(default=Signature(()))
+    """What `forward` takes, for modules."""
+    points: tuple[Point, ...] = ()
+    out_with_grad: str = ""
+    """What `out=` does when an input requires grad: `raises`, `late` (only backward raises), `works`; empty: no out."""
+    samples: int = 0
+    origin: Literal["op_db", "module_db", "recipe"] = "op_db"
+    is_module: bool = False
+
+    @property
+    def differentiable(self) -> tuple[str, ...]:
+        """The inputs that were measured with a gradient."""
+        return tuple(self.saved)

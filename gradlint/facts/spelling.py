@@ -1,0 +1,61 @@
+"""From what people type (`F.relu`, `x.abs`, `torch.Tensor.max_`, `*=`) to the names of the table."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+
+from gradlint.facts.table import Entry, Table
+
+_PREFIXES = (
+    ("torch.", ""),
+    ("F.", "nn.functional."),
+    ("functional.", "nn.functional."),
+    ("init.", "nn.init."),
+    ("LA.", "linalg."),
+    ("modules.", "nn."),
+)
+_ANYWHERE = ("", "Tensor.", "nn.functional.", "nn.", "linalg.", "nn.init.", "special.", "fft.", "nn.utils.", "nn.utils.rnn.")
+_OPERATORS = {
+    "+": "__add__", "-": "__sub__", "*": "__mul__", "/": "__truediv__", "//": "__floordiv__", "%": "__mod__",
+    "**": "__pow__", "@": "__matmul__", "==": "__eq__", "!=": "__ne__", "<": "__lt__", "<=": "__le__",
+    ">": "__gt__", ">=": "__ge__", "&": "__and__", "|": "__or__", "^": "__xor__", "~": "__invert__",
+    "<<": "__lshift__", ">>": "__rshift__", "[]": "__getitem__", "[]=": "__setitem__", "+=": "__iadd__",
+    "-=": "__isub__", "*=": "__imul__", "/=": "__itruediv__", "//=": "__ifloordiv__", "%=": "__imod__",
+    "**=": "__ipow__", "&=": "__iand__", "|=": "__ior__", "^=": "__ixor__", "<<=": "__ilshift__", ">>=": "__irshift__",
+}  # fmt: skip
+
+
+def look_up(table: Table, text: str) -> Entry | None:
+    """Return the entry that a person means; the function before the method, the module by its capitals."""
+    return next((entry for name in _readings(text.strip()) if (entry := table.find(name)) is not None), None)
+
+
+def _readings(text: str) -> Iterator[str]:
+    text = text.removesuffix("()")
+    if text in _OPERATORS:
+        yield f"Tensor.{_OPERATORS[text]}"
+        return
+    for prefix, meaning in _PREFIXES:
+        if text.startswith(prefix):
+            text = meaning + text.removeprefix(prefix)
+    yield text
+    head, dot, last = text.rpartition(".")
+    if not dot:
+        yield from (prefix + text for prefix in _ANYWHERE)
+    elif head.isidentifier():
+        # Any other name before the dot is somebody's tensor: `x.abs`, `loss.backward`.
+        yield f"Tensor.{last}"
+
+
+def close_matches(table: Table, text: str) -> list[str]:
+    """Return up to five names of the table that the text may be a misspelling of."""
+    _, dot, last = text.strip().removesuffix("()").rpartition(".")
+    whole = difflib.get_close_matches(text.removeprefix("torch."), list(table), n=5, cutoff=0.75)
+    lasts: dict[str, str] = {}
+    for name in table:
+        known = lasts.get(name.rpartition(".")[2])
+        if known is None or name.count(".") < known.count("."):
+            lasts[name.rpartition(".")[2]] = name
+    near = difflib.get_close_matches(last, list(lasts), n=5, cutoff=0.75)
+    return list(dict.fromkeys([*whole, *(lasts[name] for name in near)]))[:5]

@@ -1,0 +1,121 @@
+"""Values of the table in English."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from gradlint.facts.row import Cond, MustMay, Sum, Value, alias_of
+
+Branch = tuple[str, MustMay]
+
+_KINDS = {"N": "is a number", "T": "is a tensor", "L": "is a list", "O": "is an object"}
+
+
+def branches(value: Value) -> list[Branch]:
+    """Return the value as pairs of a condition (empty: always) and what then holds."""
+    if isinstance(value, MustMay):
+        return [("", value)]
+    if isinstance(value, Sum):
+        return [branch for part in value.parts for branch in branches(part)]
+    return [
+        (" and ".join(filter(None, (_condition(value.flag, keys), inner))), holds)
+        for case, keys in _agreeing(value.cases)
+        for inner, holds in branches(case)
+    ]
+
+
+def _agreeing(cases: Mapping[str, Value]) -> list[tuple[Value, list[str]]]:
+    found: list[tuple[Value, list[str]]] = []
+    for key, case in cases.items():
+        keys = next((keys for known, keys in found if known == case), None)
+        if keys is None:
+            found.append((case, [key]))
+        else:
+            keys.append(key)
+    return found
+
+
+def _condition(flag: str, keys: Iterable[str]) -> str:
+    keys = list(keys)
+    if flag == "@contiguous":
+        return "all tensors are contiguous" if keys == ["yes"] else "a tensor is not contiguous"
+    if flag == "@ndim":
+        return "the largest rank is " + " or ".join("another" if key == "N" else key for key in keys)
+    flag = flag.removeprefix("forward.")
+    # An absent argument that has a default shares the case of that default.
+    told = [key for key in keys if key != "-"] or ["-"]
+    texts = [_case(flag, key) for key in told]
+    if "-" in keys and told != ["-"]:
+        texts[-1] += " (the default)" if len(told) == 1 else ""
+    return " or ".join(texts)
+
+
+def _case(flag: str, key: str) -> str:
+    if key == "-":
+        return f"{flag} is not given"
+    return f"{flag} {_KINDS[key]}" if key in _KINDS else f"{flag}={key}"
+
+
+def sentences(value: Value, nothing: str = "nothing") -> list[str]:
+    """Return one line per case; cases in which nothing holds are told only if others are."""
+    told = [(condition, holds) for condition, holds in branches(value)]
+    lines = []
+    for condition, holds in told:
+        text = extent(holds, nothing)
+        lines.append(f"if {condition}: {text}" if condition else text)
+    return list(dict.fromkeys(lines))
+
+
+def extent(holds: MustMay, nothing: str = "nothing") -> str:
+    """Say what holds always and what in some calls."""
+    sometimes = holds.may - holds.must
+    always = labels(holds.must)
+    if not sometimes:
+        return always or nothing
+    return f"{always}; in some calls {labels(sometimes)}" if always else f"in some calls {labels(sometimes)}"
+
+
+def labels(found: Iterable[str]) -> str:
+    """Name inputs, outputs, parameters, and aliases."""
+    return ", ".join(label(item) for item in sorted(found))
+
+
+def label(text: str) -> str:
+    """Name one of them."""
+    if text in (">", ">*"):
+        return "the result" if text == ">" else "each result"
+    if text[0] == ">" and text[1:].isdigit():
+        return f"result {text[1:]}"
+    if text[0] == ">":
+        return _alias(text)
+    if text[:2] in ("p.", "b."):
+        kind = "parameter" if text[0] == "p" else "buffer"
+        return f"the {kind}s" if text[2:] == "*" else f"{kind} {text[2:]}"
+    return text
+
+
+def _alias(text: str) -> str:
+    alias = alias_of(text)
+    kind = {"same": "is", "view": "is a view of", "share": "shares memory, outside the graph, with"}[alias.kind]
+    notes = [
+        note
+        for holds, note in (
+            (not alias.version, "with a version counter of its own"),
+            (alias.multi, "one of several views: writing to it in place raises"),
+            (alias.overlap, "its memory overlaps: writing to it in place raises"),
+            (alias.refused, "writing to it in place raises"),
+        )
+        if holds
+    ]
+    return f"{label(alias.output)} {kind} {alias.of}" + (f" ({'; '.join(notes)})" if notes else "")
+
+
+def per_input(values: Mapping[str, Value], nothing: str = "nothing") -> list[str]:
+    """Return the lines of a fact that is kept per requiring input, inputs that agree together."""
+    together: dict[tuple[str, ...], list[str]] = {}
+    for name, value in values.items():
+        together.setdefault(tuple(sentences(value, nothing)), []).append(label(name))
+    lines = []
+    for texts, names in together.items():
+        lines += [f"for {', '.join(names)}: {text}" for text in texts]
+    return lines

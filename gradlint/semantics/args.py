@@ -1,0 +1,35 @@
+"""The arguments of one call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from gradlint.domain.value import Value
+
+
+class Args(NamedTuple):
+    """The arguments of one call. `open`: there may be more, from a star over something unknown."""
+
+    positional: tuple[Value, ...] = ()
+    keywords: dict[str, Value] = {}  # noqa: RUF012 -- never changed
+    open: bool = False
+
+    def get(self, position: int, name: str, default: Value = None) -> Value:
+        """The argument that stands at a position or has a name."""
+        if name in self.keywords:
+            return self.keywords[name]
+        return self.positional[position] if position < len(self.positional) else default
+
+    def has(self, position: int, name: str) -> bool:
+        """Whether the argument was given."""
+        return name in self.keywords or position < len(self.positional)
+
+    def prepend(self, value: Value) -> Args:
+        """The arguments of the function behind a method."""
+        return self._replace(positional=(value, *self.positional))
+
+    def values(self) -> Iterable[Value]:
+        """All of them."""
+        yield from self.positional
+        yield from self.keywords.values()

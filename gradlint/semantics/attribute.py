@@ -1,0 +1,192 @@
+"""Attributes: reading, writing, and what they mean on each kind of value."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gradlint.domain.state import State
+from gradlint.domain.value import (
+    Bound,
+    Class,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Partial,
+    Ref,
+    Sequence,
+    Super,
+    Tensor,
+    Unknown,
+    Value,
+)
+from gradlint.semantics.args import Args
+from gradlint.semantics.classes import find_in_class, has_unknown_base, library_base
+from gradlint.semantics.machine import SIMPLE, Machine
+from gradlint.source.core import Attr, SetAttr
+
+
+def attr(machine: Machine, state: State, instr: Attr) -> None:
+    """dest = obj.name"""
+    state.set(instr.dest, get_attribute(machine, state, machine.read(state, instr.obj), instr.name, instr.node))
+
+
+def get_attribute(machine: Machine, state: State, obj: Value, name: str, node: cst.CSTNode) -> Value:
+    """obj.name, for any value."""
+    if isinstance(obj, Ref):
+        return _of_record(machine, state, obj, name, node)
+    if isinstance(obj, External):
+        return machine.program.external(f"{obj.path}.{name}")
+    if isinstance(obj, Unknown):
+        return _of_unknown(machine, state, obj, name, node)
+    if isinstance(obj, Super):
+        return _of_super(machine, state, obj, name)
+    if isinstance(obj, (Function, Bound, Partial)):
+        return machine.symbol("attr", obj, name) if name != "__name__" else Unknown("str")
+    return Bound(obj, name)
+
+
+def _of_record(machine: Machine, state: State, obj: Ref, name: str, node: cst.CSTNode) -> Value:
+    from gradlint.semantics.torch.attributes import tensor_attribute
+
+    record = state[obj]
+    if isinstance(record, Tensor):
+        return tensor_attribute(machine, state, obj, name, node)
+    if isinstance(record, Instance):
+        return _of_instance(machine, state, obj, record, name, node)
+    if isinstance(record, Class):
+        value = find_in_class(state, obj, name)
+        if value is not None:
+            return _descriptor(value, obj)
+        return record.name if name == "__name__" else machine.symbol("attr", obj, name)
+    if isinstance(record, (Sequence, Mapping)):
+        return Bound(obj, name)
+    return machine.unknown()
+
+
+def _of_instance(
+    machine: Machine, state: State, obj: Ref, record: Instance, name: str, node: cst.CSTNode
+) -> Value:
+    from gradlint.semantics.torch.module import module_attribute
+
+    if name in record.attrs:
+        return record.attrs[name]
+    if name == "__class__":
+        return record.cls
+    if name == "__dict__":
+        return machine.unknown()
+    if isinstance(record.cls, Ref):
+        value = find_in_class(state, record.cls, name)
+        if value is not None:
+            return _bind(machine, state, obj, value, node)
+        base = library_base(state, record.cls)
+        if base is not None:
+            return module_attribute(machine, state, obj, record, base, name, node)
+        getter = find_in_class(state, record.cls, "__getattr__")
+        if getter is not None or record.open or has_unknown_base(state, record.cls):
+            return _remembered(machine, state, obj, name)
+        return _unset(machine, state, obj, name)
+    assert isinstance(record.cls, External)
+    return module_attribute(machine, state, obj, record, record.cls.path, name, node)
+
+
+def _remembered(machine: Machine, state: State, obj: Ref, name: str) -> Value:
+    return machine.symbol("attr", obj, name)
+
+
+def _unset(machine: Machine, state: State, obj: Ref, name: str) -> Value:
+    """An attribute set by a method that has not run yet, or from outside: unknown, the same until it is set."""
+    return machine.symbol("attr", obj, name)
+
+
+def _bind(machine: Machine, state: State, obj: Ref, value: Value, node: cst.CSTNode) -> Value:
+    """What a class attribute becomes on an object: methods are bound, properties are called."""
+    from gradlint.semantics.calling import call_in_place
+
+    if isinstance(value, Function):
+        return Bound(obj, value)
+    if isinstance(value, Bound) and isinstance(value.receiver, External):
+        kind = value.receiver.path
+        if kind == "builtins.property":
+            return call_in_place(machine, state, value.function, Args((obj,)), node)
+        if kind == "builtins.classmethod":
+            instance = state[obj]
+            return Bound(instance.cls if isinstance(instance, Instance) else obj, value.function)
+        return value.function
+    return value
+
+
+def _descriptor(value: Value, cls: Ref) -> Value:
+    """What a class attribute is on the class itself."""
+    if isinstance(value, Bound) and isinstance(value.receiver, External):
+        if value.receiver.path == "builtins.classmethod":
+            return Bound(cls, value.function)
+        if value.receiver.path == "builtins.staticmethod":
+            return value.function
+    return value
+
+
+def _of_super(machine: Machine, state: State, obj: Super, name: str) -> Value:
+    receiver = obj.receiver
+    if isinstance(receiver, Ref):
+        record = state[receiver]
+        cls = record.cls if isinstance(record, Instance) else receiver
+        value = find_in_class(state, cls, name, behind=obj.owner)
+        if isinstance(value, Function):
+            return Bound(receiver, value)
+        if value is not None:
+            return value
+        return Bound(receiver, f"super.{name}")
+    return machine.unknown()
+
+
+def _of_unknown(machine: Machine, state: State, obj: Unknown, name: str, node: cst.CSTNode) -> Value:
+    """An attribute of something unknown; of a tensor, once something has shown that it is one."""
+    from gradlint.semantics.torch.attributes import tensor_attribute
+    from gradlint.semantics.torch.tensor import shown_tensor
+
+    value = state.facts.get(("set", obj, name))
+    if value is not None:
+        return value
+    ref = shown_tensor(machine, state, obj, name)
+    if ref is not None:
+        return tensor_attribute(machine, state, ref, name, node)
+    typed = state.facts.get(("instance", obj))
+    if isinstance(typed, Ref):
+        return get_attribute(machine, state, typed, name, node)
+    if obj.origin is not None and obj.origin.live:
+        return Bound(obj, name)
+    return machine.symbol("attr", obj, name)
+
+
+def set_attr(machine: Machine, state: State, instr: SetAttr) -> None:
+    """obj.name = value"""
+    from gradlint.semantics.torch.attributes import set_tensor_attribute
+    from gradlint.semantics.torch.module import set_module_attribute
+
+    obj, value = machine.read(state, instr.obj), machine.read(state, instr.value)
+    if isinstance(obj, Unknown):
+        from gradlint.semantics.torch.tensor import shown_tensor
+
+        ref = shown_tensor(machine, state, obj, instr.name)
+        if ref is None:
+            state.decide(("set", obj, instr.name), value)
+            return
+        obj = ref
+    if not isinstance(obj, Ref):
+        return
+    record = state[obj]
+    if isinstance(record, Tensor):
+        set_tensor_attribute(machine, state, obj, instr.name, value, instr.node)
+    elif isinstance(record, Instance):
+        if isinstance(record.cls, Ref):
+            setter = find_in_class(state, record.cls, instr.name)
+            if isinstance(setter, Bound) and setter.receiver == External("builtins.property"):
+                return
+        set_module_attribute(machine, state, obj, record, instr.name, value, instr.node)
+    elif isinstance(record, Class):
+        state.put(obj.id, record._replace(attrs={**record.attrs, instr.name: value}))
+
+
+SIMPLE[Attr] = attr  # type: ignore[assignment]
+SIMPLE[SetAttr] = set_attr  # type: ignore[assignment]

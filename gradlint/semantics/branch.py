@@ -1,0 +1,132 @@
+"""Branches: `If`, `Assume`, and what is known of a test's truth."""
+
+from __future__ import annotations
+
+from gradlint.domain.state import State
+from gradlint.domain.value import (
+    Bound,
+    Class,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Ref,
+    Sequence,
+    Unknown,
+    Value,
+)
+from gradlint.semantics.machine import SIMPLE, SPLITTING, Exit, Machine
+from gradlint.source.core import Assume, Break, Continue, If, Raise
+
+
+def truth(state: State, value: Value) -> bool | None:
+    """Whether a value is true; None where both ways can be taken."""
+    if isinstance(value, Unknown):
+        return _symbol_truth(state, value)
+    if isinstance(value, Ref):
+        record = state[value]
+        if isinstance(record, (Sequence, Mapping)):
+            if record.items:
+                return True
+            return None if record.open else False
+        if isinstance(record, (Class, Instance)):
+            return True if not isinstance(record, Instance) or not _sized(state, record) else None
+        return None
+    if isinstance(value, (External, Function, Bound)):
+        return True
+    if type(value) is tuple:
+        return bool(value)
+    if isinstance(value, (bool, int, float, complex, str, bytes, type(None))):
+        return bool(value)
+    return None
+
+
+def _sized(state: State, record: Instance) -> bool:
+    """Whether an object may say of itself that it is false."""
+    if isinstance(record.cls, Ref):
+        cls = state[record.cls]
+        return isinstance(cls, Class) and ("__len__" in cls.attrs or "__bool__" in cls.attrs)
+    return isinstance(record.cls, External) and record.cls.path.startswith("torch.nn.Module")
+
+
+def _symbol_truth(state: State, value: Unknown) -> bool | None:
+    known = state.facts.get(value)
+    if known is not None or value.key is None:
+        return known
+    key = value.key
+    if key[0] == "not":
+        inner = truth(state, key[1])
+        return None if inner is None else not inner
+    if key[0] in ("==", "!="):
+        # A symbol known to equal one constant equals no other.
+        pinned = state.facts.get(("is", key[1]), _FREE)
+        if pinned is not _FREE:
+            return (pinned == (type(key[2]), key[2])) is (key[0] == "==")
+    return None
+
+
+_FREE: object = object()
+
+
+def assume(state: State, value: Value, holds: bool) -> None:
+    """Go on knowing how a test came out."""
+    if not isinstance(value, Unknown):
+        return
+    state.decide(value, holds)
+    key = value.key
+    if key is None:
+        return
+    if key[0] == "not":
+        assume(state, key[1], not holds)
+    elif key[0] in ("==", "!=") and holds is (key[0] == "=="):
+        state.decide(("is", key[1]), (type(key[2]), key[2]))  # type: ignore[arg-type]
+    elif key[0] == "isinstance" and holds:
+        state.decide(("type", key[1]), key[2])  # type: ignore[arg-type]
+
+
+def run_if(machine: Machine, states: list[State], instr: If) -> list[State]:
+    """Both ways where the test is unknown; behind the branch, states that agree meet."""
+    if len(states) == 1:
+        return _branch(machine, states[0], instr)
+    after: list[State] = []
+    for state in states:
+        after.extend(_branch(machine, state, instr))
+    return machine.meet(after, () if instr.out is None else (instr.out,))
+
+
+def _branch(machine: Machine, state: State, instr: If) -> list[State]:
+    machine.budget -= 1
+    test = machine.read(state, instr.test)
+    known = truth(state, test)
+    if known is not None:
+        return machine.run(instr.then if known else instr.orelse, [state])
+    region = machine.open(state)
+    other = state.fork()
+    assume(state, test, True)
+    assume(other, test, False)
+    after = machine.run(instr.then, [state])
+    after = after + machine.run(instr.orelse, [other])
+    after = machine.meet(after, () if instr.out is None else (instr.out,))
+    machine.close(after, region)
+    return after
+
+
+def run_assume(machine: Machine, state: State, instr: Assume) -> None:
+    """assert: a path on which the test is false ends, and is not followed."""
+    assume(state, machine.read(state, instr.test), True)
+
+
+def _leave(kind: str):  # type: ignore[no-untyped-def]
+    def step(machine: Machine, states: list[State], instr: object) -> list[State]:
+        machine.exits.extend(Exit(kind, state) for state in states)
+        return []
+
+    return step
+
+
+SPLITTING[If] = run_if  # type: ignore[assignment]
+SIMPLE[Assume] = run_assume  # type: ignore[assignment]
+SPLITTING[Break] = _leave("break")
+SPLITTING[Continue] = _leave("continue")
+SPLITTING[Raise] = _leave("raise")
+

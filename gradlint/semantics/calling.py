@@ -1,0 +1,227 @@
+"""Calls of the program's own functions: parameters bound to actual values, the body run, its ways out met."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gradlint.domain.state import State, fresh_address
+from gradlint.domain.value import Bound, Class, Context, Function, Instance, Partial, Ref, Sequence, Unknown, Value
+from gradlint.semantics.classes import find_in_class
+from gradlint.semantics.args import Args
+from gradlint.semantics.machine import DEPTH, SIMPLE, SPLITTING, Exit, Machine
+from gradlint.semantics.modes import enter_mode, leave_mode
+from gradlint.source.core import Call, Return, Yield
+
+
+def run_call(machine: Machine, states: list[State], instr: Call) -> list[State]:
+    """dest = func(args). The program's functions may come back in several states."""
+    if len(states) == 1:
+        return _call(machine, states[0], instr)
+    after: list[State] = []
+    for state in states:
+        after.extend(_call(machine, state, instr))
+    return machine.meet(after, (instr.dest,))
+
+
+def _call(machine: Machine, state: State, instr: Call) -> list[State]:
+    from gradlint.semantics.dispatch import call_value
+
+    machine.budget -= 1
+    func = machine.read(state, instr.func)
+    args = _arguments(machine, state, instr)
+    target = as_function(machine, state, func, args)
+    if target is None:
+        state.set(instr.dest, call_value(machine, state, func, args, instr.node))
+        return [state]
+    region = machine.open(state)
+    after: list[State] = []
+    for outcome, value in invoke(machine, state, target[0], target[1], instr.node):
+        outcome.set(instr.dest, value)
+        after.append(outcome)
+    after = machine.meet(after, (instr.dest,))
+    machine.close(after, region)
+    return after
+
+
+def _arguments(machine: Machine, state: State, instr: Call) -> Args:
+    from gradlint.semantics.iteration import items_of
+
+    positional: list[Value] = []
+    keywords: dict[str, Value] = {}
+    is_open = False
+    for arg in instr.args:
+        value = machine.read(state, arg.operand)
+        if arg.star == "*":
+            items = items_of(machine, state, value, instr.node)
+            positional.extend(items.items if not items.open else ())
+            is_open = is_open or items.open
+        elif arg.star == "**":
+            pairs = machine.program.pairs(state, value)
+            if pairs is None:
+                is_open = True
+            else:
+                keywords.update(pairs)
+        elif arg.keyword is not None:
+            keywords[arg.keyword] = value
+        else:
+            positional.append(value)
+    return Args(tuple(positional), keywords, is_open)
+
+
+def as_function(
+    machine: Machine, state: State, func: Value, args: Args
+) -> tuple[Function, Args] | None:
+    """The program's function behind a callable value, with the arguments it gets; None for anything else."""
+    if isinstance(func, Function):
+        return func, args
+    if isinstance(func, Bound) and isinstance(func.function, Function):
+        return func.function, args.prepend(func.receiver)
+    if isinstance(func, Partial):
+        merged = Args(func.args + args.positional, {**dict(func.keywords), **args.keywords}, args.open)
+        return as_function(machine, state, func.function, merged)
+    if isinstance(func, Ref):
+        record = state[func]
+        if isinstance(record, Instance) and isinstance(record.cls, Ref):
+            return _call_method(machine, state, func, record, args)
+    return None
+
+
+def _call_method(
+    machine: Machine, state: State, func: Ref, record: Instance, args: Args
+) -> tuple[Function, Args] | None:
+    """An object called: `__call__`, or `forward` of a module without hooks that change its result."""
+    for name in ("__call__", "forward"):
+        method = record.attrs.get(name) or find_in_class(state, record.cls, name)
+        if isinstance(method, Function):
+            return method, args.prepend(func)
+    return None
+
+
+def invoke(
+    machine: Machine, state: State, function: Function, args: Args, node: cst.CSTNode
+) -> list[tuple[State, Value]]:
+    """Run a function's body; each outcome is a state back in the caller's frame, and the value returned."""
+    code = function.code
+    if machine.stack.count(code) >= 2 or len(machine.stack) >= DEPTH:
+        machine.give_ups["calls too deep"] += 1
+        return [(state, machine.program.opaque(machine, state, args.values(), node))]
+    machine.called.add(code)
+    machine.stack.append(code)
+    first_exit = len(machine.exits)
+    former = state.enter(fresh_address(), bind_parameters(machine, state, function, args))
+    restore = [enter_mode(machine, state, Context(mode)) for mode in function.modes]
+    ends = [(end, None) for end in machine.run(code.body, [state])]
+    outcomes: list[tuple[State, Value]] = list(ends)
+    raised: list[Exit] = []
+    for exit in machine.exits[first_exit:]:
+        if exit.kind == "return":
+            outcomes.append((exit.state, exit.value))
+        elif exit.kind == "raise":
+            raised.append(exit)
+    machine.exits[first_exit:] = raised
+    machine.stack.pop()
+    results = [_leave(machine, code.is_generator, end, value, former, restore) for end, value in outcomes]
+    for exit in raised:
+        _leave(machine, False, exit.state, None, former, restore)
+    return results
+
+
+def _leave(
+    machine: Machine,
+    generator: bool,
+    state: State,
+    value: Value,
+    former: int,
+    restore: list[tuple[bool | None, bool | None]],
+) -> tuple[State, Value]:
+    if generator:
+        value = state.locals.get("<yields>") or state.new(Sequence((Unknown(),), "iterator", True))
+    for saved in reversed(restore):
+        leave_mode(state, saved)
+    if "<captured>" not in state.locals:
+        del state.frames[state.frame]
+    state.leave(former)
+    return state, value
+
+
+def bind_parameters(
+    machine: Machine, state: State, function: Function, args: Args
+) -> dict[str | int, Value]:
+    """The first variables of a call: parameters from arguments, defaults, or unknown."""
+    names: dict[str | int, Value] = {"<outer>": function.frame, "<function>": function}
+    positional = list(args.positional)
+    keywords = dict(args.keywords)
+    defaults = dict(function.defaults)
+    for param in function.code.params:
+        name = param.name
+        if param.kind == "*":
+            names[name] = tuple(positional) if not args.open else machine.unknown()
+            positional = []
+        elif param.kind == "**":
+            names[name] = machine.program.new_mapping(state, keywords, args.open)
+        elif positional and not param.keyword_only:
+            names[name] = positional.pop(0)
+        elif name in keywords:
+            names[name] = keywords.pop(name)
+        elif name in defaults and not args.open:
+            names[name] = defaults[name]
+        else:
+            names[name] = machine.program.parameter(machine, state, function, param)
+    return names
+
+
+def call_in_place(
+    machine: Machine, state: State, func: Value, args: Args, node: cst.CSTNode
+) -> Value:
+    """Call any value where the program cannot split: of several outcomes the first that remains goes on."""
+    from gradlint.semantics.dispatch import call_value
+
+    target = as_function(machine, state, func, args)
+    if target is None:
+        return call_value(machine, state, func, args, node)
+    slot = "<result>"
+    region = machine.open(state)
+    states: list[State] = []
+    for outcome, value in invoke(machine, state, target[0], target[1], node):
+        outcome.set(slot, value)
+        states.append(outcome)
+    states = machine.meet(states, (slot,))
+    machine.close(states, region)
+    if not states:
+        return machine.unknown()
+    if len(states) > 1:
+        machine.give_ups["paths dropped"] += len(states) - 1
+    if states[0] is not state:
+        state.become(states[0])
+    value = state.locals[slot]
+    state.drop(slot)
+    return value
+
+
+def run_return(machine: Machine, states: list[State], instr: Return) -> list[State]:
+    """return value"""
+    machine.exits.extend(Exit("return", state, machine.read(state, instr.value)) for state in states)
+    return []
+
+
+def run_yield(machine: Machine, state: State, instr: Yield) -> None:
+    """yield: what a generator yields is collected, as if its consumer came behind it."""
+    from gradlint.semantics.iteration import items_of
+
+    value = machine.read(state, instr.value)
+    yields = state.locals.get("<yields>")
+    if not isinstance(yields, Ref):
+        yields = state.new(Sequence((), "iterator"))
+        state.set("<yields>", yields)
+    record = state[yields]
+    assert isinstance(record, Sequence)
+    added = items_of(machine, state, value, instr.node) if instr.star else Sequence((value,))
+    state.put(yields.id, record._replace(items=record.items + added.items, open=record.open or added.open))
+    state.set(instr.dest, machine.unknown())
+
+
+SPLITTING[Call] = run_call  # type: ignore[assignment]
+SPLITTING[Return] = run_return  # type: ignore[assignment]
+SIMPLE[Yield] = run_yield  # type: ignore[assignment]
+
+__all__ = ["Args", "Class", "as_function", "call_in_place", "invoke"]

@@ -1,0 +1,154 @@
+"""Classes of the program and their objects: look-up along the bases, making instances."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gradlint.domain.state import State, fresh_address
+from gradlint.domain.value import Bound, Class, External, Function, Instance, Ref, Value
+from gradlint.semantics.machine import SPLITTING, Machine
+from gradlint.source.core import MakeClass, MakeFunction
+
+
+def linear_bases(state: State, cls: Value) -> Iterator[Value]:
+    """The class and its bases, depth first; exact for the single inheritance that programs use."""
+    seen: set[int] = set()
+    stack = [cls]
+    while stack:
+        current = stack.pop(0)
+        if isinstance(current, Ref):
+            if current.id in seen:
+                continue
+            seen.add(current.id)
+            yield current
+            record = state[current]
+            if isinstance(record, Class):
+                stack = [*record.bases, *stack]
+        else:
+            yield current
+
+
+def find_in_class(state: State, cls: Value, name: str, behind: Value = None) -> Value:
+    """An attribute of the class or its bases, `behind` a class for super(); None if the program defines none."""
+    skipping = behind is not None
+    for base in linear_bases(state, cls):
+        if skipping:
+            skipping = base != behind
+            continue
+        if isinstance(base, Ref):
+            record = state[base]
+            if isinstance(record, Class) and name in record.attrs:
+                return record.attrs[name]
+    return None
+
+
+def library_base(state: State, cls: Value) -> str | None:
+    """The first library class among the bases, as a path: `torch.nn.Module`; None if all is the program's own."""
+    for base in linear_bases(state, cls):
+        if isinstance(base, External) and base.path != "builtins.object":
+            return base.path
+    return None
+
+
+def has_unknown_base(state: State, cls: Value) -> bool:
+    """Whether something that was not seen may define more attributes."""
+    return any(not isinstance(base, (Ref, External)) for base in linear_bases(state, cls))
+
+
+def find_method(state: State, receiver: Ref, name: str) -> Bound | None:
+    """A method that the program defines for an object."""
+    record = state[receiver]
+    if isinstance(record, Instance) and isinstance(record.cls, Ref):
+        method = find_in_class(state, record.cls, name)
+        if isinstance(method, Function):
+            return Bound(receiver, method)
+    return None
+
+
+def make_function(machine: Machine, state: State, instr: MakeFunction) -> None:
+    """def, lambda"""
+    defaults = tuple((name, machine.read(state, operand)) for name, operand in instr.defaults.items())
+    function = Function(instr.code, machine.program.closure(state), defaults, machine.program.module_of(state))
+    machine.program.defined(function)
+    state.set(instr.dest, function)
+
+
+def make_class(machine: Machine, states: list[State], instr: MakeClass) -> list[State]:
+    """class: the body is run; what it binds are the class's attributes."""
+    after: list[State] = []
+    for state in states:
+        bases = tuple(machine.read(state, base) for base in instr.bases)
+        outer = machine.program.closure(state)
+        former = state.enter(fresh_address(), {"<outer>": outer, "<class>": True})
+        first_exit = len(machine.exits)
+        ends = machine.run(instr.code.body, [state])
+        del machine.exits[first_exit:]
+        for end in ends[:1]:
+            attrs = {name: value for name, value in end.locals.items() if _is_attribute(name)}
+            end.leave(former)
+            record = Class(instr.code.name, bases, attrs, instr.code, machine.program.module_of(end))  # type: ignore[arg-type]
+            ref = end.new(record)
+            owned = {
+                name: value._replace(owner=ref) if isinstance(value, Function) else value
+                for name, value in attrs.items()
+            }
+            end.put(ref.id, record._replace(attrs=owned))  # type: ignore[arg-type]
+            end.set(instr.dest, ref)
+            machine.program.defined_class(ref)
+            after.append(end)
+    return after
+
+
+def _is_attribute(name: str | int) -> bool:
+    return isinstance(name, str) and not name.startswith("<") and "." not in name
+
+
+def instantiate(machine: Machine, state: State, cls: Ref, args, node: cst.CSTNode) -> Value:  # type: ignore[no-untyped-def]
+    """An object of a class of the program: made, then `__init__` run on it."""
+    from gradlint.semantics.calling import Args, call_in_place
+    from gradlint.semantics.torch.module import new_user_module
+
+    base = library_base(state, cls)
+    if has_unknown_base(state, cls):
+        ref = state.new(Instance(cls, {}, {}, True, node))
+    elif base is not None and base.startswith("torch.nn."):
+        ref = new_user_module(machine, state, cls, base, args, node)
+    else:
+        ref = state.new(Instance(cls, {}, {}, base is not None, node))
+    init = find_in_class(state, cls, "__init__")
+    if isinstance(init, Function):
+        call_in_place(machine, state, init, Args((ref, *args.positional), args.keywords, args.open), node)
+    else:
+        _dataclass_fields(state, ref, cls, args)
+    return ref
+
+
+def _dataclass_fields(state: State, ref: Ref, cls: Ref, args) -> None:  # type: ignore[no-untyped-def]
+    """Without `__init__` of its own a class with arguments is a dataclass or a named tuple: fields by name."""
+    record, instance = state[cls], state[ref]
+    assert isinstance(record, Class) and isinstance(instance, Instance)
+    if args.positional or args.keywords:
+        fields = _annotated_names(record)
+        attrs = {**instance.attrs, **dict(zip(fields, args.positional, strict=False)), **args.keywords}
+        state.put(ref.id, instance._replace(attrs=attrs))
+
+
+def _annotated_names(record: Class) -> list[str]:
+    assert isinstance(record.code.node, cst.ClassDef)
+    names: list[str] = []
+    for statement in record.code.node.body.body:
+        if isinstance(statement, cst.SimpleStatementLine):
+            names.extend(
+                small.target.value
+                for small in statement.body
+                if isinstance(small, cst.AnnAssign) and isinstance(small.target, cst.Name)
+            )
+    return names
+
+
+from gradlint.semantics.machine import SIMPLE  # noqa: E402
+
+SIMPLE[MakeFunction] = make_function  # type: ignore[assignment]
+SPLITTING[MakeClass] = make_class  # type: ignore[assignment]

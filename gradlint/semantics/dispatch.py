@@ -1,0 +1,87 @@
+"""Calling a value that is no function of the program: imported things, methods of objects, something unknown."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gradlint.domain.state import State
+from gradlint.domain.value import Bound, Class, Context, External, Function, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.semantics import builtin, containers
+from gradlint.semantics.args import Args
+from gradlint.semantics.classes import find_in_class, instantiate
+from gradlint.semantics.machine import Machine
+
+
+def call_value(machine: Machine, state: State, func: Value, args: Args, node: cst.CSTNode) -> Value:
+    """func(args)"""
+    from gradlint.semantics.torch.functions import call_torch, with_mode
+    from gradlint.semantics.torch.module import call_instance
+
+    if isinstance(func, External):
+        known = builtin.FUNCTIONS.get(func.path)
+        if known is not None:
+            return known(machine, state, args, node)
+        if func.path.startswith("torch."):
+            return call_torch(machine, state, func.path, args, node)
+        return machine.program.library_call(machine, state, func.path, args, node)
+    if isinstance(func, Context):
+        return with_mode(args.positional[0], func) if args.positional else machine.unknown()
+    if isinstance(func, Bound):
+        return _bound(machine, state, func, args, node)
+    if isinstance(func, Ref):
+        record = state[func]
+        if isinstance(record, Class):
+            return instantiate(machine, state, func, args, node)
+        if isinstance(record, Instance):
+            return call_instance(machine, state, func, record, args, node)
+    if isinstance(func, Unknown):
+        return _unknown(machine, state, func, args, node)
+    return machine.program.opaque(machine, state, args.values(), node)
+
+
+def _bound(machine: Machine, state: State, func: Bound, args: Args, node: cst.CSTNode) -> Value:
+    from gradlint.semantics.torch.methods import call_tensor_method
+    from gradlint.semantics.torch.module import call_module_method
+    from gradlint.semantics.torch.tensor import known_tensor
+
+    receiver, name = func.receiver, func.function
+    if not isinstance(name, str):
+        return machine.program.opaque(machine, state, args.values(), node)
+    tensor = known_tensor(machine, state, receiver)
+    if tensor is not None:
+        return call_tensor_method(machine, state, tensor, name, args, node)
+    if isinstance(receiver, Ref):
+        record = state[receiver]
+        if isinstance(record, (Sequence, Mapping)):
+            return containers.call_method(machine, state, receiver, name, args, node)
+        if isinstance(record, Instance):
+            return call_module_method(machine, state, receiver, record, name, args, node)
+    if isinstance(receiver, Unknown):
+        return _method_of_unknown(machine, state, receiver, name, args, node)
+    if isinstance(receiver, str):
+        return Unknown("str") if name not in ("split", "encode") else machine.unknown()
+    return machine.program.opaque(machine, state, (receiver, *args.values()), node)
+
+
+def _unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cst.CSTNode) -> Value:
+    """A call of something unknown; a method of something unknown gets its receiver as an argument."""
+    key = func.key
+    if key is not None and key[0] == "attr" and isinstance(key[1], (Unknown, Ref)):
+        assert isinstance(key[2], str)
+        return _method_of_unknown(machine, state, key[1], key[2], args, node)
+    return machine.program.opaque(machine, state, args.values(), node)
+
+
+def _method_of_unknown(
+    machine: Machine, state: State, receiver: Value, name: str, args: Args, node: cst.CSTNode
+) -> Value:
+    from gradlint.semantics.torch.methods import call_tensor_method
+    from gradlint.semantics.torch.tensor import shown_tensor
+
+    if isinstance(receiver, Unknown):
+        tensor = shown_tensor(machine, state, receiver, name)
+        if tensor is not None:
+            return call_tensor_method(machine, state, tensor, name, args, node)
+    return machine.program.opaque(machine, state, (receiver, *args.values()), node)
+
+

@@ -1,0 +1,110 @@
+"""One file interpreted: its top level first, then what nobody called, with arguments that are not known."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import libcst as cst
+
+from gradlint.domain.event import Event
+from gradlint.domain.state import State
+from gradlint.domain.value import Class, Function, Ref, Unknown
+from gradlint.semantics import attribute, branch, loop, modes, operator, subscript, trying
+from gradlint.semantics.args import Args
+from gradlint.semantics.builtin import FUNCTIONS
+from gradlint.semantics.calling import invoke
+from gradlint.semantics.classes import instantiate
+from gradlint.semantics.machine import Machine, OutOfBudget
+from gradlint.semantics.program import Program
+from gradlint.semantics.reveal import reveal
+from gradlint.source.lower import lower_module
+
+_CONSTRUCTS = (attribute, branch, loop, modes, operator, subscript, trying)
+"""Each registers its instructions with the machine."""
+
+FUNCTIONS["builtins.reveal"] = reveal
+
+STEPS_PER_LINE = 24
+STEPS_AT_LEAST = 6_000
+SHARE = 0.35
+"""How much of a file's steps its top level, or one function nobody calls, may use up."""
+
+
+@dataclass(frozen=True)
+class Interpretation:
+    """What was seen, and what was given up: calls too deep, paths dropped, operations that are not known."""
+
+    events: tuple[Event, ...]
+    give_ups: Counter[str]
+
+
+def interpret(module: cst.Module, lines: int | None = None) -> Interpretation:
+    """Run a module on the abstract torch. `lines` bounds the steps; without it the module is counted."""
+    count = lines if lines is not None else module.code.count("\n")
+    machine = Machine(Program(module), max(STEPS_AT_LEAST, STEPS_PER_LINE * count))
+    state = State()
+    state.enter(1, {"__name__": "__main__"})
+    state = _top_level(machine, state, module)
+    _uncalled(machine, state)
+    machine.flow()
+    return Interpretation(tuple(machine.events), machine.give_ups)
+
+
+def _top_level(machine: Machine, state: State, module: cst.Module) -> State:
+    start = state.fork()
+    with machine.bounded(SHARE * 2):
+        region = machine.open(state)
+        ends = machine.run(lower_module(module).body, [state])
+        ends = machine.meet(ends)
+        machine.close(ends, region)
+        if ends:
+            return ends[0]
+        return machine.exits[-1].state if machine.exits else start
+    state.leave(1)
+    return state
+
+
+def _uncalled(machine: Machine, state: State) -> None:
+    """Functions and methods that nothing calls, each from the state behind the top level."""
+    for cls in list(machine.program.classes):
+        if machine.budget <= 0:
+            machine.give_ups["out of steps"] += 1
+            return
+        _class(machine, state, cls)
+    for function in list(machine.program.functions):
+        if function.code in machine.called or function.owner is not None:
+            continue
+        if machine.budget <= 0:
+            machine.give_ups["out of steps"] += 1
+            return
+        _function(machine, state.fork(), function, Args())
+
+
+def _function(machine: Machine, state: State, function: Function, args: Args) -> None:
+    if function.frame not in state.frames:
+        return
+    with machine.bounded(SHARE):
+        region = machine.open(state)
+        results = invoke(machine, state, function, args, function.code.node)
+        machine.close([end for end, _ in results], region)
+
+
+def _class(machine: Machine, state: State, cls: Ref) -> None:
+    """An object with unknown arguments, and each method of it that nothing has called."""
+    record = state.heap.get(cls.id)
+    if not isinstance(record, Class):
+        return
+    methods = [value for value in record.attrs.values() if isinstance(value, Function)]
+    if all(method.code in machine.called for method in methods):
+        return
+    after = state.fork()
+    with machine.bounded(SHARE):
+        region = machine.open(after)
+        made = instantiate(machine, after, cls, Args((), {}, True), record.code.node)
+        machine.close([after], region)
+        for method in methods:
+            if method.code in machine.called or machine.budget <= machine.limit:
+                continue
+            receiver = made if method.code.name not in ("__new__",) else Unknown()
+            _function(machine, after.fork(), method, Args((receiver,)))

@@ -1,0 +1,121 @@
+"""Libraries around torch: numpy and math cut the graph, copy and einops keep it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import libcst as cst
+
+from gradlint.domain.graph import Edge, Node
+from gradlint.domain.state import State
+from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Unknown, Value
+from gradlint.semantics.args import Args
+from gradlint.semantics.machine import Machine
+from gradlint.semantics.program import origins
+from gradlint.semantics.torch import faults
+from gradlint.semantics.torch.tensor import known_tensor, new_leaf, new_tensor, tensor_at
+
+Library: TypeAlias = "Callable[[Machine, State, Args, cst.CSTNode], Value]"
+
+
+def _numpy(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """numpy: the values flow into an array, no gradient does."""
+    edges = [Edge(origin, False, "numpy") for origin in origins(state, args.values()) if origin.live]
+    return Unknown("array", Node("numpy", node, edges, cut="numpy") if edges else None, None, node)
+
+
+def _math(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """math: Python numbers."""
+    edges = [Edge(origin, False, "item") for origin in origins(state, args.values()) if origin.live]
+    return Unknown("number", Node("math", node, edges, cut="item") if edges else None, None, node)
+
+
+def _number(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    return machine.unknown("number")
+
+
+def _deepcopy(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """copy.deepcopy: graph leaves and what holds them; a tensor with a graph behind it is refused."""
+    value = args.get(0, "x")
+    return _copied(machine, state, value, node, {})
+
+
+def _copied(machine: Machine, state: State, value: Value, node: cst.CSTNode, memo: dict[int, Ref]) -> Value:
+    tensor = known_tensor(machine, state, value)
+    if tensor is not None:
+        return _copied_tensor(machine, state, tensor, node, memo)
+    if type(value) is tuple:
+        return tuple(_copied(machine, state, item, node, memo) for item in value)
+    if not isinstance(value, Ref):
+        return value if not isinstance(value, Unknown) else Unknown(value.kind)
+    if value.id in memo:
+        return memo[value.id]
+    record = state[value]
+    fresh = memo[value.id] = state.new(record)
+    if isinstance(record, Sequence):
+        items = tuple(_copied(machine, state, item, node, memo) for item in record.items)
+        state.put(fresh.id, record._replace(items=items))
+    elif isinstance(record, Mapping):
+        pairs = {key: _copied(machine, state, item, node, memo) for key, item in record.items.items()}
+        state.put(fresh.id, record._replace(items=pairs))
+    elif isinstance(record, Instance):
+        attrs = {key: _copied(machine, state, item, node, memo) for key, item in record.attrs.items()}
+        state.put(fresh.id, record._replace(attrs=attrs, syntax=node))
+    return fresh
+
+
+def _copied_tensor(machine: Machine, state: State, ref: Ref, node: cst.CSTNode, memo: dict[int, Ref]) -> Ref:
+    record = tensor_at(state, ref)
+    if ref.id in memo:
+        return memo[ref.id]
+    if record.leaf is False:
+        related = [] if record.syntax is None else [(record.syntax, "the tensor is a result of this operation")]
+        faults.refused(machine, "deepcopy-nonleaf", node, related=related)
+        return ref
+    if record.grad is True:
+        fresh = new_leaf(state, node, dtype=record.dtype, shape=record.shape, parameter=record.parameter)
+    else:
+        origin = Node("deepcopy", node, [Edge(record.node, False, "detach")] if record.node.live else ())
+        fresh = new_tensor(state, origin, grad=record.grad, dtype=record.dtype, shape=record.shape)
+        if record.parameter:
+            state.put(fresh.id, tensor_at(state, fresh)._replace(parameter=True))
+    memo[ref.id] = fresh
+    return fresh
+
+
+def _copy(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    value = args.get(0, "x")
+    if isinstance(value, Ref) and isinstance(state[value], (Sequence, Mapping)):
+        return state.new(state[value])
+    return value
+
+
+def _abs(name: str) -> Library:
+    def call(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+        from gradlint.semantics.torch.methods import call_tensor_method
+
+        value = args.get(0, "x")
+        tensor = known_tensor(machine, state, value)
+        if tensor is not None:
+            return call_tensor_method(machine, state, tensor, name, Args(args.positional[1:]), node)
+        if isinstance(value, (int, float)) and name == "abs":
+            return abs(value)
+        return machine.program.opaque(machine, state, args.values(), node)
+
+    return call
+
+
+LIBRARIES: dict[str, Library] = {
+    "numpy.*": _numpy,
+    "math.*": _math,
+    "random.*": _number,
+    "time.*": _number,
+    "copy.deepcopy": _deepcopy,
+    "copy.copy": _copy,
+    "builtins.abs": _abs("abs"),
+    "builtins.pow": _abs("pow"),
+    "builtins.round": _abs("round"),
+}
+"""By path, or by the library's name for all the rest of it."""
+

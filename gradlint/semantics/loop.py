@@ -1,0 +1,192 @@
+"""Loops: two turns, so that what one turn leaves behind meets the next; each turn where the items are few and known.
+
+A loop over something unknown is taken at least once, for loops over data are. What it counted is unknown behind it.
+"""
+
+from __future__ import annotations
+
+from gradlint.domain.state import State
+from gradlint.domain.value import Instance, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.semantics.branch import assume, truth
+from gradlint.semantics.iteration import items_of
+from gradlint.semantics.machine import SPLITTING, Exit, Machine
+from gradlint.source.core import For, While
+
+TURNS = 2
+EXACT = 8
+"""Loops over this many known items or fewer are run item by item."""
+
+MANY = 64
+"""Loops over tensors that are all known, such as the parameters of a model, are run item by item up to here."""
+
+
+def run_for(machine: Machine, states: list[State], instr: For) -> list[State]:
+    """for item in iterable: body"""
+    after: list[State] = []
+    for state in states:
+        after.extend(_for(machine, state, instr))
+    return machine.meet(after) if len(states) > 1 else after
+
+
+def _for(machine: Machine, state: State, instr: For) -> list[State]:
+    machine.budget -= 1
+    iterable = machine.read(state, instr.iterable)
+    items = items_of(machine, state, iterable, instr.node)
+    exact = not items.open and len(items.items) <= _limit(state, items)
+    turns: list[Value] = list(items.items) if exact else _two(machine, items)
+    region = machine.open(state)
+    before = state.fork()
+    live, broken = [state], []
+    for item in turns:
+        for other in live:
+            other.set(instr.item, item)
+        live, left = _turn(machine, live, instr.body)
+        broken.extend(left)
+        if not live:
+            break
+    if not exact:
+        for other in live + broken:
+            _widen(machine, before, other)
+    live = machine.run(instr.orelse, live)
+    after = machine.meet(live + broken)
+    machine.close(after, region)
+    return after
+
+
+def _limit(state: State, items: Sequence) -> int:
+    if items.items and isinstance(items.items[0], Ref) and isinstance(state[items.items[0]], (Tensor, Instance)):
+        return MANY
+    return EXACT
+
+
+def _two(machine: Machine, items: Sequence) -> list[Value]:
+    known = list(items.items[:TURNS])
+    while len(known) < TURNS:
+        known.append(known[-1] if known and not isinstance(known[-1], Unknown) else machine.unknown())
+    return known
+
+
+def _turn(machine: Machine, states: list[State], body: list) -> tuple[list[State], list[State]]:  # type: ignore[type-arg]
+    """One turn: the states that go on to the next, and those that broke out."""
+    first_exit = len(machine.exits)
+    live = machine.run(body, states)
+    broken: list[State] = []
+    others: list[Exit] = []
+    for exit in machine.exits[first_exit:]:
+        if exit.kind == "continue":
+            live.append(exit.state)
+        elif exit.kind == "break":
+            broken.append(exit.state)
+        else:
+            others.append(exit)
+    machine.exits[first_exit:] = others
+    return machine.meet(live), broken
+
+
+def run_while(machine: Machine, states: list[State], instr: While) -> list[State]:
+    """while test: body"""
+    after: list[State] = []
+    for state in states:
+        after.extend(_while(machine, state, instr))
+    return machine.meet(after) if len(states) > 1 else after
+
+
+def _while(machine: Machine, state: State, instr: While) -> list[State]:
+    region = machine.open(state)
+    before = state.fork()
+    live, done, broken = [state], [], []
+    exact = True
+    for turn in range(EXACT + 1):
+        live, ended, unsure = _heads(machine, live, instr, turn)
+        done.extend(ended)
+        exact = exact and not unsure
+        if not live or turn == EXACT or (not exact and turn >= TURNS) or _forever(machine, live, instr, turn):
+            exact = exact and not live
+            break
+        live, left = _turn(machine, live, instr.body)
+        broken.extend(left)
+    after = live + done
+    if not exact:
+        for other in after + broken:
+            _widen(machine, before, other)
+    if not _endless(instr):
+        after = machine.run(instr.orelse, after)
+    else:
+        after = []
+    after = machine.meet(after + broken)
+    machine.close(after, region)
+    return after
+
+
+def _forever(machine: Machine, states: list[State], instr: While, turn: int) -> bool:
+    """Whether the test is a constant: `while True` gets its two turns, and no more."""
+    return turn >= TURNS and _endless(instr)
+
+
+def _endless(instr: While) -> bool:
+    from gradlint.source.core import Const
+
+    return isinstance(instr.test, Const) and bool(instr.test.value)
+
+
+def _heads(
+    machine: Machine, states: list[State], instr: While, turn: int
+) -> tuple[list[State], list[State], bool]:
+    """Evaluate the test in each state: those that take a turn, those that are done, and whether any was unsure."""
+    taken: list[State] = []
+    done: list[State] = []
+    unsure = False
+    for state in machine.run(instr.head, states):
+        test = machine.read(state, instr.test)
+        known = truth(state, test)
+        if known is False:
+            done.append(state)
+            continue
+        if known is None:
+            unsure = True
+            if turn < TURNS:
+                assume(state, test, True)
+        taken.append(state)
+    return taken, done, unsure
+
+
+def _widen(machine: Machine, before: State, after: State) -> None:
+    """Forget what two turns computed that another number of turns would compute differently.
+
+    Numbers that the loop changed are unknown behind it, lists that it filled may be longer, and sizes of tensors
+    rebound in it are unknown.
+    """
+    frame = after.frame
+    if frame in after.dirty_frames and frame in before.frames:
+        old = before.frames[frame]
+        for name, value in list(after.locals.items()):
+            if name in old and isinstance(name, str) and value is not old[name]:
+                after.set(name, _widened(value, old[name]))
+    for address in list(after.dirty):
+        if address in before.heap:
+            _widen_record(before.heap[address], after.heap[address], address, after)
+    _forget_facts(before, after)
+
+
+def _widened(value: Value, old: Value) -> Value:
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and value != old:
+        return Unknown("number")
+    return value
+
+
+def _widen_record(old: object, new: object, address: int, state: State) -> None:
+    if isinstance(new, Sequence) and isinstance(old, Sequence):
+        if len(new.items) > len(old.items) and not new.open:
+            state.put(address, new._replace(open=True))
+    elif isinstance(new, Instance) and isinstance(old, Instance):
+        attrs = {name: _widened(value, old.attrs.get(name)) for name, value in new.attrs.items()}
+        state.put(address, new._replace(attrs=attrs))
+
+
+def _forget_facts(before: State, after: State) -> None:
+    """Tests made inside the loop may come out differently in another turn."""
+    after.facts = before.facts
+
+
+SPLITTING[For] = run_for  # type: ignore[assignment]
+SPLITTING[While] = run_while  # type: ignore[assignment]

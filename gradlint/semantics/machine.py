@@ -1,0 +1,219 @@
+"""The abstract machine: runs core blocks on states, keeps the budget, and collects events.
+
+A block is run on several states side by side. An instruction that cannot split changes each state in place; one
+that can (`If`, loops, calls of the program's functions) takes the states and gives back those that go on. Ways out
+of a block other than its end are collected in `exits`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import libcst as cst
+
+from gradlint.domain.event import Event, LostLeaf
+from gradlint.domain.graph import Node
+from gradlint.domain.meeting import Meeting
+from gradlint.domain.shape import Sym
+from gradlint.domain.state import MISSING, State, fresh_address
+from gradlint.domain.value import External, Ref, Unknown, Value
+from gradlint.source.core import Block, Code, Const, Instr, Operand
+
+if TYPE_CHECKING:
+    from gradlint.semantics.program import Program
+
+KEPT = 4
+"""How many states may go on side by side behind a branch; more are dropped, and counted."""
+
+DEPTH = 12
+"""How deep calls of the program's functions are followed."""
+
+
+class Exit(NamedTuple):
+    """A way out of a block: `kind` is "return", "break", "continue" or "raise"."""
+
+    kind: str
+    state: State
+    value: Value = None
+
+
+class Region(NamedTuple):
+    """What to restore behind a stretch of the program: the outer mark and dirt, and where its exits begin."""
+
+    mark: int
+    dirty: set[int]
+    frames: set[int]
+    first_exit: int
+
+
+class OutOfBudget(Exception):
+    """The file has had its steps; what was not interpreted stays silent."""
+
+
+Simple: TypeAlias = "Callable[[Machine, State, Instr], None]"
+Splitting: TypeAlias = "Callable[[Machine, list[State], Instr], list[State]]"
+
+
+class Machine:
+    """One run over one file."""
+
+    def __init__(self, program: Program, budget: int) -> None:
+        self.program = program
+        self.budget = budget
+        self.steps = budget
+        self.limit = 0
+        self.events: list[Event] = []
+        self.give_ups: Counter[str] = Counter()
+        self.exits: list[Exit] = []
+        self.stack: list[Code] = []
+        self.called: set[Code] = set()
+        self.watched: set[int] = set()
+        self.expected = 0
+        self.reached: set[cst.CSTNode] = set()
+        self.optimized: set[cst.CSTNode] = set()
+        self.lost: list[tuple[int, LostLeaf]] = []
+        self.backwards = 0
+        self.mark = 0
+        self.sizes: dict[Unknown, Sym] = {}
+        self._symbols: dict[tuple[object, ...], Unknown] = {}
+        self._emitted: set[tuple[object, ...]] = set()
+
+    # Running.
+
+    def run(self, block: Block, states: list[State]) -> list[State]:
+        """The states that reach the end of the block."""
+        simple, splitting = SIMPLE, SPLITTING
+        for instr in block:
+            kind = type(instr)
+            step = simple.get(kind)
+            if step is not None:
+                self.budget -= len(states)
+                for state in states:
+                    step(self, state, instr)
+            else:
+                states = splitting[kind](self, states, instr)
+                if not states:
+                    return states
+        if self.budget < self.limit:
+            raise OutOfBudget
+        return states
+
+    def meet(self, states: list[State], outs: tuple[str | int, ...] = ()) -> list[State]:
+        """Join the states that agree since the innermost open region began; keep at most `KEPT`."""
+        if len(states) < 2:
+            return states
+        kept: list[State] = []
+        for state in states:
+            for index, other in enumerate(kept):
+                joined = Meeting(other, state, self.mark, self.watched).attempt(outs)
+                if joined is not None:
+                    kept[index] = joined
+                    break
+            else:
+                if len(kept) < KEPT:
+                    kept.append(state)
+                else:
+                    self.give_ups["paths dropped"] += 1
+        return kept
+
+    @contextmanager
+    def bounded(self, share: float) -> Iterator[None]:
+        """Give a part of the program its share of the steps; what runs out of them is given up, and counted."""
+        outer, self.limit = self.limit, max(self.limit, self.budget - int(share * self.steps))
+        depth, exits, expected, mark = len(self.stack), len(self.exits), self.expected, self.mark
+        try:
+            yield
+        except OutOfBudget:
+            self.give_ups["out of steps"] += 1
+            del self.stack[depth:]
+            del self.exits[exits:]
+            self.expected, self.mark = expected, mark
+        finally:
+            self.limit = outer
+
+    def flow(self) -> None:
+        """Judge the leaves that some backward should have reached: those that no other one did."""
+        for _, event in self.lost:
+            trained = event.leaf in self.optimized or not event.parameter
+            if event.raises or (event.leaf not in self.reached and trained):
+                self.emit(event)
+
+    # Values.
+
+    def read(self, state: State, operand: Operand) -> Value:
+        """The value of an operand."""
+        value = state.locals.get(operand, MISSING)  # type: ignore[arg-type]
+        if value is not MISSING:
+            return value
+        if type(operand) is Const:
+            return operand.value
+        if type(operand) is str:
+            return self.look_up(state, operand)
+        return self.symbol("unset", operand)
+
+    def look_up(self, state: State, name: str) -> Value:
+        """A variable that the current frame does not bind: enclosing frames, module, builtins."""
+        frame = state.locals.get("<outer>")
+        while isinstance(frame, int):
+            names = state.frames[frame]
+            if name in names:
+                return names[name]
+            frame = names.get("<outer>")
+        return self.program.builtin(self, state, name)
+
+    def symbol(self, *key: object, kind: str | None = None) -> Unknown:
+        """The symbol for an expression over unknowns; the same key gives the same symbol."""
+        try:
+            found = self._symbols.get(key)
+        except TypeError:  # An unhashable part, such as a slice: no expression can be told to be the same.
+            return Unknown(kind)
+        if found is None:
+            found = self._symbols[key] = Unknown(kind, key=key)
+        return found
+
+    # Events.
+
+    def emit(self, event: Event) -> None:
+        """Record an event once; one that the program says it expects to fail is not reported."""
+        if not self.expected:
+            self.events.append(event)
+
+    # Regions: stretches of the program at whose end states may meet.
+
+    def open(self, state: State) -> Region:
+        """Begin to count what a state writes."""
+        region = Region(self.mark, state.dirty, state.dirty_frames, len(self.exits))
+        self.mark = fresh_address()
+        state.dirty, state.dirty_frames = set(), set()
+        return region
+
+    def close(self, states: list[State], region: Region) -> None:
+        """What was written before the region counts again for all that left it."""
+        self.mark, dirty, frames, first_exit = region
+        for state in states:
+            state.dirty |= dirty
+            state.dirty_frames |= frames
+        for exit in self.exits[first_exit:]:
+            exit.state.dirty |= dirty
+            exit.state.dirty_frames |= frames
+
+    # Shorthands that semantics use everywhere.
+
+    def unknown(self, kind: str | None = None, origin: Node | None = None, syntax: cst.CSTNode | None = None) -> Unknown:
+        """A fresh symbol."""
+        return Unknown(kind, origin, None, syntax)
+
+
+SIMPLE: dict[type[Instr], Simple] = {}
+SPLITTING: dict[type[Instr], Splitting] = {}
+
+
+def is_external(value: Value, path: str) -> bool:
+    """Whether a value is this imported thing."""
+    return type(value) is External and value.path == path
+
+
+__all__ = ["DEPTH", "SIMPLE", "SPLITTING", "Exit", "Machine", "OutOfBudget", "Ref", "is_external"]

@@ -1,0 +1,107 @@
+"""Grad modes and other contexts: `with`, and what decorators put around a call."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import libcst as cst
+
+from gradlint.domain.graph import Tri
+from gradlint.domain.state import State
+from gradlint.domain.value import Context, Instance, Ref, Unknown, Value
+from gradlint.semantics.machine import SPLITTING, Machine
+from gradlint.source.core import With
+
+Saved: TypeAlias = "tuple[Tri, Tri]"
+
+AUTOCAST = "autocast"
+"""The fact of a state inside `torch.autocast`, where saved tensors may be cast copies."""
+
+_EXPECTING = (
+    "pytest.raises",
+    "contextlib.suppress",
+)
+
+
+def enter_mode(machine: Machine, state: State, context: Context) -> Saved:
+    """Switch the grad mode; returns what `leave_mode` needs. Measured: inference mode also turns recording off."""
+    saved = (state.grad, state.inference)
+    argument = context.argument
+    wanted = argument if isinstance(argument, bool) else None
+    match context.mode:
+        case "no_grad":
+            state.grad = False
+        case "enable_grad":
+            # Inside inference mode, enable_grad records nothing either.
+            state.grad = True
+        case "set_grad_enabled":
+            state.grad = wanted
+        case "inference_mode":
+            if argument is None or wanted is True:
+                state.grad, state.inference = False, True
+            elif wanted is False:
+                state.grad, state.inference = True, False
+            else:
+                state.grad, state.inference = None, None
+        case "autocast":
+            state.decide(AUTOCAST, True)
+    return saved
+
+
+def leave_mode(state: State, saved: Saved) -> None:
+    """Restore the grad mode."""
+    state.grad, state.inference = saved
+
+
+def run_with(machine: Machine, states: list[State], instr: With) -> list[State]:
+    """with context: body. Whatever way the body is left, the mode is restored."""
+    after: list[State] = []
+    for state in states:
+        after.extend(_with(machine, state, instr))
+    return after
+
+
+def _with(machine: Machine, state: State, instr: With) -> list[State]:
+    context = machine.read(state, instr.context)
+    if isinstance(context, Context):
+        return _known(machine, state, instr, context)
+    state.set(instr.dest, _entered(machine, state, context, instr.node))
+    return machine.run(instr.body, [state])
+
+
+def _known(machine: Machine, state: State, instr: With, context: Context) -> list[State]:
+    state.set(instr.dest, machine.unknown() if context.mode == "expecting" else context.former)
+    first_exit = len(machine.exits)
+    if context.mode == "set_grad_enabled" and isinstance(context.former, bool):
+        # `set_grad_enabled(x)` took effect when it was called; the block restores what was before the call.
+        state.grad = context.former
+    had_autocast = state.facts.get(AUTOCAST)
+    saved = enter_mode(machine, state, context)
+    expecting = context.mode == "expecting"
+    machine.expected += expecting
+    after = machine.run(instr.body, [state])
+    machine.expected -= expecting
+    for other in after:
+        leave_mode(other, saved)
+        if context.mode == "autocast" and not had_autocast:
+            other.decide(AUTOCAST, False)
+    for exit in machine.exits[first_exit:]:
+        leave_mode(exit.state, saved)
+    return after
+
+
+def _entered(machine: Machine, state: State, context: Value, node: cst.CSTNode) -> Value:
+    """What `as` binds: the result of the program's own `__enter__`, or else the context itself."""
+    from gradlint.semantics.calling import Args, call_in_place
+    from gradlint.semantics.classes import find_method
+
+    if isinstance(context, Ref) and isinstance(state[context], Instance):
+        method = find_method(state, context, "__enter__")
+        if method is not None:
+            return call_in_place(machine, state, method, Args(), node)
+    if isinstance(context, Unknown):
+        return machine.symbol("enter", context)
+    return context
+
+
+SPLITTING[With] = run_with  # type: ignore[assignment]

@@ -1,0 +1,222 @@
+"""The program around the machine: names that the file imports, its functions and classes, and what is opaque."""
+
+from __future__ import annotations
+
+import builtins
+import re
+from collections.abc import Iterable
+
+import libcst as cst
+
+from gradlint.domain.graph import Edge, Node
+from gradlint.domain.state import State
+from gradlint.domain.value import (
+    Bound,
+    Context,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Partial,
+    Ref,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+)
+from gradlint.semantics.args import Args
+from gradlint.semantics.machine import SIMPLE, Machine
+from gradlint.source.core import Import, Param
+
+_BUILTINS = frozenset(dir(builtins)) | {"reveal"}
+
+_CANONICAL = (
+    (re.compile(r"torch\.nn\.modules\.\w+\.(\w+)$"), r"torch.nn.\1"),
+    (re.compile(r"torch\.nn\.parameter\.(\w+)$"), r"torch.nn.\1"),
+    (re.compile(r"torch\.autograd\.variable\.Variable$"), "torch.autograd.Variable"),
+    (re.compile(r"torch\.optim\.[a-z_0-9]+\.([A-Z]\w*)$"), r"torch.optim.\1"),
+    (re.compile(r"torch\.functional\.(\w+)$"), r"torch.\1"),
+    (re.compile(r"torch\.autograd\.grad_mode\.(\w+)$"), r"torch.\1"),
+    (re.compile(r"torch\.(?:functional|_tensor)\.Tensor$"), "torch.Tensor"),
+)
+"""Other paths to the same thing; the schedulers keep theirs, for they are known by their module."""
+
+
+class Program:
+    """What one file defines, and how its names are resolved."""
+
+    def __init__(self, nowhere: cst.CSTNode) -> None:
+        self.nowhere = nowhere
+        self.functions: list[Function] = []
+        self.classes: list[Ref] = []
+        self._externals: dict[str, External] = {}
+
+    # Names.
+
+    def external(self, path: str) -> External:
+        """The imported thing at a path; other paths to the same thing give the same value."""
+        found = self._externals.get(path)
+        if found is None:
+            canonical = path
+            if path.startswith("torch.") and "lr_scheduler" not in path:
+                for pattern, target in _CANONICAL:
+                    canonical = pattern.sub(target, canonical)
+            found = self._externals[path] = External(canonical)
+        return found
+
+    def builtin(self, machine: Machine, state: State, name: str) -> Value:
+        """A name that no scope of the program binds: from a star import, a builtin, or unknown."""
+        for path in self._stars(state):
+            if path.startswith("torch"):
+                found = self._from_star(path, name)
+                if found is not None:
+                    return found
+        if name in _BUILTINS:
+            return self.external(f"builtins.{name}")
+        return machine.symbol("global", name)
+
+    def _from_star(self, path: str, name: str) -> External | None:
+        from gradlint.semantics.torch.names import star_names
+
+        return self.external(f"{path}.{name}") if name in star_names(path) else None
+
+    def _stars(self, state: State) -> tuple[str, ...]:
+        stars = state.frames[1].get("<stars>", ()) if 1 in state.frames else ()
+        return stars  # type: ignore[return-value]
+
+    def closure(self, state: State) -> int:
+        """The frame that a function defined here closes over: the nearest that is no class body."""
+        names = state.locals
+        frame = state.frame
+        while "<class>" in names:
+            outer = names["<outer>"]
+            assert isinstance(outer, int)
+            frame, names = outer, state.frames[outer]
+        if frame == state.frame:
+            state.set("<captured>", True)
+        else:
+            state.set_in(frame, "<captured>", True)
+        return frame
+
+    def module_of(self, state: State) -> str:
+        """The module whose code is running."""
+        return "<module>"
+
+    def defined(self, function: Function) -> None:
+        """Remember a function, to be interpreted with unknown arguments if nobody calls it."""
+        self.functions.append(function)
+
+    def defined_class(self, cls: Ref) -> None:
+        """Remember a class."""
+        self.classes.append(cls)
+
+    # Values.
+
+    def pairs(self, state: State, value: Value) -> dict[str, Value] | None:
+        """The items of a mapping whose keys are all known."""
+        if isinstance(value, Ref):
+            record = state[value]
+            if isinstance(record, Mapping) and not record.open:
+                return dict(record.items)  # type: ignore[arg-type]
+        return None
+
+    def new_mapping(self, state: State, items: dict[str, Value], is_open: bool) -> Ref:
+        """A dict."""
+        return state.new(Mapping(dict(items), is_open))
+
+    def parameter(self, machine: Machine, state: State, function: Function, param: Param) -> Value:
+        """A parameter that no argument is known for: what annotation and default say of it."""
+        from gradlint.semantics.annotation import annotated
+
+        value = annotated(machine, state, param)
+        if value is not None:
+            return value
+        default = dict(function.defaults).get(param.name)
+        if isinstance(default, bool):
+            return Unknown("bool", syntax=param.node)
+        if isinstance(default, (int, float)):
+            return Unknown("number", syntax=param.node)
+        if isinstance(default, str):
+            return Unknown("str", syntax=param.node)
+        return Unknown(syntax=param.node)
+
+    def opaque(self, machine: Machine, state: State, values: Iterable[Value], node: cst.CSTNode) -> Value:
+        """The result of a call that is not known: it may depend on everything that went in.
+
+        A decorator that is not known is taken to leave the function as it is.
+        """
+        values = tuple(values)
+        if isinstance(node, cst.Decorator) and len(values) == 1:
+            return values[0]
+        edges = [Edge(origin, None) for origin in origins(state, values)]
+        if any(edge.node.live for edge in edges):
+            return Unknown(None, Node("call", node, edges, tracked=None), None, node)
+        return Unknown(syntax=node)
+
+    def library_call(
+        self, machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode
+    ) -> Value:
+        """A call of a library other than torch."""
+        from gradlint.semantics.libraries import LIBRARIES
+
+        known = LIBRARIES.get(path)
+        if known is None:
+            root = path.partition(".")[0]
+            known = LIBRARIES.get(f"{root}.*")
+        if known is not None:
+            return known(machine, state, args, node)
+        return self.opaque(machine, state, args.values(), node)
+
+
+def origins(state: State, values: Iterable[Value], limit: int = 24) -> list[Node]:
+    """The graphs behind values, looked for in containers too."""
+    found: list[Node] = []
+    seen: set[int] = set()
+    stack = list(values)
+    while stack and len(found) < limit:
+        value = stack.pop()
+        if isinstance(value, Unknown):
+            if value.origin is not None:
+                found.append(value.origin)
+        elif isinstance(value, Ref):
+            if value.id in seen:
+                continue
+            seen.add(value.id)
+            record = state[value]
+            if isinstance(record, Tensor):
+                found.append(record.node)
+            elif isinstance(record, Sequence):
+                stack.extend(record.items)
+            elif isinstance(record, Mapping):
+                stack.extend(record.items.values())
+            elif isinstance(record, Instance) and len(seen) < 64:
+                stack.extend(record.attrs.values())
+        elif type(value) is tuple:
+            stack.extend(value)
+        elif isinstance(value, Bound):
+            stack.append(value.receiver)
+        elif isinstance(value, Partial):
+            stack.extend(value.args)
+        elif isinstance(value, Context):
+            stack.append(value.argument)
+    return found
+
+
+def run_import(machine: Machine, state: State, instr: Import) -> None:
+    """import, from ... import"""
+    program = machine.program
+    if instr.level or instr.path == "__future__":
+        if instr.dest != "*":
+            state.set(instr.dest, machine.symbol("import", instr.level, instr.path, instr.name))
+        return
+    if instr.name is None:
+        state.set(instr.dest, program.external(instr.path))
+    elif instr.dest == "*":
+        stars = state.locals.get("<stars>", ())
+        assert isinstance(stars, tuple)
+        state.set("<stars>", (*stars, instr.path))
+    else:
+        state.set(instr.dest, program.external(f"{instr.path}.{instr.name}"))
+
+
+SIMPLE[Import] = run_import  # type: ignore[assignment]

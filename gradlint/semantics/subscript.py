@@ -1,0 +1,75 @@
+"""obj[index]: reading and writing."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gradlint.domain.state import State
+from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.semantics.args import Args
+from gradlint.semantics.classes import find_method
+from gradlint.semantics.containers import get_item, set_item
+from gradlint.semantics.machine import SIMPLE, Machine
+from gradlint.source.core import Item, SetItem
+
+
+def item(machine: Machine, state: State, instr: Item) -> None:
+    """dest = obj[index]"""
+    obj, index = machine.read(state, instr.obj), machine.read(state, instr.index)
+    state.set(instr.dest, read_item(machine, state, obj, index, instr.node))
+
+
+def read_item(machine: Machine, state: State, obj: Value, index: Value, node: cst.CSTNode) -> Value:
+    """obj[index], for any value."""
+    from gradlint.semantics.calling import call_in_place
+    from gradlint.semantics.torch.index import index_tensor
+    from gradlint.semantics.torch.module import index_module
+    from gradlint.semantics.torch.tensor import known_tensor
+
+    if type(obj) is tuple or isinstance(obj, str):
+        return get_item(machine, state, obj, index, node)
+    tensor = known_tensor(machine, state, obj)
+    if tensor is not None:
+        return index_tensor(machine, state, tensor, index, node)
+    if isinstance(obj, Ref):
+        record = state[obj]
+        if isinstance(record, (Sequence, Mapping)):
+            return get_item(machine, state, obj, index, node)
+        if isinstance(record, Instance):
+            method = find_method(state, obj, "__getitem__")
+            if method is not None:
+                return call_in_place(machine, state, method, Args((index,)), node)
+            return index_module(machine, state, obj, record, index)
+    if isinstance(obj, Unknown):
+        if obj.origin is not None:
+            return Unknown(obj.kind if obj.kind == "array" else None, obj.origin, None, node)
+        return machine.symbol("item", obj, index, kind="array" if obj.kind == "array" else None)
+    return machine.symbol("item", obj, index)
+
+
+def write_item(machine: Machine, state: State, instr: SetItem) -> None:
+    """obj[index] = value"""
+    from gradlint.semantics.calling import call_in_place
+    from gradlint.semantics.torch.index import write_tensor
+    from gradlint.semantics.torch.module import replace_module
+    from gradlint.semantics.torch.tensor import known_tensor
+
+    obj, index = machine.read(state, instr.obj), machine.read(state, instr.index)
+    value = machine.read(state, instr.value)
+    tensor = known_tensor(machine, state, obj)
+    if tensor is not None:
+        write_tensor(machine, state, tensor, index, value, instr.node)
+    elif isinstance(obj, Ref):
+        record = state[obj]
+        if isinstance(record, (Sequence, Mapping)):
+            set_item(machine, state, obj, index, value)
+        elif isinstance(record, Instance):
+            method = find_method(state, obj, "__setitem__")
+            if method is not None:
+                call_in_place(machine, state, method, Args((index, value)), instr.node)
+            else:
+                replace_module(machine, state, obj, record, index, value)
+
+
+SIMPLE[Item] = item  # type: ignore[assignment]
+SIMPLE[SetItem] = write_item  # type: ignore[assignment]

@@ -1,0 +1,229 @@
+"""Attributes of tensors: `.data`, `.grad`, `.shape`, ... and what assigning them does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import libcst as cst
+
+from gradlint.domain import dtype as dtypes
+from gradlint.domain.event import DataWrite
+from gradlint.domain.graph import Edge, Node
+from gradlint.domain.shape import same_shape
+from gradlint.domain.state import State, fresh_address
+from gradlint.domain.value import Bound, External, Ref, Tensor, Unknown, Value, Write
+from gradlint.semantics.args import Args
+from gradlint.semantics.machine import Machine
+from gradlint.semantics.torch import faults
+from gradlint.semantics.torch.apply import apply
+from gradlint.semantics.torch.data import assigned_use
+from gradlint.semantics.torch.names import method_fact
+from gradlint.semantics.torch.tensor import known_tensor, tensor_at
+
+Getter: TypeAlias = "Callable[[Machine, State, Ref, cst.CSTNode], Value]"
+
+
+def tensor_attribute(machine: Machine, state: State, ref: Ref, name: str, node: cst.CSTNode) -> Value:
+    """t.name"""
+    getter = _GETTERS.get(name)
+    if getter is not None:
+        return getter(machine, state, ref, node)
+    extra = state.facts.get(("set", ref, name))
+    if extra is not None:
+        return extra
+    if name in _VIEW_PROPERTIES:
+        entry = method_fact(name)
+        if entry is not None:
+            return apply(machine, state, entry, Args((ref,)), node)
+    return Bound(ref, name)
+
+
+_VIEW_PROPERTIES = frozenset({"T", "mT", "H", "mH", "real", "imag"})
+
+
+def _data(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
+    """The same memory, with a version counter of its own and no graph."""
+    record = tensor_at(state, ref)
+    made = Node("data", node, [Edge(record.node, False, "data")], cut="data")
+    return state.new(
+        Tensor(
+            fresh_address(), record.memory, made, False, record.dtype, record.shape,
+            inference=record.inference, syntax=node, tags=record.tags | {"data"},
+        )
+    )  # fmt: skip
+
+
+def _grad(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
+    record = tensor_at(state, ref)
+    if record.grad is True and record.leaf is False and record.retains is False:
+        related = [] if record.syntax is None else [(record.syntax, "the tensor is a result of this operation")]
+        faults.noticed(machine, "nonleaf-grad", node, related=related)
+        return None
+    if record.retains is True or record.leaf is not True:
+        return Unknown("gradient", Node("gradient", node, [Edge(record.node, False, "gradient")]), None, node)
+    value = record.accumulated
+    if isinstance(value, Unknown):
+        return state.facts.get(("tensor", value)) or value
+    return value
+
+
+def _shape(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
+    record = tensor_at(state, ref)
+    return record.shape if record.shape is not None else machine.symbol("shape", ref)
+
+
+def _requires_grad(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
+    known = tensor_at(state, ref).grad
+    return machine.symbol("requires_grad", ref, kind="bool") if known is None else known
+
+
+def _is_leaf(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
+    known = tensor_at(state, ref).leaf
+    return machine.symbol("is_leaf", ref, kind="bool") if known is None else known
+
+
+def _grad_fn(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
+    leaf = tensor_at(state, ref).leaf
+    return None if leaf is True else Unknown("object" if leaf is False else None)
+
+
+def _dtype(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
+    dtype = tensor_at(state, ref).dtype
+    if dtype is not None and dtypes.named(dtype) == dtype:
+        return External(f"torch.{dtype}")
+    return machine.symbol("dtype", ref)
+
+
+def _ndim(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
+    shape = tensor_at(state, ref).shape
+    return machine.symbol("ndim", ref, kind="int") if shape is None else len(shape)
+
+
+def _opaque(name: str) -> Getter:
+    def get(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
+        return machine.symbol(name, ref)
+
+    return get
+
+
+_GETTERS: dict[str, Getter] = {
+    "data": _data,
+    "grad": _grad,
+    "shape": _shape,
+    "requires_grad": _requires_grad,
+    "is_leaf": _is_leaf,
+    "grad_fn": _grad_fn,
+    "dtype": _dtype,
+    "ndim": _ndim,
+    "device": _opaque("device"),
+    "is_cuda": _opaque("is_cuda"),
+    "is_sparse": _opaque("is_sparse"),
+    "layout": _opaque("layout"),
+    "_version": _opaque("_version"),
+    "_base": _opaque("_base"),
+    "name": _opaque("name"),
+    "itemsize": _opaque("itemsize"),
+    "nbytes": _opaque("nbytes"),
+    "__dict__": _opaque("__dict__"),
+    "__class__": _opaque("__class__"),
+    "names": _opaque("names"),
+}
+
+
+def set_tensor_attribute(
+    machine: Machine, state: State, ref: Ref, name: str, value: Value, node: cst.CSTNode
+) -> None:
+    """t.name = value"""
+    setter = _SETTERS.get(name)
+    if setter is not None:
+        setter(machine, state, ref, value, node)
+    else:
+        state.decide(("set", ref, name), value)
+
+
+def _set_data(machine: Machine, state: State, ref: Ref, value: Value, node: cst.CSTNode) -> None:
+    """t.data = u: the tensor gets u's memory; its version counter stays and moves not."""
+    given = known_tensor(machine, state, value)
+    record = tensor_at(state, ref)
+    if given is not None and _written_through_data(state, record, given, node):
+        return  # The second half of `t.data -= ...`, which wrote in place already.
+    source = None if given is None else tensor_at(state, given)
+    if source is not None and source.dtype is not None and record.dtype is not None:
+        if dtypes.same_dtype(source.dtype, record.dtype) is False and record.grad is True:
+            if dtypes.can_require_grad(source.dtype) is False:
+                faults.refused(machine, "data-incompatible", node)
+                return
+    if record.grad is True and record.leaf is True:
+        machine.emit(DataWrite(node, assigned_use(record, source), "=", record.syntax, record.parameter))
+    state.put(record.memory, (*state.writes(record.memory), Write(node, ".data =")))
+    dtype = source.dtype if source is not None else None
+    shape = source.shape if source is not None else None
+    state.put(ref.id, tensor_at(state, ref)._replace(shape=shape, dtype=dtype))
+
+
+def _written_through_data(state: State, record: Tensor, given: Ref, node: cst.CSTNode) -> bool:
+    """Whether the value stored is the alias that an augmented assignment has just written to."""
+    other = tensor_at(state, given)
+    writes = state.writes(other.counter)
+    return other.memory == record.memory and bool(writes) and writes[-1].syntax is node
+
+
+def _set_grad(machine: Machine, state: State, ref: Ref, value: Value, node: cst.CSTNode) -> None:
+    record = tensor_at(state, ref)
+    given = known_tensor(machine, state, value)
+    if given is not None:
+        other = tensor_at(state, given)
+        fits = same_shape(other.shape, record.shape)  # type: ignore[arg-type]
+        if fits is False or dtypes.same_dtype(other.dtype, record.dtype) is False:
+            faults.refused(machine, "grad-assigned-mismatch", node)
+            return
+        value = given
+    state.put(ref.id, tensor_at(state, ref)._replace(accumulated=value))
+
+
+def _set_requires_grad(machine: Machine, state: State, ref: Ref, value: Value, node: cst.CSTNode) -> None:
+    set_flag(machine, state, ref, value if isinstance(value, bool) else None, node, ".requires_grad")
+
+
+def set_flag(
+    machine: Machine, state: State, ref: Ref, wanted: bool | None, node: cst.CSTNode, spelled: str
+) -> None:
+    """requires_grad switched: on leaves, and on floating types only."""
+    record = tensor_at(state, ref)
+    if wanted is None:
+        state.put(ref.id, record._replace(grad=None if record.grad is not wanted else record.grad))
+        return
+    if record.leaf is False:
+        # Measured: `requires_grad_(True)` on a result that requires grad is let pass, the assignment never is.
+        if not wanted or spelled == ".requires_grad":
+            related = [] if record.syntax is None else [(record.syntax, "the result of this operation is no leaf")]
+            faults.refused(machine, "flag-on-nonleaf", node, spelled, related)
+        return
+    if wanted and dtypes.can_require_grad(record.dtype) is False:
+        faults.refused(machine, "integer-requires-grad", node, record.dtype or "")
+        return
+    if record.leaf is None:
+        state.put(ref.id, record._replace(grad=True if wanted else None))
+        return
+    if wanted:
+        make_leaf(machine, state, ref, node)
+    else:
+        state.put(ref.id, record._replace(grad=False))
+
+
+def make_leaf(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> None:
+    """A tensor becomes a leaf that requires grad; what its value was made of gets no gradient through it."""
+    record = tensor_at(state, ref)
+    if record.grad is True and record.node.leaf == ref.id:
+        return
+    if record.node.leaf == ref.id:
+        state.put(ref.id, record._replace(grad=True))
+        return
+    edges = [Edge(record.node, False, "leaf")] if record.node.live else []
+    made = Node("leaf", record.syntax or node, edges, leaf=ref.id)
+    state.put(ref.id, record._replace(grad=True, node=made))
+
+
+Setter: TypeAlias = "Callable[[Machine, State, Ref, Value, cst.CSTNode], None]"
+_SETTERS: dict[str, Setter] = {"data": _set_data, "grad": _set_grad, "requires_grad": _set_requires_grad}

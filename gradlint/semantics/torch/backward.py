@@ -1,0 +1,187 @@
+"""backward and autograd.grad: the walk over the tape, what it frees, and what it finds changed.
+
+The engine runs the youngest node first (torch/csrc/autograd/engine.cpp), so the first thing that raises is that of
+the youngest node in trouble.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import libcst as cst
+
+from gradlint.domain.event import LostLeaf, SecondBackward, StaleSaved
+from gradlint.domain.graph import Edge, Node, Saved
+from gradlint.domain.state import State
+from gradlint.domain.value import Ref, Tensor, Unknown, Write
+from gradlint.semantics.machine import Machine
+from gradlint.semantics.torch.inplace import bump
+from gradlint.semantics.torch.tensor import new_tensor
+
+
+class Walk(NamedTuple):
+    """The nodes that a backward certainly runs, youngest first, and those that it may run."""
+
+    certain: list[Node]
+    possible: dict[int, Node]
+
+
+def walk(roots: Sequence[Node]) -> Walk:
+    """Follow the tape back from the roots, which are taken to be tracked: else the call raises anyway."""
+    certain: dict[int, Node] = {}
+    possible: dict[int, Node] = {}
+    stack = [(root, True) for root in roots]
+    while stack:
+        node, sure = stack.pop()
+        if node.id in certain or (not sure and node.id in possible):
+            continue
+        possible[node.id] = node
+        if sure:
+            certain[node.id] = node
+        flowing = [edge for edge in node.edges if edge.flows is not False]
+        for edge in flowing:
+            stack.append((edge.node, sure and (edge.flows is True or _only(node, flowing))))
+    return Walk(sorted(certain.values(), key=_age, reverse=True), possible)
+
+
+def _age(node: Node) -> int:
+    return node.id
+
+
+def _only(node: Node, flowing: list[Edge]) -> bool:
+    """Whether the gradient has but one way to go; what happens in a call that is not known, is not known."""
+    return len(flowing) == 1 and node.op != "call"
+
+
+def run_backward(
+    machine: Machine, state: State, roots: Sequence[Node], syntax: cst.CSTNode, retain: bool | None
+) -> Walk | None:
+    """Walk, check and free. None where torch raises."""
+    found = walk(roots)
+    if troubled(machine, state, found, syntax):
+        return None
+    if retain is False:
+        freed = [node.id for node in found.certain if node.saved]
+        state.free(freed, syntax)
+    return found
+
+
+def troubled(machine: Machine, state: State, found: Walk, syntax: cst.CSTNode) -> bool:
+    """Report the first node that was freed already, or of which a saved tensor has been written."""
+    silent = False
+    for node in found.certain:
+        if not node.saved:
+            continue
+        earlier = state.freed.get(node.id)
+        if earlier is not None:
+            machine.emit(SecondBackward(syntax, earlier, node.syntax, node.op))
+            return True
+        for saved in node.saved:
+            culprit = first_write(state, saved)
+            if culprit is not None:
+                machine.emit(
+                    StaleSaved(culprit.syntax, culprit.op, node.syntax, node.op, saved.label, syntax)
+                )
+                return True
+            if not silent:
+                silent = _silently(machine, state, node, saved, syntax)
+    return False
+
+
+def first_write(state: State, saved: Saved) -> Write | None:
+    """The first certain write that a saved tensor's version counter saw since it was saved."""
+    for what in state.writes(saved.counter)[saved.version :]:
+        if what.certain:
+            return what
+    return None
+
+
+def _silently(machine: Machine, state: State, node: Node, saved: Saved, syntax: cst.CSTNode) -> bool:
+    """A write past the version counter: torch computes with the new value and says nothing."""
+    for what in state.writes(saved.memory)[saved.hidden :]:
+        if what.certain:
+            machine.emit(StaleSaved(what.syntax, what.op, node.syntax, node.op, saved.label, syntax, silent=True))
+            return True
+    return False
+
+
+def accumulate(machine: Machine, state: State, found: Walk, syntax: cst.CSTNode, only: set[int] | None) -> None:
+    """Gradients are added into `.grad` of the leaves that were reached."""
+    certain = {node.leaf for node in found.certain if node.leaf is not None}
+    for node in found.possible.values():
+        leaf = node.leaf
+        if leaf is None or (only is not None and leaf not in only):
+            continue
+        record = state.heap.get(leaf)
+        if not isinstance(record, Tensor) or record.grad is not True:
+            continue
+        machine.reached.add(node.syntax)
+        _add_gradient(machine, state, leaf, record, syntax, leaf in certain)
+
+
+def _add_gradient(
+    machine: Machine, state: State, leaf: int, record: Tensor, syntax: cst.CSTNode, certain: bool
+) -> None:
+    former = record.accumulated
+    if isinstance(former, Ref):
+        bump(machine, state, former, Write(syntax, "backward", certain))
+    elif certain:
+        node = Node("gradient", syntax)
+        fresh = new_tensor(state, node, grad=False, dtype=record.dtype, shape=record.shape)
+        state.put(leaf, record._replace(accumulated=fresh))
+    elif former is None:
+        state.put(leaf, record._replace(accumulated=Unknown("gradient")))
+
+
+class Cut(NamedTuple):
+    """Where a gradient ends on the way from a root to a leaf: its kind, place, and the operation there."""
+
+    kind: str
+    syntax: cst.CSTNode
+    op: str
+
+
+_WISHES = frozenset({"detach", "no_grad", "data"})
+
+
+def lost_leaves(root: Node, reached: set[int]) -> list[tuple[Node, Cut, bool]]:
+    """The leaves that the root's value depends on and no gradient reaches, each with the first cut on a way to it.
+
+    The flag says that the way was cut by a wish as well (`detach`, `no_grad`), so that the cut is no accident.
+    """
+    found: dict[int, tuple[Node, Cut, bool]] = {}
+    stack: list[tuple[Node, Cut | None, bool]] = [(root, None, False)]
+    seen: set[tuple[int, bool, bool]] = set()
+    while stack:
+        node, cut, wished = stack.pop()
+        key = (node.id, cut is not None, wished)
+        if key in seen or not node.live:
+            continue
+        seen.add(key)
+        if node.leaf is not None and cut is not None and node.leaf not in reached:
+            former = found.get(node.leaf)
+            if former is None or (former[2] and not wished):
+                found[node.leaf] = (node, cut, wished)
+        for edge in node.edges:
+            if edge.flows is False or edge.cut == "zero":
+                kind = edge.cut or node.cut or "untracked"
+                here = cut or Cut(kind, node.syntax, node.op)
+                stack.append((edge.node, here, wished or kind in _WISHES))
+            else:
+                stack.append((edge.node, cut, wished))
+    return list(found.values())
+
+
+def note_lost(
+    machine: Machine, state: State, root: Node, found: Walk, syntax: cst.CSTNode, raises: bool
+) -> None:
+    """Remember the leaves that this backward should reach and does not; judged when the program has been read."""
+    reached = {node.leaf for node in found.possible.values() if node.leaf is not None}
+    for node, cut, wished in lost_leaves(root, reached):
+        assert node.leaf is not None
+        record = state.heap.get(node.leaf)
+        if wished or not isinstance(record, Tensor) or record.grad is not True:
+            continue
+        event = LostLeaf(cut.syntax, cut.kind, cut.op, node.syntax, syntax, raises, record.parameter)
+        machine.lost.append((node.leaf, event))

@@ -1,0 +1,49 @@
+"""Datasets and loaders: what a turn of a loop over data gets."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gradlint.domain.graph import Node
+from gradlint.domain.shape import Sym
+from gradlint.domain.state import State
+from gradlint.domain.value import External, Instance, Ref, Sequence, Tensor, Value
+from gradlint.semantics.args import Args
+from gradlint.semantics.machine import Machine
+from gradlint.semantics.torch.bind import tensors_in
+from gradlint.semantics.torch.tensor import new_tensor
+
+
+def new_data(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Ref:
+    """A TensorDataset keeps its tensors, a DataLoader its dataset."""
+    attrs: dict[str, Value] = {}
+    if path.endswith(".TensorDataset"):
+        attrs["tensors"] = args.positional
+    else:
+        attrs["dataset"] = args.get(0, "dataset")
+        attrs["sampler"] = args.get(3, "sampler")
+    return state.new(Instance(External(path), attrs, {}, True, node))
+
+
+def batches(machine: Machine, state: State, record: Instance, node: cst.CSTNode) -> Sequence:
+    """Two batches of a loader over known tensors; anything else gives unknown items."""
+    source = record.attrs.get("dataset")
+    if not isinstance(record.cls, External) or not record.cls.path.endswith(".DataLoader"):
+        return Sequence((), open=True)
+    dataset = state.heap.get(source.id) if isinstance(source, Ref) else None
+    if isinstance(dataset, Instance) and isinstance(dataset.attrs.get("tensors"), tuple):
+        refs = tensors_in(machine, state, dataset.attrs["tensors"])
+        if refs:
+            return Sequence(tuple(_batch(state, refs, node) for _ in range(2)), open=True)
+    return Sequence((), open=True)
+
+
+def _batch(state: State, refs: list[Ref], node: cst.CSTNode) -> tuple[Ref, ...]:
+    size = Sym("batch")
+    batch: list[Ref] = []
+    for ref in refs:
+        record = state[ref]
+        assert isinstance(record, Tensor)
+        shape = (size, *record.shape[1:]) if record.shape else None
+        batch.append(new_tensor(state, Node("batch", node), dtype=record.dtype, shape=shape))
+    return tuple(batch)

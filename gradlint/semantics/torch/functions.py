@@ -1,0 +1,348 @@
+"""Calls below `torch`: what a row cannot say, then the table, then classes, then nothing is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import libcst as cst
+
+from gradlint.domain import dtype as dtypes
+from gradlint.domain.graph import Edge, Node
+from gradlint.domain.state import State
+from gradlint.domain.value import Bound, Context, External, Function, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.semantics.args import Args
+from gradlint.semantics.machine import Machine
+from gradlint.semantics.program import origins
+from gradlint.semantics.torch import faults
+from gradlint.semantics.torch.apply import CONTIGUOUS, apply
+from gradlint.semantics.torch.bind import bind, bind_loosely, operands_of
+from gradlint.semantics.torch.data_loader import new_data
+from gradlint.semantics.torch.distribution import new_distribution
+from gradlint.semantics.torch.gradcall import autograd_backward, autograd_grad
+from gradlint.semantics.torch.inplace import write
+from gradlint.semantics.torch.methods import METHODS, call_tensor_method
+from gradlint.semantics.torch.module import WRAPPERS, new_module
+from gradlint.semantics.torch.names import fact
+from gradlint.semantics.torch.optim import is_optimizer_path, new_optimizer
+from gradlint.semantics.torch.parameters import is_module_path
+from gradlint.semantics.torch.size import Operand, result
+from gradlint.semantics.torch.tensor import as_tensor, known_tensor, new_leaf, new_tensor, tensor_at
+
+Special: TypeAlias = "Callable[[Machine, State, Args, cst.CSTNode], Value]"
+
+
+def call_torch(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Value:
+    """torch.path(args)"""
+    special = SPECIAL.get(path)
+    if special is not None:
+        return special(machine, state, args, node)
+    name = path.removeprefix("torch.")
+    if path.startswith("torch.Tensor."):
+        return _unbound_method(machine, state, name.removeprefix("Tensor."), args, node)
+    if path.startswith("torch.nn.init."):
+        return _init(machine, state, name, args, node)
+    if is_optimizer_path(path) and name.rpartition(".")[2][:1].isupper():
+        return new_optimizer(machine, state, path, args, node)
+    if path.startswith("torch.distributions.") and name.rpartition(".")[2][:1].isupper():
+        return new_distribution(machine, state, path, args, node)
+    if path in WRAPPERS or _is_module_class(path):
+        return new_module(machine, state, path, args, node)
+    if name in METHODS and args.positional:
+        ref = as_tensor(machine, state, args.positional[0], node)
+        if ref is not None:
+            return METHODS[name](machine, state, ref, Args(args.positional[1:], args.keywords, args.open), node)
+    entry = fact(name)
+    if entry is not None:
+        return _from_table(machine, state, name, args, node)
+    machine.give_ups[path] += 1
+    return machine.program.opaque(machine, state, args.values(), node)
+
+
+def _is_module_class(path: str) -> bool:
+    return is_module_path(path) and path.count(".") == 2 and path.rpartition(".")[2][:1].isupper()
+
+
+def _unbound_method(machine: Machine, state: State, name: str, args: Args, node: cst.CSTNode) -> Value:
+    """torch.Tensor.add_(t, ...)"""
+    if args.positional:
+        ref = as_tensor(machine, state, args.positional[0], node)
+        if ref is not None:
+            return call_tensor_method(
+                machine, state, ref, name, Args(args.positional[1:], args.keywords, args.open), node
+            )
+    return machine.unknown()
+
+
+def _from_table(machine: Machine, state: State, name: str, args: Args, node: cst.CSTNode) -> Value:
+    entry = fact(name)
+    assert entry is not None
+    value = apply(machine, state, entry, args, node)
+    if isinstance(value, Ref) and "requires_grad" in args.keywords:
+        _wanted(machine, state, value, args, node)
+    elif isinstance(value, Ref) and not any(True for _ in origins(state, args.values())):
+        _laid_out(state, value)
+    return value
+
+
+def _laid_out(state: State, ref: Ref) -> None:
+    record = state.heap[ref.id]
+    if isinstance(record, Tensor) and record.view is None:
+        state.put(ref.id, record._replace(tags=record.tags | CONTIGUOUS))
+
+
+def _wanted(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> None:
+    """requires_grad= of a creation function: True makes a leaf."""
+    wanted = args.keywords["requires_grad"]
+    record = tensor_at(state, ref)
+    if wanted is True:
+        if dtypes.can_require_grad(record.dtype) is False:
+            faults.refused(machine, "integer-requires-grad", node, record.dtype or "")
+            return
+        made = Node("leaf", node, [Edge(record.node, False, "leaf")] if record.node.live else (), leaf=ref.id)
+        state.put(ref.id, record._replace(grad=True, node=made, tags=record.tags | CONTIGUOUS))
+    elif wanted is not False:
+        made = Node("input", node, tracked=None)
+        state.put(ref.id, record._replace(grad=None, node=made))
+
+
+# Creation from data.
+
+
+def _tensor(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """torch.tensor(data): a copy; the values flow, the graph does not."""
+    data = args.get(0, "data")
+    size = _size_of(machine, state, "tensor", args)
+    found = origins(state, (data,))
+    edges = [Edge(origin, False, "rewrap") for origin in found if origin.live]
+    made = Node("tensor", node, edges, cut="rewrap" if edges else None)
+    ref = new_tensor(state, made, dtype=size.dtype, shape=size.shape, tags=CONTIGUOUS)
+    if "requires_grad" in args.keywords:
+        _wanted(machine, state, ref, args, node)
+    return ref
+
+
+def _size_of(machine: Machine, state: State, name: str, args: Args) -> Operand:
+    entry = fact(name)
+    if entry is None:
+        return Operand()
+    bound, _ = bind(entry.sig, args) or bind_loosely(entry.sig, args)
+    size = result(name, operands_of(machine, state, bound))
+    return size if isinstance(size, Operand) else Operand()
+
+
+def _typed(dtype: str) -> Special:
+    """torch.FloatTensor and its like: sizes make an uninitialised tensor, a list is copied."""
+
+    def make(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+        values = args.positional
+        if values and all(isinstance(value, int) and not isinstance(value, bool) for value in values):
+            uninitialised = Node("uninitialised", node)
+            return new_tensor(state, uninitialised, dtype=dtype, shape=values, tags=CONTIGUOUS)
+        edges = [Edge(origin, False, "rewrap") for origin in origins(state, values) if origin.live]
+        size = _size_of(machine, state, "tensor", args) if len(values) == 1 else Operand()
+        shape = size.shape if values and not isinstance(values[0], Unknown) else None
+        made = Node("tensor", node, edges, cut="rewrap" if edges else None)
+        return new_tensor(state, made, dtype=dtype, shape=shape, tags=CONTIGUOUS)
+
+    return make
+
+
+def _as_tensor(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """torch.as_tensor(t) is t; anything else is copied or shared."""
+    found = known_tensor(machine, state, args.get(0, "data"))
+    if found is not None and len(args.positional) == 1 and not args.keywords:
+        return found
+    if found is not None:
+        return machine.program.opaque(machine, state, args.values(), node)
+    return _tensor(machine, state, args, node)
+
+
+def _from_numpy(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    edges = [Edge(origin, False, "numpy") for origin in origins(state, args.values()) if origin.live]
+    return new_tensor(state, Node("from_numpy", node, edges, cut="numpy" if edges else None), tags=CONTIGUOUS)
+
+
+def _parameter(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """nn.Parameter(data): a leaf of its own, whatever the data was computed from."""
+    data = known_tensor(machine, state, args.get(0, "data"))
+    wanted = args.get(1, "requires_grad", True)
+    record = None if data is None else tensor_at(state, data)
+    if wanted is True and record is not None and dtypes.can_require_grad(record.dtype) is False:
+        faults.refused(machine, "integer-requires-grad", node, record.dtype or "")
+    source = None if record is None or not record.node.live else record.node
+    ref = new_leaf(
+        state, node, dtype=record.dtype if record else None, shape=record.shape if record else None,
+        parameter=True, source=source, tags=record.tags & CONTIGUOUS if record else frozenset(),
+    )  # fmt: skip
+    if wanted is not True:
+        fresh = tensor_at(state, ref)
+        state.put(ref.id, fresh._replace(grad=False if wanted is False else None))
+    return ref
+
+
+def _variable(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """Variable(t): a tensor over the same memory, out of its graph."""
+    data = as_tensor(machine, state, args.get(0, "data"), node)
+    if data is None:
+        return machine.program.opaque(machine, state, args.values(), node)
+    detached = METHODS["detach"](machine, state, data, Args(), node)
+    assert isinstance(detached, Ref)
+    record = tensor_at(state, detached)
+    live = record.node.edges[0].node.live
+    made = Node("Variable", node, [Edge(record.node.edges[0].node, False, "rewrap")] if live else (), cut="rewrap")
+    state.put(detached.id, record._replace(node=made))
+    if args.has(1, "requires_grad"):
+        keywords = {"requires_grad": args.get(1, "requires_grad")}
+        _wanted(machine, state, detached, Args((), keywords), node)
+    return detached
+
+
+def _init(machine: Machine, state: State, name: str, args: Args, node: cst.CSTNode) -> Value:
+    """nn.init functions write under no_grad: only the version counter moves."""
+    ref = as_tensor(machine, state, args.get(0, "tensor"), node) if args.has(0, "tensor") else None
+    if ref is None or not name.endswith("_"):
+        return machine.unknown("number")
+    former, state.grad = state.grad, False
+    write(machine, state, ref, name.removeprefix("nn.init."), node)
+    state.grad = former
+    return ref
+
+
+# Modes.
+
+
+def _mode(mode: str) -> Special:
+    def enter(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+        argument = args.get(0, "mode")
+        if args.positional and isinstance(args.positional[0], (Function, Bound)):
+            return with_mode(args.positional[0], Context(mode))
+        return Context(mode, argument)
+
+    return enter
+
+
+def with_mode(function: Value, context: Context) -> Value:
+    """A function that a grad mode decorates."""
+    if isinstance(function, Function):
+        mode = context.mode
+        if mode == "set_grad_enabled" and isinstance(context.argument, bool):
+            mode = "enable_grad" if context.argument else "no_grad"
+        elif mode == "inference_mode" and context.argument is False:
+            mode = "enable_grad"
+        return function._replace(modes=(*function.modes, mode))
+    return function
+
+
+def _set_grad_enabled(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """Takes effect when called; as a context manager it is undone at the end of the block."""
+    wanted = args.get(0, "mode")
+    former = state.grad
+    state.grad = wanted if isinstance(wanted, bool) else None
+    return Context("set_grad_enabled", wanted, former)
+
+
+def _is_grad_enabled(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    return machine.unknown("bool") if state.grad is None else state.grad
+
+
+def _context(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    return Context("other")
+
+
+def _same(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    return args.positional[0] if args.positional else External("builtins.<same>")
+
+
+def _data(path: str) -> Special:
+    def make(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+        return new_data(machine, state, path, args, node)
+
+    return make
+
+
+def _number(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    return machine.unknown("number")
+
+
+def _nothing(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    return None
+
+
+def _clip(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    return machine.unknown("number")
+
+
+def _size(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    value = args.get(0, "iterable", ())
+    if isinstance(value, Ref):
+        record = state[value]
+        if isinstance(record, Sequence) and not record.open:
+            return record.items
+    return value if type(value) is tuple else machine.unknown()
+
+
+def _is_tensor(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    value = args.get(0, "obj")
+    if known_tensor(machine, state, value) is not None:
+        return True
+    return machine.symbol("is_tensor", value, kind="bool") if isinstance(value, Unknown) else False
+
+
+def _checkpoint(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """checkpoint(f, *args): the function runs now and again in backward; what it saves is computed anew."""
+    return machine.program.opaque(machine, state, args.values(), node)
+
+
+SPECIAL: dict[str, Special] = {
+    "torch.tensor": _tensor,
+    "torch.as_tensor": _as_tensor,
+    "torch.asarray": _as_tensor,
+    "torch.from_numpy": _from_numpy,
+    "torch.Tensor": _typed("float32"),
+    "torch.FloatTensor": _typed("float32"),
+    "torch.DoubleTensor": _typed("float64"),
+    "torch.HalfTensor": _typed("float16"),
+    "torch.LongTensor": _typed("int64"),
+    "torch.IntTensor": _typed("int32"),
+    "torch.ByteTensor": _typed("uint8"),
+    "torch.BoolTensor": _typed("bool"),
+    "torch.cuda.FloatTensor": _typed("float32"),
+    "torch.cuda.LongTensor": _typed("int64"),
+    "torch.nn.Parameter": _parameter,
+    "torch.autograd.Variable": _variable,
+    "torch.autograd.backward": autograd_backward,
+    "torch.autograd.grad": autograd_grad,
+    "torch.no_grad": _mode("no_grad"),
+    "torch.autograd.no_grad": _mode("no_grad"),
+    "torch.enable_grad": _mode("enable_grad"),
+    "torch.autograd.enable_grad": _mode("enable_grad"),
+    "torch.inference_mode": _mode("inference_mode"),
+    "torch.autograd.inference_mode": _mode("inference_mode"),
+    "torch.set_grad_enabled": _set_grad_enabled,
+    "torch.autograd.set_grad_enabled": _set_grad_enabled,
+    "torch.is_grad_enabled": _is_grad_enabled,
+    "torch.is_tensor": _is_tensor,
+    "torch.autocast": _mode("autocast"),
+    "torch.amp.autocast": _mode("autocast"),
+    "torch.cuda.amp.autocast": _mode("autocast"),
+    "torch.autograd.set_detect_anomaly": _context,
+    "torch.autograd.detect_anomaly": _context,
+    "torch.autograd.graph.save_on_cpu": _context,
+    "torch.manual_seed": _nothing,
+    "torch.compile": _same,
+    "torch.jit.script": _same,
+    "torch.jit.ignore": _same,
+    "torch.jit.export": _same,
+    "torch.jit.unused": _same,
+    "torch.utils.data.DataLoader": _data("torch.utils.data.DataLoader"),
+    "torch.utils.data.TensorDataset": _data("torch.utils.data.TensorDataset"),
+    "torch.nn.utils.clip_grad_norm_": _clip,
+    "torch.nn.utils.clip_grad_value_": _clip,
+    "torch.nn.utils.clip_grad_norm": _clip,
+    "torch.nn.init.calculate_gain": _number,
+    "torch.Size": _size,
+    "torch.utils.checkpoint.checkpoint": _checkpoint,
+}
+"""What needs words of its own, by path."""
+

@@ -1,0 +1,227 @@
+"""The calls themselves: `t.backward(...)`, `torch.autograd.backward`, `torch.autograd.grad`."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gradlint.domain.event import Backward
+from gradlint.domain.graph import Edge, Node
+from gradlint.domain.shape import is_single, same_shape
+from gradlint.domain.state import State
+from gradlint.domain.value import Ref, Tensor, Unknown, Value
+from gradlint.semantics.args import Args
+from gradlint.semantics.machine import Machine
+from gradlint.semantics.torch import faults
+from gradlint.semantics.torch.backward import Walk, accumulate, lost_leaves, note_lost, run_backward, troubled, walk
+from gradlint.semantics.torch.bind import tensors_in
+from gradlint.semantics.torch.tensor import as_tensor, known_tensor, new_tensor, tensor_at
+
+
+def tensor_backward(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """t.backward(gradient=None, retain_graph=None, create_graph=False, inputs=None)"""
+    gradient = args.get(0, "gradient")
+    retain = _retains(args, args.get(1, "retain_graph"), args.get(2, "create_graph", False))
+    inputs = args.get(3, "inputs")
+    _backward(machine, state, [ref], [gradient], args.open, retain, args.get(2, "create_graph", False), inputs, node)
+    return None
+
+
+def autograd_backward(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """torch.autograd.backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False)"""
+    roots = _roots(machine, state, args.get(0, "tensors"), node)
+    gradients = _items(machine, state, args.get(1, "grad_tensors"), len(roots))
+    retain = _retains(args, args.get(2, "retain_graph"), args.get(3, "create_graph", False))
+    create = args.get(3, "create_graph", False)
+    _backward(machine, state, roots, gradients, args.open, retain, create, args.keywords.get("inputs"), node)
+    return None
+
+
+def _roots(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> list[Ref]:
+    found = tensors_in(machine, state, value)
+    if found:
+        return found
+    single = as_tensor(machine, state, value, node)
+    return [] if single is None else [single]
+
+
+def _items(machine: Machine, state: State, value: Value, count: int) -> list[Value]:
+    """One gradient argument for each root."""
+    if value is None:
+        return [None] * count
+    items = tensors_in(machine, state, value)
+    if len(items) == count:
+        return list(items)
+    return [Unknown()] * count
+
+
+def _retains(args: Args, retain: Value, create: Value) -> bool | None:
+    """Whether the graph outlives the call; `retain_graph` defaults to `create_graph`."""
+    if args.open:
+        return None
+    chosen = create if retain is None else retain
+    return chosen if isinstance(chosen, bool) else bool(chosen) if isinstance(chosen, int) else None
+
+
+def _backward(
+    machine: Machine,
+    state: State,
+    roots: list[Ref],
+    gradients: list[Value],
+    is_open: bool,
+    retain: bool | None,
+    create: Value,
+    inputs: Value,
+    node: cst.CSTNode,
+) -> None:
+    if not roots:
+        return
+    refused = False
+    for root, gradient in zip(roots, gradients, strict=True):
+        refused = _check_root(machine, state, root, gradient, is_open, "backward", node) or refused
+    nodes = [root_node(tensor_at(state, root)) for root in roots]
+    only = _only(machine, state, inputs)
+    if refused:
+        for number in nodes:
+            note_lost(machine, state, number, Walk([], {}), node, raises=True)
+        return
+    found = run_backward(machine, state, nodes, node, retain)
+    if found is None:
+        found = walk(nodes)
+    for number in nodes:
+        note_lost(machine, state, number, found, node, raises=False)
+    accumulate(machine, state, found, node, only)
+    machine.backwards += 1
+
+
+def root_node(record: Tensor) -> Node:
+    """The node at which a walk begins."""
+    return record.node
+
+
+def _only(machine: Machine, state: State, inputs: Value) -> set[int] | None:
+    if inputs is None:
+        return None
+    return {ref.id for ref in tensors_in(machine, state, inputs)}
+
+
+def _check_root(
+    machine: Machine, state: State, root: Ref, gradient: Value, is_open: bool, call: str, node: cst.CSTNode
+) -> bool:
+    """What torch says of a root before it walks; True where it raises."""
+    record = tensor_at(state, root)
+    has_gradient = None if is_open else gradient is not None
+    if isinstance(gradient, Unknown) and ("tensor", gradient) not in state.facts:
+        has_gradient = None
+    given = known_tensor(machine, state, gradient)
+    fits = None
+    if given is not None:
+        fits = same_shape(tensor_at(state, given).shape, record.shape)  # type: ignore[arg-type]
+    tracked = record.grad
+    cuts: tuple[tuple[str, cst.CSTNode], ...] = ()
+    if tracked is False:
+        lost = lost_leaves(record.node, set())
+        cuts = tuple({(cut.kind, cut.syntax): None for _, cut, _ in lost})
+    single = is_single(record.shape)  # type: ignore[arg-type]
+    machine.emit(
+        Backward(
+            node, "backward" if call == "backward" else "grad", record.shape, single, has_gradient, fits, tracked,
+            record.syntax, cuts,
+        )
+    )  # fmt: skip
+    if tracked is False:
+        return True
+    return (has_gradient is False and single is False) or (has_gradient is True and fits is False)
+
+
+def autograd_grad(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """torch.autograd.grad(outputs, inputs, grad_outputs, retain_graph, create_graph, ..., allow_unused)"""
+    roots = _roots(machine, state, args.get(0, "outputs"), node)
+    inputs = args.get(1, "inputs")
+    targets = _roots(machine, state, inputs, node)
+    gradients = _items(machine, state, args.get(2, "grad_outputs"), len(roots))
+    create = args.get(4, "create_graph", False)
+    retain = _retains(args, args.get(3, "retain_graph"), create)
+    if not roots or not targets:
+        return machine.unknown()
+    refused = False
+    for root, gradient in zip(roots, gradients, strict=True):
+        refused = _check_root(machine, state, root, gradient, args.open, "grad", node) or refused
+    if not refused:
+        _walk_to(machine, state, roots, targets, args, node, retain, create)
+    return _gradients(machine, state, roots, targets, node, create)
+
+
+def _walk_to(
+    machine: Machine,
+    state: State,
+    roots: list[Ref],
+    targets: list[Ref],
+    args: Args,
+    node: cst.CSTNode,
+    retain: bool | None,
+    create: Value,
+) -> None:
+    """The part of the tape between outputs and inputs is run; an input that it does not meet is unused."""
+    nodes = [tensor_at(state, root).node for root in roots]
+    wanted = {tensor_at(state, target).node.id for target in targets}
+    found = walk(nodes)
+    between = _between(nodes, wanted)
+    part = Walk([one for one in found.certain if one.id in between], found.possible)
+    unused_ok = args.keywords.get("allow_unused", args.get(6, "allow_unused", False))
+    for target in targets:
+        record = tensor_at(state, target)
+        if record.grad is False:
+            faults.refused(machine, "grad-input-without-graph", node, related=_made(record))
+            return
+        if record.node.id not in found.possible and unused_ok is False and record.grad is True:
+            faults.refused(machine, "grad-input-unused", node, related=_made(record))
+            return
+    for leaf in found.possible.values():
+        if leaf.leaf is not None:
+            machine.reached.add(leaf.syntax)
+    _run_part(machine, state, part, node, retain)
+
+
+def _made(record: Tensor) -> list[tuple[cst.CSTNode, str]]:
+    return [] if record.syntax is None else [(record.syntax, "the input was made here")]
+
+
+def _between(roots: list[Node], wanted: set[int]) -> set[int]:
+    """The nodes on a way from the roots to a wanted node, the wanted ones left out: they are not run."""
+    memo: dict[int, bool] = {}
+    order: list[tuple[Node, bool]] = [(root, False) for root in roots]
+    while order:
+        node, done = order.pop()
+        if done:
+            memo[node.id] = any(
+                edge.node.id in wanted or memo.get(edge.node.id, False)
+                for edge in node.edges
+                if edge.flows is not False
+            )
+        elif node.id not in memo:
+            memo[node.id] = False
+            order.append((node, True))
+            order.extend((edge.node, False) for edge in node.edges if edge.flows is not False)
+    return {number for number, leads in memo.items() if leads}
+
+
+def _run_part(machine: Machine, state: State, part: Walk, node: cst.CSTNode, retain: bool | None) -> None:
+    if not troubled(machine, state, part, node) and retain is False:
+        state.free([one.id for one in part.certain if one.saved], node)
+
+
+def _gradients(
+    machine: Machine, state: State, roots: list[Ref], targets: list[Ref], node: cst.CSTNode, create: Value
+) -> Value:
+    """The gradients: with create_graph they hang on the graph of everything they were computed from."""
+    made: list[Value] = []
+    for target in targets:
+        record = tensor_at(state, target)
+        edges = [Edge(tensor_at(state, one).node, None) for one in (*roots, target)]
+        if create is False:
+            gradient = Node("grad", node, [Edge(edge.node, False, "grad") for edge in edges], cut="grad")
+            made.append(new_tensor(state, gradient, dtype=record.dtype, shape=record.shape))
+        else:
+            gradient = Node("grad", node, edges, tracked=None, maybe_saved=True)
+            made.append(new_tensor(state, gradient, grad=None, dtype=record.dtype, shape=record.shape))
+    return tuple(made)

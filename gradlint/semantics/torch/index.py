@@ -1,0 +1,129 @@
+"""Subscripts of tensors: views and copies, and writes through them."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gradlint.domain.graph import Edge, Node
+from gradlint.domain.state import State
+from gradlint.domain.value import Ref, Tensor, Unknown, Value, View
+from gradlint.semantics.machine import Machine
+from gradlint.semantics.torch.bind import operand_of, tensors_in
+from gradlint.semantics.torch.inplace import saved_now, write
+from gradlint.semantics.torch.size import indexed
+from gradlint.semantics.torch.tensor import both, either, known_tensor, new_tensor, tensor_at, view_of
+
+
+def index_tensor(machine: Machine, state: State, ref: Ref, index: Value, node: cst.CSTNode) -> Value:
+    """t[index]: basic indices give a view, index tensors and masks a copy."""
+    record = tensor_at(state, ref)
+    made = indexed(record.shape, operand_of(machine, state, index))  # type: ignore[arg-type]
+    tracked = both(record.grad, state.grad)
+    edges = [Edge(record.node, record.grad if state.grad is not False else False)]
+    edges += _index_edges(machine, state, index)
+    blocked = "no_grad" if state.grad is False else None
+    if made.view is True:
+        return _view(machine, state, ref, node, made.shape, tracked, edges, blocked)
+    saved = tuple(saved_now(machine, state, one, "indices") for one in tensors_in(machine, state, index))
+    result = Node(
+        "index", node, edges, tracked=tracked, saved=saved if tracked is True and made.view is False else (),
+        maybe_saved=made.view is None, cut=None if tracked is not False else blocked,
+    )  # fmt: skip
+    if made.view is None and record.grad is not False:
+        result = Node("index", node, edges, tracked=None if tracked else tracked, maybe_saved=True)
+    out = new_tensor(state, result, grad=tracked, dtype=record.dtype, shape=made.shape)
+    if made.view is None:
+        base = ref.id if record.view is None else record.view.base
+        state.put(out.id, tensor_at(state, out)._replace(view=View(base, "maybe")))
+    return out
+
+
+def _index_edges(machine: Machine, state: State, index: Value) -> list[Edge]:
+    """The value depends on the index, too."""
+    edges = [
+        Edge(tensor_at(state, one).node, False, "nondiff")
+        for one in tensors_in(machine, state, index)
+        if tensor_at(state, one).node.live
+    ]
+    if isinstance(index, Unknown) and index.origin is not None and index.origin.live:
+        edges.append(Edge(index.origin, False, "nondiff"))
+    return edges
+
+
+def _view(
+    machine: Machine,
+    state: State,
+    ref: Ref,
+    node: cst.CSTNode,
+    shape: tuple[object, ...] | None,
+    tracked: bool | None,
+    edges: list[Edge],
+    blocked: str | None,
+) -> Ref:
+    record = tensor_at(state, ref)
+    made = Node("select", node, edges, tracked=tracked, cut=blocked if tracked is False else None)
+    kind = "plain"
+    if state.inference is True:
+        kind = "inference"
+    elif state.grad is False and record.inference is not True:
+        kind = "no_grad"
+    elif state.grad is None:
+        kind = "maybe"
+    grad = record.grad
+    out = view_of(state, ref, made, kind=kind, shape=shape, grad=grad, tags=record.tags & {"data"})
+    return out
+
+
+def write_tensor(
+    machine: Machine, state: State, ref: Ref, index: Value, value: Value, node: cst.CSTNode
+) -> None:
+    """t[index] = value: a write in place, whatever the index."""
+    record = tensor_at(state, ref)
+    sources: list[Edge] = []
+    given = known_tensor(machine, state, value)
+    if given is not None:
+        source = tensor_at(state, given)
+        if given == ref:
+            return
+        view = source.view
+        if view is not None and view.base == (record.view.base if record.view else ref.id) and _written_there(
+            state, source.counter, node
+        ):
+            # `t[i] += x` stores the view that it has just written in place: torch copies it onto itself.
+            return
+        sources.append(Edge(source.node, source.grad))
+    elif isinstance(value, Unknown):
+        if value.origin is not None:
+            sources.append(Edge(value.origin, None if value.origin.tracked is not False else False, "item"))
+        elif value.kind is None:
+            sources.append(Edge(Node("input", node, tracked=None), None))
+    sources += _index_edges(machine, state, index)
+    made = indexed(record.shape, operand_of(machine, state, index))  # type: ignore[arg-type]
+    picks = tensors_in(machine, state, index)
+    needs = either([record.grad, *(edge.flows for edge in sources)])
+    saved = tuple(saved_now(machine, state, one, "indices") for one in picks) if needs is True else ()
+    whole = index is ... or index == slice(None, None, None) or made.view is False
+    if made.view is None and not whole:
+        write(machine, state, ref, "index assignment", node, sources, maybe_saved=True, certain=_is_leaf(record))
+        return
+    target = ref if whole else _target(state, ref, node)
+    write(machine, state, target, "index assignment", node, sources, saved, bool(picks) and needs is None)
+
+
+def _is_leaf(record: Tensor) -> bool:
+    """A leaf that requires grad refuses the write whatever the index is."""
+    return record.grad is True and record.leaf is True
+
+
+def _written_there(state: State, counter: int, node: cst.CSTNode) -> bool:
+    writes = state.writes(counter)
+    return bool(writes) and writes[-1].syntax is node
+
+
+def _target(state: State, ref: Ref, node: cst.CSTNode) -> Ref:
+    """What is written is a view of the tensor: a leaf refuses it as a view of a leaf."""
+    record = tensor_at(state, ref)
+    if record.view is not None:
+        return ref
+    made = Node("select", node, [Edge(record.node, record.grad)], tracked=both(record.grad, state.grad))
+    return view_of(state, ref, made, kind="plain", grad=record.grad, shape=None, tags=record.tags & {"data"})

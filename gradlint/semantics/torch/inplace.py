@@ -1,0 +1,167 @@
+"""Writes in place: what torch refuses, which version counter moves, and what becomes of the history.
+
+The rules are torch's `check_inplace`, `handle_view_on_rebase` and `rebase_history` (torch/csrc/autograd).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import libcst as cst
+
+from gradlint.domain.event import Refusal, RefusedWrite
+from gradlint.domain.graph import Edge, Node, Saved
+from gradlint.domain.state import State
+from gradlint.domain.value import Ref, Tensor, View, Write
+from gradlint.semantics.machine import Machine
+from gradlint.semantics.torch.data import note_data_write
+from gradlint.semantics.torch.tensor import both, either, tensor_at
+
+_KINDS: dict[str, Refusal] = {
+    "multi": "multi-view",
+    "no_grad": "no-grad-view",
+    "inference": "inference-view",
+    "custom": "custom-view",
+}
+
+
+def refusal(state: State, ref: Ref, sources: Sequence[Edge]) -> tuple[Refusal, Tensor] | None:
+    """Why torch certainly refuses to write to a tensor here, with the leaf in question."""
+    record = tensor_at(state, ref)
+    if record.inference is True and state.inference is False:
+        return "inference", record
+    if state.grad is not True:
+        return None
+    view = record.view
+    needs = record.grad is True or any(edge.flows is True for edge in sources)
+    if view is None or view.kind == "maybe":
+        if record.grad is True and record.leaf is True and view is None:
+            return "leaf", record
+        return None
+    base = state.heap[view.base]
+    assert isinstance(base, Tensor)
+    if not needs and record.grad is not True:
+        return None
+    if view.kind in _KINDS:
+        return _KINDS[view.kind], base
+    if record.grad is True and base.leaf is True and base.grad is True:
+        return "leaf-view", base
+    return None
+
+
+def write(
+    machine: Machine,
+    state: State,
+    ref: Ref,
+    op: str,
+    syntax: cst.CSTNode,
+    sources: Sequence[Edge] = (),
+    saved: tuple[Saved, ...] = (),
+    maybe_saved: bool = False,
+    *,
+    saves_result: bool = False,
+    overwrites: bool = False,
+    certain: bool = True,
+) -> bool:
+    """Write to a tensor in place, `sources` being the graphs of the other inputs. False where torch refuses."""
+    refused = refusal(state, ref, sources) if certain else None
+    record = tensor_at(state, ref)
+    if refused is None and certain and record.view is not None and record.view.expanded is True:
+        refused = "overlap", record
+    if refused is not None:
+        reason, leaf = refused
+        viewed = record.syntax if record.view is not None else None
+        machine.emit(RefusedWrite(syntax, reason, op, leaf.syntax, viewed, leaf.parameter))
+        return False
+    bump(machine, state, ref, Write(syntax, op, certain))
+    if "data" in record.tags:
+        note_data_write(machine, state, ref, op, sources, syntax)
+    _rebase(machine, state, ref, op, syntax, sources, saved, maybe_saved, saves_result, overwrites)
+    return True
+
+
+def bump(machine: Machine, state: State, ref: Ref, what: Write) -> None:
+    """Move a tensor's version counter."""
+    record = tensor_at(state, ref)
+    if record.view is not None and record.view.kind == "maybe":
+        # The tensor may be a copy, with a counter of its own, or share that of its base.
+        base = state.heap[record.view.base]
+        assert isinstance(base, Tensor)
+        state.put(base.counter, (*state.writes(base.counter), what._replace(certain=False)))
+    state.put(record.counter, (*state.writes(record.counter), what))
+    if "data" in record.tags:
+        state.put(record.memory, (*state.writes(record.memory), what))
+
+
+def saved_now(machine: Machine, state: State, ref: Ref, label: str) -> Saved:
+    """A tensor saved at this moment."""
+    record = tensor_at(state, ref)
+    machine.watched.add(record.counter)
+    machine.watched.add(record.memory)
+    return Saved(
+        record.counter, len(state.writes(record.counter)), record.memory, len(state.writes(record.memory)), label
+    )
+
+
+def _rebase(
+    machine: Machine,
+    state: State,
+    ref: Ref,
+    op: str,
+    syntax: cst.CSTNode,
+    sources: Sequence[Edge],
+    saved: tuple[Saved, ...],
+    maybe_saved: bool,
+    saves_result: bool,
+    overwrites: bool,
+) -> None:
+    """The history behind a write: a tensor written with grad mode on joins the graph of what is written."""
+    record = tensor_at(state, ref)
+    needs = either([record.grad, *(edge.flows for edge in sources)])
+    tracked = both(needs, state.grad)
+    if tracked is False and (record.grad is not False or not (record.node.live or any(e.node.live for e in sources))):
+        return  # Recorded nowhere: the history stays as it was, and where no leaf is near nothing is to be known.
+    view = record.view
+    if view is None or view.kind == "maybe" or tracked is False:
+        edges = sources if overwrites and view is None else (Edge(record.node, record.grad), *sources)
+        if saves_result:
+            saved = (*saved, saved_now(machine, state, ref, ">"))
+        node = Node(op, syntax, edges, tracked=tracked, saved=saved, maybe_saved=maybe_saved)
+        state.put(ref.id, record._replace(node=node, grad=either([record.grad, tracked])))
+        return
+    _rebase_view(machine, state, ref, view, op, syntax, sources, saved, maybe_saved, saves_result, tracked)
+
+
+def _rebase_view(
+    machine: Machine,
+    state: State,
+    ref: Ref,
+    view: View,
+    op: str,
+    syntax: cst.CSTNode,
+    sources: Sequence[Edge],
+    saved: tuple[Saved, ...],
+    maybe_saved: bool,
+    saves_result: bool,
+    tracked: bool | None,
+) -> None:
+    """CopySlices: the base gets the new history, and every view of it is a view of that."""
+    base = state.heap[view.base]
+    assert isinstance(base, Tensor)
+    if saves_result:
+        saved = (*saved, saved_now(machine, state, ref, ">"))
+    edges = (Edge(base.node, base.grad), *sources)
+    node = Node(op, syntax, edges, tracked=tracked, saved=saved, maybe_saved=maybe_saved)
+    grad = either([base.grad, tracked])
+    state.put(view.base, base._replace(node=node, grad=grad))
+    regenerate_views(state, view.base, node, grad)
+
+
+def regenerate_views(state: State, base: int, node: Node, grad: bool | None) -> None:
+    """Every view of a base whose history changed hangs on the new history."""
+    for address in state.views(base):
+        other = state.heap[address]
+        assert isinstance(other, Tensor)
+        if other.view is not None and other.view.kind != "maybe":
+            made = Node("view", other.syntax or node.syntax, [Edge(node, grad)], tracked=node.tracked)
+            state.put(address, other._replace(node=made, grad=grad))

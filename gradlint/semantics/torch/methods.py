@@ -1,0 +1,241 @@
+"""Methods of tensors: most are rows of the table, some need words of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import libcst as cst
+
+from gradlint.domain.graph import Edge, Node
+from gradlint.domain.state import State
+from gradlint.domain.value import External, Ref, Tensor, Unknown, Value
+from gradlint.semantics.args import Args
+from gradlint.semantics.machine import Machine
+from gradlint.semantics.torch import faults
+from gradlint.semantics.torch.apply import apply
+from gradlint.semantics.torch.attributes import set_flag
+from gradlint.semantics.torch.gradcall import tensor_backward
+from gradlint.semantics.torch.inplace import write
+from gradlint.semantics.torch.names import method_fact
+from gradlint.semantics.torch.tensor import known_tensor, new_tensor, tensor_at
+
+Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
+
+
+def call_tensor_method(
+    machine: Machine, state: State, ref: Ref, name: str, args: Args, node: cst.CSTNode
+) -> Value:
+    """t.name(args)"""
+    special = METHODS.get(name)
+    if special is not None:
+        return special(machine, state, ref, args, node)
+    entry = method_fact(name)
+    if entry is None:
+        machine.give_ups[f"Tensor.{name}"] += 1
+        if name.endswith("_") and not name.endswith("__"):
+            write(machine, state, ref, name, node, certain=False)
+            return ref
+        return machine.program.opaque(machine, state, (ref, *args.values()), node)
+    return apply(machine, state, entry, args.prepend(ref), node)
+
+
+def number_of(machine: Machine, state: State, ref: Ref, kind: str, node: cst.CSTNode) -> Value:
+    """A Python number from a tensor: the value flows on, no gradient does."""
+    record = tensor_at(state, ref)
+    origin = Node("item", node, [Edge(record.node, False, "item")], cut="item") if record.node.live else None
+    return Unknown("bool" if kind == "bool" else "int" if kind == "int" else "number", origin, None, node)
+
+
+def _item(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    return number_of(machine, state, ref, "number", node)
+
+
+def _tolist(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    record = tensor_at(state, ref)
+    origin = Node("tolist", node, [Edge(record.node, False, "item")], cut="item") if record.node.live else None
+    return Unknown("array", origin, None, node)
+
+
+def _numpy(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """numpy(): refused where the tensor requires grad; `force=True` detaches."""
+    record = tensor_at(state, ref)
+    forced = args.get(0, "force", False)
+    if record.grad is True and forced is False and not args.open:
+        related = [] if record.syntax is None else [(record.syntax, "the tensor comes from here")]
+        faults.refused(machine, "numpy-on-grad", node, related=related)
+    origin = Node("numpy", node, [Edge(record.node, False, "numpy")], cut="numpy") if record.node.live else None
+    return Unknown("array", origin, None, node)
+
+
+def _detach(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """The same memory and version counter, no graph."""
+    record = tensor_at(state, ref)
+    made = Node("detach", node, [Edge(record.node, False, "detach")], cut="detach")
+    return state.new(
+        Tensor(
+            record.counter, record.memory, made, False, record.dtype, record.shape,
+            inference=record.inference, syntax=node, tags=record.tags,
+        )
+    )  # fmt: skip
+
+
+def _detach_in_place(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """detach_(): the tensor leaves its graph; a view cannot."""
+    record = tensor_at(state, ref)
+    if record.view is not None and record.view.kind != "maybe" and record.grad is True:
+        faults.refused(machine, "detach-view", node)
+        return ref
+    made = Node("detach_", node, [Edge(record.node, False, "detach")], cut="detach")
+    state.put(ref.id, record._replace(node=made, grad=False))
+    return ref
+
+
+def _requires_grad(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    wanted = args.get(0, "requires_grad", True)
+    set_flag(machine, state, ref, wanted if isinstance(wanted, bool) else None, node, "requires_grad_")
+    return ref
+
+
+def _retain(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    record = tensor_at(state, ref)
+    if record.grad is False:
+        faults.refused(machine, "hook-without-grad", node, "retain_grad")
+        return None
+    state.put(ref.id, record._replace(retains=True))
+    return None
+
+
+def _hook(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    if tensor_at(state, ref).grad is False:
+        faults.refused(machine, "hook-without-grad", node, "register_hook")
+    return machine.unknown()
+
+
+def _size(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    shape = tensor_at(state, ref).shape
+    dim = args.get(0, "dim")
+    if dim is None and not args.open:
+        return shape if shape is not None else machine.symbol("shape", ref)
+    if shape is not None and isinstance(dim, int) and -len(shape) <= dim < len(shape):
+        return shape[dim]
+    return machine.symbol("size", ref, dim, kind="int")
+
+
+def _numel(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    from gradlint.domain.shape import numel
+
+    count = numel(tensor_at(state, ref).shape)  # type: ignore[arg-type]
+    return machine.symbol("numel", ref, kind="int") if count is None else count
+
+
+def _dim(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    shape = tensor_at(state, ref).shape
+    return machine.symbol("ndim", ref, kind="int") if shape is None else len(shape)
+
+
+def _resize(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    record = tensor_at(state, ref)
+    if record.grad is True:
+        faults.refused(machine, "resize-requires-grad", node)
+        return ref
+    state.put(ref.id, record._replace(shape=None))
+    return ref
+
+
+def _zero(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    write(machine, state, ref, "zero_", node, overwrites=True)
+    return ref
+
+
+def _copy(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    source = known_tensor(machine, state, args.get(0, "src"))
+    edges: list[Edge] = []
+    if source is not None:
+        record = tensor_at(state, source)
+        edges.append(Edge(record.node, record.grad))
+    write(machine, state, ref, "copy_", node, edges, overwrites=True)
+    return ref
+
+
+def _new(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    return new_tensor(state, Node("new", node), dtype=tensor_at(state, ref).dtype)
+
+
+def _backward(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    return tensor_backward(machine, state, ref, args, node)
+
+
+def _move(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """cuda(), cpu(): the same tensor, where it is there already; that is not known here."""
+    return apply_to(machine, state, ref, args, node)
+
+
+def apply_to(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """A move to another device: the tensor itself, or a copy on the tape."""
+    from gradlint.domain.value import View
+
+    record = tensor_at(state, ref)
+    if record.grad is False and not record.node.live and record.view is None:
+        out = new_tensor(state, Node("to", node), dtype=record.dtype, shape=record.shape, tags=record.tags)
+    else:
+        tracked = record.grad if state.grad else False if state.grad is False else None
+        if record.leaf is True and tracked is True:
+            tracked = None
+        made = Node("to", node, [Edge(record.node, record.grad)], tracked=tracked)
+        grad = record.grad if state.grad is not False else None if record.grad else record.grad
+        out = new_tensor(state, made, grad=grad, dtype=record.dtype, shape=record.shape, tags=record.tags)
+    fresh = tensor_at(state, out)
+    base = ref.id if record.view is None else record.view.base
+    state.put(out.id, fresh._replace(view=View(base, "maybe"), syntax=record.syntax))
+    return out
+
+
+def _to(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """to(...): a cast where a dtype is given, else a move."""
+    from gradlint.domain.dtype import named
+
+    wanted: str | None = None
+    for value in args.values():
+        if isinstance(value, External):
+            wanted = named(value.path.removeprefix("torch.")) or wanted
+    entry = method_fact("to")
+    if wanted is not None and entry is not None:
+        return apply(machine, state, entry, args.prepend(ref), node)
+    return apply_to(machine, state, ref, args, node)
+
+
+def _type(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    entry = method_fact("to")
+    if isinstance(args.get(0, "dtype"), External) and entry is not None:
+        return apply(machine, state, entry, Args((ref, args.get(0, "dtype"))), node)
+    return machine.program.opaque(machine, state, (ref, *args.values()), node)
+
+
+METHODS: dict[str, Method] = {
+    "backward": _backward,
+    "item": _item,
+    "tolist": _tolist,
+    "numpy": _numpy,
+    "detach": _detach,
+    "detach_": _detach_in_place,
+    "requires_grad_": _requires_grad,
+    "retain_grad": _retain,
+    "register_hook": _hook,
+    "register_post_accumulate_grad_hook": _hook,
+    "size": _size,
+    "numel": _numel,
+    "nelement": _numel,
+    "dim": _dim,
+    "ndimension": _dim,
+    "resize_": _resize,
+    "resize_as_": _resize,
+    "zero_": _zero,
+    "copy_": _copy,
+    "new": _new,
+    "cuda": _move,
+    "cpu": _move,
+    "to": _to,
+    "type": _type,
+    "pin_memory": _move,
+}

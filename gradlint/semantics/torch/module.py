@@ -1,0 +1,297 @@
+"""Modules: made, called, asked for their parameters, frozen and moved."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gradlint import facts
+from gradlint.domain.state import State
+from gradlint.domain.value import Bound, External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.facts import Entry, resolve
+from gradlint.semantics.args import Args
+from gradlint.semantics.machine import Machine
+from gradlint.semantics.torch import faults
+from gradlint.semantics.torch.apply import Input, apply
+from gradlint.semantics.torch.bind import bind, bind_loosely, flag_of
+from gradlint.semantics.torch.names import fact
+from gradlint.semantics.torch.parameters import is_module_path, module_base
+from gradlint.semantics.torch.tensor import new_leaf, new_tensor
+
+_CONTAINERS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict", "torch.nn.ParameterList"})
+
+WRAPPERS = frozenset(
+    {
+        "torch.nn.DataParallel",
+        "torch.nn.parallel.DataParallel",
+        "torch.nn.parallel.DistributedDataParallel",
+        "torch.distributed.fsdp.FullyShardedDataParallel",
+    }
+)
+
+
+def new_user_module(
+    machine: Machine, state: State, cls: Ref, base: str, args: Args, node: cst.CSTNode
+) -> Ref:
+    """An object of a class of the program that derives from a torch module."""
+    return state.new(Instance(cls, {}, {}, False, node))
+
+
+def new_module(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Ref:
+    """A module of torch: its configuration, and parameters as the table says the configuration gives them."""
+    ref = state.new(Instance(External(path), {}, {}, False, node))
+    fill_module(machine, state, ref, path, args, node)
+    return ref
+
+
+def fill_module(machine: Machine, state: State, ref: Ref, path: str, args: Args, node: cst.CSTNode) -> None:
+    """What the constructor of a torch module sets."""
+    record = state[ref]
+    assert isinstance(record, Instance)
+    if path in WRAPPERS:
+        attrs = {**record.attrs, "module": args.get(0, "module")}
+        state.put(ref.id, record._replace(attrs=attrs))
+        return
+    if path in _CONTAINERS:
+        _fill_container(machine, state, ref, record, path, args, node)
+        return
+    if path == "torch.nn.Module":
+        return
+    entry = fact(path.removeprefix("torch."))
+    if entry is None:
+        machine.give_ups[path] += 1
+        state.put(ref.id, record._replace(open=True))
+        return
+    config, _ = bind(entry.sig, args) or bind_loosely(entry.sig, args)
+    flags = {name: flag_of(machine, state, value) for name, value in config.items()}
+    attrs = dict(record.attrs)
+    names = resolve(entry.row.parameters, flags)
+    buffers = resolve(entry.row.buffers, flags)
+    for name in sorted(names.must):
+        attrs[name] = new_leaf(state, node, dtype="float32", parameter=True)
+    for name in sorted(buffers.must):
+        attrs[name] = new_tensor(state, _origin(node))
+    is_open = record.open or bool(names.may - names.must) or args.open or "*" in names.must
+    state.put(ref.id, Instance(record.cls, attrs, {**record.config, **config}, is_open, record.syntax))
+
+
+def _origin(node: cst.CSTNode):  # type: ignore[no-untyped-def]
+    from gradlint.domain.graph import Node
+
+    return Node("buffer", node)
+
+
+def _fill_container(
+    machine: Machine, state: State, ref: Ref, record: Instance, path: str, args: Args, node: cst.CSTNode
+) -> None:
+    from gradlint.semantics.iteration import items_of
+
+    attrs = dict(record.attrs)
+    is_open = args.open
+    values = args.positional
+    if path == "torch.nn.ModuleDict" or (
+        len(values) == 1 and isinstance(values[0], Ref) and isinstance(state[values[0]], Mapping)
+    ):
+        pairs = machine.program.pairs(state, values[0]) if values else {}
+        is_open = is_open or pairs is None
+        attrs.update({str(name): value for name, value in (pairs or {}).items()})
+    else:
+        if path != "torch.nn.Sequential" and values:
+            items = items_of(machine, state, values[0], node)
+            values, is_open = items.items, is_open or items.open
+        attrs.update({str(position): value for position, value in enumerate(values)})
+    state.put(ref.id, record._replace(attrs=attrs, open=record.open or is_open))
+
+
+# Attributes.
+
+
+def module_attribute(
+    machine: Machine, state: State, obj: Ref, record: Instance, base: str, name: str, node: cst.CSTNode
+) -> Value:
+    """An attribute that the program has not set: a method of torch's, or unknown."""
+    from gradlint.semantics.torch.module_methods import METHODS
+    from gradlint.semantics.torch.optim import OPTIMIZER_METHODS, is_optimizer_path
+
+    if is_module_path(base):
+        if name in METHODS or name == "forward":
+            return Bound(obj, name)
+        if name == "training":
+            return record.config.get("<training>", machine.symbol("training", obj, kind="bool"))
+        if name in record.config:
+            return record.config[name]
+        if base in WRAPPERS:
+            return machine.symbol("attr", obj, name)
+        return machine.symbol("attr", obj, name)
+    if is_optimizer_path(base) and name in OPTIMIZER_METHODS:
+        return Bound(obj, name)
+    if base.startswith("torch.distributions."):
+        return Bound(obj, name)
+    return machine.symbol("attr", obj, name)
+
+
+def set_module_attribute(
+    machine: Machine, state: State, obj: Ref, record: Instance, name: str, value: Value, node: cst.CSTNode
+) -> None:
+    """obj.name = value: a tensor does not go where a parameter is registered."""
+    former = record.attrs.get(name)
+    if module_base(state, record) is not None and isinstance(former, Ref) and isinstance(value, Ref):
+        old, new = state.heap.get(former.id), state.heap.get(value.id)
+        if isinstance(old, Tensor) and old.parameter and isinstance(new, Tensor) and not new.parameter:
+            if new.view is None or new.view.kind != "maybe":
+                related = [] if old.syntax is None else [(old.syntax, "the parameter is made here")]
+                faults.refused(machine, "parameter-overwritten", node, name, related)
+                return
+    state.put(obj.id, record._replace(attrs={**record.attrs, name: value}))
+
+
+def iterate_module(
+    machine: Machine, state: State, ref: Ref, record: Instance, node: cst.CSTNode
+) -> Sequence:
+    """What a loop over an object finds: the modules of a container, the batches of a loader."""
+    from gradlint.semantics.torch.data_loader import batches
+
+    base = module_base(state, record)
+    if base in _CONTAINERS:
+        if base == "torch.nn.ModuleDict":
+            return Sequence(tuple(name for name in record.attrs), open=record.open)
+        return Sequence(_items(record), open=record.open)
+    return batches(machine, state, record, node)
+
+
+def _items(record: Instance) -> tuple[Value, ...]:
+    return tuple(value for name, value in record.attrs.items() if not name.startswith("<"))
+
+
+def index_module(machine: Machine, state: State, ref: Ref, record: Instance, index: Value) -> Value:
+    """container[index]"""
+    base = module_base(state, record)
+    if base in _CONTAINERS:
+        items = _items(record)
+        if isinstance(index, int) and not record.open and -len(items) <= index < len(items):
+            return items[index]
+        if isinstance(index, str) and index in record.attrs:
+            return record.attrs[index]
+        if isinstance(index, slice) and not record.open:
+            parts = (index.start, index.stop, index.step)
+            if all(part is None or isinstance(part, int) for part in parts):
+                attrs = {str(i): value for i, value in enumerate(items[index])}
+                return state.new(record._replace(attrs=attrs))
+        if isinstance(index, Unknown) and items:
+            return items[0]
+    return machine.symbol("item", ref, index)
+
+
+def replace_module(
+    machine: Machine, state: State, ref: Ref, record: Instance, index: Value, value: Value
+) -> None:
+    """container[index] = module"""
+    if isinstance(index, int):
+        names = list(record.attrs)
+        if -len(names) <= index < len(names):
+            state.put(ref.id, record._replace(attrs={**record.attrs, names[index]: value}))
+            return
+    if isinstance(index, str):
+        state.put(ref.id, record._replace(attrs={**record.attrs, index: value}))
+        return
+    state.put(ref.id, record._replace(open=True))
+
+
+# Calls.
+
+
+def call_instance(
+    machine: Machine, state: State, ref: Ref, record: Instance, args: Args, node: cst.CSTNode
+) -> Value:
+    """An object called that the program gives no `forward` or `__call__`."""
+    from gradlint.semantics.calling import call_in_place
+
+    base = module_base(state, record)
+    if base is None:
+        return machine.program.opaque(machine, state, (ref, *args.values()), node)
+    if base in WRAPPERS:
+        return call_in_place(machine, state, record.attrs.get("module"), args, node)
+    if base == "torch.nn.Sequential" and not record.open:
+        value = args.get(0, "input")
+        for module in _items(record):
+            value = call_in_place(machine, state, module, Args((value,)), node)
+        return value
+    entry = fact(base.removeprefix("torch."))
+    if entry is None or not entry.row.is_module:
+        return machine.program.opaque(machine, state, (ref, *args.values()), node)
+    return _call_torch_module(machine, state, record, entry, args, node)
+
+
+def _call_torch_module(
+    machine: Machine, state: State, record: Instance, entry: Entry, args: Args, node: cst.CSTNode
+) -> Value:
+    flags: dict[str, object] = {
+        name: flag_of(machine, state, value) for name, value in record.config.items() if not name.startswith("<")
+    }
+    flags["training"] = record.config.get("<training>", facts.UNKNOWN)
+    if isinstance(flags["training"], Unknown):
+        flags["training"] = facts.UNKNOWN
+    parts: list[Input] = []
+    for name, value in record.attrs.items():
+        if isinstance(value, Ref):
+            tensor = state.heap.get(value.id)
+            if isinstance(tensor, Tensor):
+                parts.append(Input(f"{'p' if tensor.parameter else 'b'}.{name}", value))
+    return apply(machine, state, entry, args, node, flags, tuple(parts), record.config)
+
+
+def call_module_method(
+    machine: Machine, state: State, ref: Ref, record: Instance, name: str, args: Args, node: cst.CSTNode
+) -> Value:
+    """A method that torch gives an object."""
+    from gradlint.semantics.torch.module_methods import METHODS
+    from gradlint.semantics.torch.optim import OPTIMIZER_METHODS
+
+    if name.startswith("super."):
+        return _super_method(machine, state, ref, record, name.removeprefix("super."), args, node)
+    if module_base(state, record) is not None:
+        if name == "forward":
+            return call_instance(machine, state, ref, record, args, node)
+        method = METHODS.get(name)
+        if method is not None:
+            return method(machine, state, ref, args, node)
+    elif isinstance(record.cls, External) and record.cls.path.startswith("torch.distributions."):
+        from gradlint.semantics.torch.distribution import call_distribution
+
+        return call_distribution(machine, state, ref, record, name, args, node)
+    else:
+        step = OPTIMIZER_METHODS.get(name)
+        if step is not None:
+            return step(machine, state, ref, args, node)
+    return machine.program.opaque(machine, state, (ref, *args.values()), node)
+
+
+def _super_method(
+    machine: Machine, state: State, ref: Ref, record: Instance, name: str, args: Args, node: cst.CSTNode
+) -> Value:
+    """super().name(...) that reaches a class of the library."""
+    from gradlint.semantics.torch.module_methods import METHODS
+    from gradlint.semantics.torch.optim import fill_optimizer, is_optimizer_path
+
+    from gradlint.semantics.classes import library_base
+
+    base = module_base(state, record)
+    if base is not None:
+        if name == "__init__":
+            fill_module(machine, state, ref, base, args, node)
+            return None
+        if name == "forward":
+            return call_instance(machine, state, ref, record, args, node)
+        if name in ("train", "eval") and name in METHODS:
+            return METHODS[name](machine, state, ref, args, node)
+        if name in METHODS:
+            return METHODS[name](machine, state, ref, args, node)
+        if name == "__setattr__" and len(args.positional) == 2 and isinstance(args.positional[0], str):
+            set_module_attribute(machine, state, ref, record, args.positional[0], args.positional[1], node)
+            return None
+    path = library_base(state, record.cls) if isinstance(record.cls, Ref) else None
+    if path is not None and is_optimizer_path(path) and name == "__init__":
+        fill_optimizer(machine, state, ref, args, node)
+        return None
+    return machine.program.opaque(machine, state, args.values(), node) if name != "__init__" else None
+
+

@@ -1,0 +1,244 @@
+"""Methods that `nn.Module` gives every module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import libcst as cst
+
+from gradlint.domain.state import State
+from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.semantics.args import Args
+from gradlint.semantics.machine import Machine
+from gradlint.semantics.torch.optim import clear_gradient
+from gradlint.semantics.torch.parameters import children_of, is_module, modules_of, parameters_of
+
+Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
+
+
+def _instance(state: State, ref: Ref) -> Instance:
+    record = state[ref]
+    assert isinstance(record, Instance)
+    return record
+
+
+def _parameters(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    found, is_open = parameters_of(state, ref)
+    return state.new(Sequence(tuple(value for _, value in found), "iterator", is_open))
+
+
+def _named_parameters(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    found, is_open = parameters_of(state, ref)
+    pairs = tuple((Unknown("str"), value) for _, value in found)
+    return state.new(Sequence(pairs, "iterator", is_open))
+
+
+def _modules(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    found = list(modules_of(state, ref))
+    is_open = any(record.open for _, record in found)
+    return state.new(Sequence(tuple(module for module, _ in found), "iterator", is_open))
+
+
+def _named_modules(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    found = list(modules_of(state, ref))
+    is_open = any(record.open for _, record in found)
+    return state.new(Sequence(tuple((Unknown("str"), module) for module, _ in found), "iterator", is_open))
+
+
+def _children(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    record = _instance(state, ref)
+    return state.new(Sequence(tuple(child for _, child in children_of(state, record)), "iterator", record.open))
+
+
+def _named_children(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    record = _instance(state, ref)
+    return state.new(Sequence(tuple(children_of(state, record)), "iterator", record.open))
+
+
+def _buffers(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    return state.new(Sequence((), "iterator", True))
+
+
+def _itself(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """Moves and casts change the parameters where they are, and give the module back."""
+    return ref
+
+
+def _cast(dtype: str) -> Method:
+    def cast(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+        _retype(state, ref, dtype)
+        return ref
+
+    return cast
+
+
+def _to(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    from gradlint.domain.dtype import is_floating, named
+
+    for value in args.values():
+        if isinstance(value, External):
+            dtype = named(value.path.removeprefix("torch."))
+            if dtype is not None and is_floating(dtype):
+                _retype(state, ref, dtype)
+        elif isinstance(value, Unknown):
+            # A device most likely; a dtype cannot be ruled out.
+            _retype(state, ref, None)
+    return ref
+
+
+def _retype(state: State, ref: Ref, dtype: str | None) -> None:
+    for _, parameter in parameters_of(state, ref)[0]:
+        record = state[parameter]
+        assert isinstance(record, Tensor)
+        state.put(parameter.id, record._replace(dtype=dtype))
+
+
+def _train(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    mode = args.get(0, "mode", True)
+    _set_training(state, ref, mode if isinstance(mode, bool) else None)
+    return ref
+
+
+def _eval(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    _set_training(state, ref, False)
+    return ref
+
+
+def _set_training(state: State, ref: Ref, mode: bool | None) -> None:
+    for module, record in list(modules_of(state, ref)):
+        value: Value = Unknown("bool") if mode is None else mode
+        state.put(module.id, record._replace(config={**record.config, "<training>": value}))
+
+
+def _requires_grad(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    wanted = args.get(0, "requires_grad", True)
+    for _, parameter in parameters_of(state, ref)[0]:
+        record = state[parameter]
+        assert isinstance(record, Tensor)
+        state.put(parameter.id, record._replace(grad=wanted if isinstance(wanted, bool) else None))
+    return ref
+
+
+def _zero_grad(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    for _, parameter in parameters_of(state, ref)[0]:
+        clear_gradient(machine, state, parameter, args, node)
+    return None
+
+
+def _register_parameter(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    _set(state, ref, args.get(0, "name"), args.get(1, "param"))
+    return None
+
+
+def _register_buffer(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    _set(state, ref, args.get(0, "name"), args.get(1, "tensor"))
+    return None
+
+
+def _set(state: State, ref: Ref, name: Value, value: Value) -> None:
+    record = _instance(state, ref)
+    if isinstance(name, str):
+        state.put(ref.id, record._replace(attrs={**record.attrs, name: value}))
+    else:
+        attrs = {**record.attrs, f"<{len(record.attrs)}>": value}
+        state.put(ref.id, record._replace(attrs=attrs, open=True))
+
+
+def _append(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    record = _instance(state, ref)
+    value = args.get(0, "module")
+    state.put(ref.id, record._replace(attrs={**record.attrs, str(len(record.attrs)): value}))
+    return ref
+
+
+def _extend(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    from gradlint.semantics.iteration import items_of
+
+    items = items_of(machine, state, args.get(0, "modules"), node)
+    record = _instance(state, ref)
+    attrs = dict(record.attrs)
+    for value in items.items:
+        attrs[str(len(attrs))] = value
+    state.put(ref.id, record._replace(attrs=attrs, open=record.open or items.open))
+    return ref
+
+
+def _apply(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """module.apply(f): f on every module."""
+    from gradlint.semantics.calling import call_in_place
+
+    for module, _ in list(modules_of(state, ref))[:24]:
+        call_in_place(machine, state, args.get(0, "fn"), Args((module,)), node)
+    return ref
+
+
+def _state_dict(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    return state.new(Mapping({}, True))
+
+
+def _load(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    return None
+
+
+def _items(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    record = _instance(state, ref)
+    pairs = tuple((name, value) for name, value in record.attrs.items() if is_module(state, value))
+    return state.new(Sequence(pairs, "list", record.open))
+
+
+def _values(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    record = _instance(state, ref)
+    return state.new(Sequence(tuple(record.attrs.values()), "list", record.open))
+
+
+def _keys(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    record = _instance(state, ref)
+    return state.new(Sequence(tuple(record.attrs), "list", record.open))
+
+
+def _hook(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """A forward hook may replace what the module returns."""
+    record = _instance(state, ref)
+    state.put(ref.id, record._replace(open=True))
+    return machine.unknown()
+
+
+METHODS: dict[str, Method] = {
+    "parameters": _parameters,
+    "named_parameters": _named_parameters,
+    "modules": _modules,
+    "named_modules": _named_modules,
+    "children": _children,
+    "named_children": _named_children,
+    "buffers": _buffers,
+    "cuda": _itself,
+    "cpu": _itself,
+    "xpu": _itself,
+    "compile": _itself,
+    "share_memory": _itself,
+    "to": _to,
+    "float": _cast("float32"),
+    "double": _cast("float64"),
+    "half": _cast("float16"),
+    "bfloat16": _cast("bfloat16"),
+    "train": _train,
+    "eval": _eval,
+    "requires_grad_": _requires_grad,
+    "zero_grad": _zero_grad,
+    "register_parameter": _register_parameter,
+    "register_buffer": _register_buffer,
+    "register_module": _register_parameter,
+    "add_module": _register_parameter,
+    "append": _append,
+    "extend": _extend,
+    "apply": _apply,
+    "state_dict": _state_dict,
+    "load_state_dict": _load,
+    "items": _items,
+    "values": _values,
+    "keys": _keys,
+    "register_forward_hook": _hook,
+    "register_forward_pre_hook": _hook,
+    "register_full_backward_hook": _hook,
+}

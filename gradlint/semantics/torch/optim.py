@@ -1,0 +1,149 @@
+"""Optimizers: a step writes in place to every parameter that has a gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import libcst as cst
+
+from gradlint.domain.state import State
+from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value, Write
+from gradlint.semantics.args import Args
+from gradlint.semantics.iteration import items_of
+from gradlint.semantics.machine import Machine
+from gradlint.semantics.torch import faults
+from gradlint.semantics.torch.inplace import bump
+from gradlint.semantics.torch.tensor import known_tensor, tensor_at
+
+Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
+
+
+def is_optimizer_path(path: str) -> bool:
+    """Whether a library class is an optimizer."""
+    return path.startswith("torch.optim.") and "lr_scheduler" not in path and "swa_utils" not in path
+
+
+def new_optimizer(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Ref:
+    """torch.optim.X(params, ...)"""
+    ref = state.new(Instance(External(path), {}, {}, False, node))
+    fill_optimizer(machine, state, ref, args, node)
+    return ref
+
+
+def fill_optimizer(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> None:
+    """What an optimizer's constructor does: it takes leaves, and at least one."""
+    params, is_open = _collect(machine, state, args.get(0, "params"), node)
+    for param in params:
+        record = tensor_at(state, param)
+        if record.leaf is False and record.retains is False:
+            related = [] if record.syntax is None else [(record.syntax, "this operation makes it no leaf")]
+            faults.refused(machine, "nonleaf-optimizer", node, related=related)
+        if record.node.leaf is not None:
+            machine.optimized.add(record.node.syntax)
+    if not params and not is_open and not args.open and args.has(0, "params"):
+        faults.refused(machine, "empty-optimizer", node)
+    record_ = state[ref]
+    assert isinstance(record_, Instance)
+    attrs = {**record_.attrs, "<params>": tuple(params), "<open>": is_open}
+    groups = tuple([state.new(Mapping({"params": state.new(Sequence(tuple(params), "list", is_open))}, True))])
+    attrs["param_groups"] = state.new(Sequence(groups, "list", is_open))
+    state.put(ref.id, record_._replace(attrs=attrs))
+
+
+def _collect(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> tuple[list[Ref], bool]:
+    """The tensors in parameters, lists of them, or groups."""
+    found: dict[int, Ref] = {}
+    items = items_of(machine, state, value, node) if known_tensor(machine, state, value) is None else Sequence(())
+    is_open = items.open
+    for item in items.items:
+        if type(item) is tuple and len(item) == 2:
+            item = item[1]
+        tensor = known_tensor(machine, state, item)
+        if tensor is not None:
+            found[tensor.id] = tensor
+        elif isinstance(item, Ref) and isinstance(state[item], Mapping):
+            group = state[item]
+            assert isinstance(group, Mapping)
+            inner = group.items.get("params")
+            single = known_tensor(machine, state, inner)
+            if single is not None:
+                found[single.id] = single
+                continue
+            more, more_open = _collect(machine, state, inner, node)
+            found.update({one.id: one for one in more})
+            is_open = is_open or more_open or inner is None
+        else:
+            is_open = True
+    return list(found.values()), is_open
+
+
+def _params(state: State, ref: Ref) -> tuple[Ref, ...]:
+    record = state[ref]
+    assert isinstance(record, Instance)
+    params = record.attrs.get("<params>", ())
+    return params if isinstance(params, tuple) else ()
+
+
+def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """step(closure=None): parameters without a gradient are left out."""
+    from gradlint.semantics.calling import call_in_place
+
+    result: Value = None
+    closure = args.get(0, "closure")
+    if closure is not None:
+        result = call_in_place(machine, state, closure, Args(), node)
+    for param in _params(state, ref):
+        record = state.heap.get(param.id)
+        if isinstance(record, Tensor) and record.accumulated is not None and record.grad is not False:
+            certain = isinstance(record.accumulated, Ref)
+            bump(machine, state, param, Write(node, "optimizer.step", certain))
+    return result
+
+
+def _zero_grad(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    for param in _params(state, ref):
+        clear_gradient(machine, state, param, args, node)
+    return None
+
+
+def clear_gradient(machine: Machine, state: State, param: Ref, args: Args, node: cst.CSTNode) -> None:
+    """zero_grad(set_to_none=True): gradients are dropped, or set to zero in place."""
+    record = state.heap.get(param.id)
+    if not isinstance(record, Tensor) or record.accumulated is None:
+        return
+    drop = args.get(0, "set_to_none", True)
+    if drop is True:
+        state.put(param.id, record._replace(accumulated=None))
+    elif drop is False:
+        if isinstance(record.accumulated, Ref):
+            bump(machine, state, record.accumulated, Write(node, "zero_grad"))
+    else:
+        state.put(param.id, record._replace(accumulated=Unknown("gradient")))
+
+
+def _add_group(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    group = args.get(0, "param_group")
+    more, more_open = _collect(machine, state, (group,), node)
+    record = state[ref]
+    assert isinstance(record, Instance)
+    for param in more:
+        if tensor_at(state, param).node.leaf is not None:
+            machine.optimized.add(tensor_at(state, param).node.syntax)
+    attrs = {**record.attrs, "<params>": (*_params(state, ref), *more)}
+    attrs["<open>"] = record.attrs.get("<open>", True) or more_open
+    state.put(ref.id, record._replace(attrs=attrs))
+    return None
+
+
+def _nothing(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    return machine.unknown()
+
+
+OPTIMIZER_METHODS: dict[str, Method] = {
+    "step": _step,
+    "zero_grad": _zero_grad,
+    "add_param_group": _add_group,
+    "state_dict": _nothing,
+    "load_state_dict": _nothing,
+}

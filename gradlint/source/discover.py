@@ -1,0 +1,106 @@
+"""Find the files to check: those named, and the Python files below the directories named."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+from pathspec import GitIgnoreSpec
+
+from gradlint.config import Config, Configs
+from gradlint.source.gitignore import Gitignores
+from gradlint.source.unusable import Unusable, unreadable
+
+SUFFIX = ".py"
+
+
+@dataclass(frozen=True)
+class Found:
+    """A file to check, under the name by which the user knows it; `problem` if it cannot be read."""
+
+    name: str
+    path: Path
+    config: Config
+    explicit: bool = False
+    problem: Unusable | None = None
+
+
+@dataclass
+class Discovery:
+    """What there is below some paths. Links to directories are not followed, so no circle holds us up."""
+
+    configs: Configs
+    force_exclude: bool = False
+    _gitignores: Gitignores = field(default_factory=Gitignores)
+
+    def files(self, names: Iterable[str]) -> list[Found]:
+        """Every file once, in the order of the arguments, sorted below each."""
+        found: dict[Path, Found] = {}
+        for name in names:
+            for file in self._below(name):
+                found.setdefault(file.path, file)
+        return list(found.values())
+
+    def _below(self, name: str) -> Iterator[Found]:
+        path = Path(os.path.abspath(name))
+        if path.is_dir():
+            if not (self.force_exclude and self._kept_out(path, is_directory=True)):
+                yield from self._walk(path, name)
+        elif not (self.force_exclude and self._kept_out(path, is_directory=False)):
+            yield Found(name, path, self.configs.of(path.parent), explicit=True)
+
+    def _walk(self, directory: Path, name: str) -> Iterator[Found]:
+        """The Python files in and below one directory; an entry that is kept out is not even looked into."""
+        config = self.configs.of(directory)
+        try:
+            with os.scandir(directory) as entries:
+                ordered = sorted(entries, key=lambda entry: entry.name)
+        except OSError as error:
+            problem = unreadable(f"this directory cannot be read: {error.strerror or error}")
+            yield Found(name, directory, config, problem=problem)
+            return
+        for entry in ordered:
+            path, known_as = directory / entry.name, os.path.normpath(os.path.join(name, entry.name))
+            is_directory = entry.is_dir(follow_symlinks=False)
+            if self._excluded(path, config, is_directory=is_directory):
+                continue
+            if is_directory:
+                yield from self._walk(path, known_as)
+            elif entry.name.endswith(SUFFIX) and not path.is_dir():
+                yield Found(known_as, path, config)
+
+    def _excluded(self, path: Path, config: Config, *, is_directory: bool) -> bool:
+        if excludes(config, path, is_directory=is_directory):
+            return True
+        return config.respect_gitignore and self._gitignores.ignore(path, is_directory=is_directory)
+
+    def _kept_out(self, path: Path, *, is_directory: bool) -> bool:
+        """Whether a path that was named would not have been found: it or a directory above it is excluded."""
+        config = self.configs.of(path if is_directory else path.parent)
+        above = [parent for parent in path.parents if config.root in parent.parents]
+        return self._excluded(path, config, is_directory=is_directory) or any(
+            self._excluded(parent, config, is_directory=True) for parent in above
+        )
+
+
+def excludes(config: Config, path: Path, *, is_directory: bool) -> bool:
+    """Whether `exclude` names this very entry.
+
+    A pattern without a slash is a name, wherever it stands; one with a slash is a path from the
+    configuration's directory, in the syntax of `.gitignore`."""
+    names, paths = _patterns(config.exclude)
+    if any(fnmatch.fnmatchcase(path.name, pattern) for pattern in names):
+        return True
+    if not paths.patterns or not path.is_relative_to(config.root):
+        return False
+    return paths.match_file(path.relative_to(config.root).as_posix() + ("/" if is_directory else ""))
+
+
+@lru_cache(maxsize=64)
+def _patterns(exclude: tuple[str, ...]) -> tuple[tuple[str, ...], GitIgnoreSpec]:
+    names = tuple(pattern.rstrip("/") for pattern in exclude if "/" not in pattern.rstrip("/"))
+    return names, GitIgnoreSpec.from_lines(pattern for pattern in exclude if "/" in pattern.rstrip("/"))

@@ -1,0 +1,349 @@
+"""Expressions to core: each operation gets an instruction, each call a step of its own."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import libcst as cst
+
+from gradlint.source.core import (
+    Arg,
+    Attr,
+    Binary,
+    Block,
+    Call,
+    Code,
+    Compare,
+    Const,
+    Copy,
+    Dest,
+    Format,
+    If,
+    Item,
+    Make,
+    MakeDict,
+    MakeFunction,
+    MakeSlice,
+    Operand,
+    Unary,
+    Yield,
+)
+from gradlint.source.lower.scope import NONE, Scope
+
+Lowering: TypeAlias = "Callable[[Scope, Any, Dest | None], Operand]"
+
+
+def lower_expression(scope: Scope, node: cst.BaseExpression, dest: Dest | None = None) -> Operand:
+    """Emit what computes `node`; its value is the operand returned, which is `dest` if one is given."""
+    return _LOWER[type(node)](scope, node, dest)
+
+
+def _name(scope: Scope, node: cst.Name, dest: Dest | None) -> Operand:
+    value = node.value
+    if value in _KEYWORDS:
+        return scope.copied(node, Const(_KEYWORDS[value]), dest)
+    return scope.copied(node, scope.renames.get(value, value), dest)
+
+
+_KEYWORDS: dict[str, object] = {"None": None, "True": True, "False": False}
+
+
+def _number(scope: Scope, node: cst.Integer | cst.Float | cst.Imaginary, dest: Dest | None) -> Operand:
+    return scope.copied(node, Const(ast.literal_eval(node.value)), dest)
+
+
+def _string(scope: Scope, node: cst.SimpleString, dest: Dest | None) -> Operand:
+    return scope.copied(node, Const(node.evaluated_value), dest)
+
+
+def _concatenated(scope: Scope, node: cst.ConcatenatedString, dest: Dest | None) -> Operand:
+    value = node.evaluated_value
+    if value is not None:
+        return scope.copied(node, Const(value), dest)
+    parts = [lower_expression(scope, node.left), lower_expression(scope, node.right)]
+    out = scope.temp() if dest is None else dest
+    scope.emit(Format(node, out, parts))
+    return out
+
+
+def _formatted(
+    scope: Scope, node: cst.FormattedString, dest: Dest | None
+) -> Operand:
+    parts = [
+        lower_expression(scope, part.expression)
+        for part in node.parts
+        if not isinstance(part, cst.FormattedStringText)
+    ]
+    out = scope.temp() if dest is None else dest
+    scope.emit(Format(node, out, parts))
+    return out
+
+
+def _ellipsis(scope: Scope, node: cst.Ellipsis, dest: Dest | None) -> Operand:
+    return scope.copied(node, Const(...), dest)
+
+
+def _attribute(scope: Scope, node: cst.Attribute, dest: Dest | None) -> Operand:
+    obj = lower_expression(scope, node.value)
+    out = scope.temp() if dest is None else dest
+    scope.block.append(Attr(node, out, obj, node.attr.value))
+    return out
+
+
+def _subscript(scope: Scope, node: cst.Subscript, dest: Dest | None) -> Operand:
+    obj = lower_expression(scope, node.value)
+    index = lower_index(scope, node)
+    out = scope.temp() if dest is None else dest
+    scope.block.append(Item(node, out, obj, index))
+    return out
+
+
+def lower_index(scope: Scope, node: cst.Subscript) -> Operand:
+    """The index of a subscript: one operand, a tuple where there are several elements."""
+    elements = [_index_element(scope, element.slice) for element in node.slice]
+    last = node.slice[-1]
+    if len(elements) == 1 and not elements[0][0] and not isinstance(last.comma, cst.Comma):
+        return elements[0][1]
+    out = scope.temp()
+    scope.emit(Make(node, out, "tuple", elements))
+    return out
+
+
+def _index_element(scope: Scope, node: cst.BaseSlice) -> tuple[bool, Operand]:
+    if isinstance(node, cst.Index):
+        return (node.star is not None, lower_expression(scope, node.value))
+    assert isinstance(node, cst.Slice)
+    parts = tuple(
+        NONE if part is None else lower_expression(scope, part) for part in (node.lower, node.upper, node.step)
+    )
+    out = scope.temp()
+    scope.emit(MakeSlice(node, out, (parts[0], parts[1], parts[2])))
+    return (False, out)
+
+
+def _call(scope: Scope, node: cst.Call, dest: Dest | None) -> Operand:
+    func = lower_expression(scope, node.func)
+    args = [
+        Arg(
+            lower_expression(scope, arg.value),
+            arg.keyword.value if arg.keyword is not None else None,
+            arg.star,
+        )
+        for arg in node.args
+    ]
+    out = scope.temp() if dest is None else dest
+    scope.block.append(Call(node, out, func, args))
+    return out
+
+
+BINARY: dict[type[cst.CSTNode], str] = {
+    cst.Add: "+",
+    cst.Subtract: "-",
+    cst.Multiply: "*",
+    cst.Divide: "/",
+    cst.FloorDivide: "//",
+    cst.Modulo: "%",
+    cst.Power: "**",
+    cst.MatrixMultiply: "@",
+    cst.BitAnd: "&",
+    cst.BitOr: "|",
+    cst.BitXor: "^",
+    cst.LeftShift: "<<",
+    cst.RightShift: ">>",
+}
+
+
+def _binary(scope: Scope, node: cst.BinaryOperation, dest: Dest | None) -> Operand:
+    left = lower_expression(scope, node.left)
+    right = lower_expression(scope, node.right)
+    out = scope.temp() if dest is None else dest
+    scope.block.append(Binary(node, out, BINARY[type(node.operator)], left, right))
+    return out
+
+
+UNARY: dict[type[cst.CSTNode], str] = {cst.Minus: "-", cst.Plus: "+", cst.BitInvert: "~", cst.Not: "not"}
+
+
+def _unary(scope: Scope, node: cst.UnaryOperation, dest: Dest | None) -> Operand:
+    operand = lower_expression(scope, node.expression)
+    op = UNARY[type(node.operator)]
+    if op == "-" and isinstance(operand, Const) and isinstance(operand.value, (int, float)):
+        return scope.copied(node, Const(-operand.value), dest)
+    out = scope.temp() if dest is None else dest
+    scope.block.append(Unary(node, out, op, operand))
+    return out
+
+
+def nested(scope: Scope, lower: Callable[[], None]) -> Block:
+    """The block that `lower` emits, instead of adding it to the open one."""
+    outer, scope.block = scope.block, []
+    lower()
+    inner, scope.block = scope.block, outer
+    return inner
+
+
+def _boolean(scope: Scope, node: cst.BooleanOperation, dest: Dest | None) -> Operand:
+    # The result is a fresh temporary even where a variable is asked for: the variable may be read on the right.
+    out = scope.temp()
+    lower_expression(scope, node.left, out)
+    right = nested(scope, lambda: void(lower_expression(scope, node.right, out)))
+    if isinstance(node.operator, cst.And):
+        scope.emit(If(node, out, right, [], out))
+    else:
+        scope.emit(If(node, out, [], right, out))
+    return scope.copied(node, out, dest)
+
+
+def void(_: object) -> None:
+    """Drop a value, so that a lambda can be a procedure."""
+
+
+COMPARISON: dict[type[cst.CSTNode], str] = {
+    cst.Equal: "==",
+    cst.NotEqual: "!=",
+    cst.LessThan: "<",
+    cst.LessThanEqual: "<=",
+    cst.GreaterThan: ">",
+    cst.GreaterThanEqual: ">=",
+    cst.In: "in",
+    cst.NotIn: "not in",
+    cst.Is: "is",
+    cst.IsNot: "is not",
+}
+
+
+def _comparison(scope: Scope, node: cst.Comparison, dest: Dest | None) -> Operand:
+    out = scope.temp() if dest is None else dest
+    left = lower_expression(scope, node.left)
+    _comparisons(scope, node, left, node.comparisons, out)
+    return out
+
+
+def _comparisons(
+    scope: Scope, node: cst.Comparison, left: Operand, targets: Sequence[cst.ComparisonTarget], out: Dest
+) -> None:
+    """`a < b < c` is `a < b and b < c`, with b computed once."""
+    target, rest = targets[0], targets[1:]
+    right = lower_expression(scope, target.comparator)
+    scope.emit(Compare(node, out, COMPARISON[type(target.operator)], left, right))
+    if rest:
+        scope.emit(If(node, out, nested(scope, lambda: _comparisons(scope, node, right, rest, out)), [], out))
+
+
+def _conditional(scope: Scope, node: cst.IfExp, dest: Dest | None) -> Operand:
+    test = lower_expression(scope, node.test)
+    out = scope.temp()
+    then = nested(scope, lambda: void(lower_expression(scope, node.body, out)))
+    orelse = nested(scope, lambda: void(lower_expression(scope, node.orelse, out)))
+    scope.emit(If(node, test, then, orelse, out))
+    return scope.copied(node, out, dest)
+
+
+def _elements(
+    scope: Scope, elements: Sequence[cst.BaseElement]
+) -> list[tuple[bool, Operand]]:
+    return [
+        (isinstance(element, cst.StarredElement), lower_expression(scope, element.value)) for element in elements
+    ]
+
+
+def _sequence(scope: Scope, node: cst.Tuple | cst.List | cst.Set, dest: Dest | None) -> Operand:
+    kind = {cst.Tuple: "tuple", cst.List: "list", cst.Set: "set"}[type(node)]
+    items = _elements(scope, node.elements)
+    out = scope.temp() if dest is None else dest
+    scope.emit(Make(node, out, kind, items))
+    return out
+
+
+def _dict(scope: Scope, node: cst.Dict, dest: Dest | None) -> Operand:
+    pairs: list[tuple[Operand | None, Operand]] = []
+    for element in node.elements:
+        if isinstance(element, cst.DictElement):
+            key = lower_expression(scope, element.key)
+            pairs.append((key, lower_expression(scope, element.value)))
+        else:
+            assert isinstance(element, cst.StarredDictElement)
+            pairs.append((None, lower_expression(scope, element.value)))
+    out = scope.temp() if dest is None else dest
+    scope.emit(MakeDict(node, out, pairs))
+    return out
+
+
+def _lambda(scope: Scope, node: cst.Lambda, dest: Dest | None) -> Operand:
+    from gradlint.source.lower.function import lower_parameters
+
+    params, defaults = lower_parameters(scope, node.params)
+    out = scope.temp() if dest is None else dest
+    inner = {old: new for old, new in scope.renames.items() if all(old != param.name for param in params)}
+    scope.emit(MakeFunction(node, out, Code("<lambda>", node, params, inner), defaults))
+    return out
+
+
+def _named(scope: Scope, node: cst.NamedExpr, dest: Dest | None) -> Operand:
+    from gradlint.source.lower.target import assign
+
+    value = lower_expression(scope, node.value)
+    assign(scope, node, node.target, value)
+    return scope.copied(node, value, dest)
+
+
+def _await(scope: Scope, node: cst.Await, dest: Dest | None) -> Operand:
+    return lower_expression(scope, node.expression, dest)
+
+
+def _yield(scope: Scope, node: cst.Yield, dest: Dest | None) -> Operand:
+    star = isinstance(node.value, cst.From)
+    inner = node.value.item if isinstance(node.value, cst.From) else node.value
+    value = NONE if inner is None else lower_expression(scope, inner)
+    out = scope.temp() if dest is None else dest
+    scope.code.is_generator = True
+    scope.emit(Yield(node, out, value, star))
+    return out
+
+
+def _comprehension(
+    scope: Scope,
+    node: cst.ListComp | cst.SetComp | cst.DictComp | cst.GeneratorExp,
+    dest: Dest | None,
+) -> Operand:
+    from gradlint.source.lower.comprehension import lower_comprehension
+
+    out = lower_comprehension(scope, node)
+    if dest is not None:
+        scope.emit(Copy(node, dest, out))
+        return dest
+    return out
+
+
+_LOWER: dict[type[cst.CSTNode], Lowering] = {
+    cst.Name: _name,
+    cst.Integer: _number,
+    cst.Float: _number,
+    cst.Imaginary: _number,
+    cst.SimpleString: _string,
+    cst.ConcatenatedString: _concatenated,
+    cst.FormattedString: _formatted,
+    cst.Ellipsis: _ellipsis,
+    cst.Attribute: _attribute,
+    cst.Subscript: _subscript,
+    cst.Call: _call,
+    cst.BinaryOperation: _binary,
+    cst.UnaryOperation: _unary,
+    cst.BooleanOperation: _boolean,
+    cst.Comparison: _comparison,
+    cst.IfExp: _conditional,
+    cst.Tuple: _sequence,
+    cst.List: _sequence,
+    cst.Set: _sequence,
+    cst.Dict: _dict,
+    cst.Lambda: _lambda,
+    cst.NamedExpr: _named,
+    cst.Await: _await,
+    cst.Yield: _yield,
+    cst.ListComp: _comprehension,
+    cst.SetComp: _comprehension,
+    cst.DictComp: _comprehension,
+    cst.GeneratorExp: _comprehension,
+}

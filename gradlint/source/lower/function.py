@@ -1,0 +1,77 @@
+"""Functions, classes and their parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import libcst as cst
+
+from gradlint.source.core import Arg, Call, Code, MakeClass, MakeFunction, Operand, Param
+from gradlint.source.lower.expression import lower_expression
+from gradlint.source.lower.scope import Scope
+from gradlint.source.lower.target import assign, simple_dest
+
+
+def lower_function(scope: Scope, node: cst.FunctionDef) -> None:
+    """def: the function is made, passed through its decorators, and bound to its name."""
+    decorators = [lower_expression(scope, decorator.decorator) for decorator in node.decorators]
+    params, defaults = lower_parameters(scope, node.params)
+    code = Code(node.name.value, node, params, scope.renames)
+    code.is_async = node.asynchronous is not None
+    _bind(scope, node, node.name, decorators, lambda dest: MakeFunction(node, dest, code, defaults))
+
+
+def lower_class(scope: Scope, node: cst.ClassDef) -> None:
+    """class: its body runs in a scope of its own, then the class is bound to its name."""
+    decorators = [lower_expression(scope, decorator.decorator) for decorator in node.decorators]
+    bases = [lower_expression(scope, base.value) for base in node.bases if not base.star]
+    code = Code(node.name.value, node, [], scope.renames)
+    _bind(scope, node, node.name, decorators, lambda dest: MakeClass(node, dest, code, bases))
+
+
+def _bind(scope, node, name, decorators, make):  # type: ignore[no-untyped-def]
+    dest = simple_dest(scope, name) if not decorators else None
+    if dest is not None:
+        scope.emit(make(dest))
+        return
+    value = scope.temp()
+    scope.emit(make(value))
+    for decorator, syntax in zip(reversed(decorators), reversed(node.decorators), strict=True):
+        decorated = scope.temp()
+        scope.emit(Call(syntax, decorated, decorator, [Arg(value)]))
+        value = decorated
+    assign(scope, node, name, value)
+
+
+def lower_parameters(scope: Scope, node: cst.Parameters) -> tuple[list[Param], dict[str, Operand]]:
+    """The parameters in order, and the operands of their defaults, which are evaluated here and now."""
+    params: list[Param] = []
+    defaults: dict[str, Operand] = {}
+
+    def add(group: Sequence[cst.Param], keyword_only: bool) -> None:
+        for param in group:
+            _add(scope, params, defaults, param, "", keyword_only)
+
+    add(node.posonly_params, False)
+    add(node.params, False)
+    if isinstance(node.star_arg, cst.Param):
+        _add(scope, params, defaults, node.star_arg, "*", False)
+    add(node.kwonly_params, True)
+    if node.star_kwarg is not None:
+        _add(scope, params, defaults, node.star_kwarg, "**", False)
+    return params, defaults
+
+
+def _add(
+    scope: Scope,
+    params: list[Param],
+    defaults: dict[str, Operand],
+    param: cst.Param,
+    kind: str,
+    keyword_only: bool,
+) -> None:
+    name = param.name.value
+    annotation = param.annotation.annotation if param.annotation is not None else None
+    if param.default is not None:
+        defaults[name] = lower_expression(scope, param.default)
+    params.append(Param(name, kind, keyword_only, param.default is not None, annotation, param))

@@ -1,0 +1,66 @@
+"""One scope being lowered: its instructions so far, temporaries, and the names that mean something else."""
+
+from __future__ import annotations
+
+from itertools import count
+
+import libcst as cst
+
+from gradlint.source.core import Block, Code, Const, Copy, Dest, Instr, Operand, Return
+
+_temporaries = count(1)
+
+
+class Scope:
+    """Collects the instructions of one scope; `emit` adds to the innermost open block."""
+
+    __slots__ = ("block", "code", "globals", "nonlocals", "renames")
+
+    def __init__(self, code: Code) -> None:
+        self.code = code
+        self.block: Block = []
+        self.renames: dict[str, str] = dict(code.renames)
+        self.globals: set[str] = set()
+        self.nonlocals: set[str] = set()
+
+    def emit(self, instr: Instr) -> None:
+        """Append one instruction."""
+        self.block.append(instr)
+
+    def temp(self) -> int:
+        """A fresh temporary; unique over all scopes, so that merging never confuses two."""
+        return next(_temporaries)
+
+    def read(self, name: str) -> Operand:
+        """The operand for a variable."""
+        return self.renames.get(name, name)
+
+    def is_outer(self, name: str) -> bool:
+        """Whether an assignment to `name` goes to an enclosing scope."""
+        return name in self.globals or name in self.nonlocals
+
+    def copied(self, node: cst.CSTNode, operand: Operand, dest: Dest | None) -> Operand:
+        """`operand`, stored in `dest` if one is asked for."""
+        if dest is None:
+            return operand
+        self.block.append(Copy(node, dest, operand))
+        return dest
+
+
+def lower_body(code: Code) -> Block:
+    """The instructions of a function, lambda, class or module body."""
+    from gradlint.source.lower.expression import lower_expression
+    from gradlint.source.lower.statement import lower_statements
+
+    scope = Scope(code)
+    node = code.node
+    if isinstance(node, cst.Lambda):
+        scope.emit(Return(node, lower_expression(scope, node.body)))
+    elif isinstance(node, cst.Module):
+        lower_statements(scope, node.body)
+    else:
+        lower_statements(scope, node.body.body)
+    return scope.block
+
+
+NONE = Const(None)

@@ -1,0 +1,284 @@
+"""Statements to core."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import libcst as cst
+
+from gradlint.source.core import (
+    Assume,
+    Attr,
+    Binary,
+    Block,
+    Break,
+    Compare,
+    Const,
+    Continue,
+    For,
+    Handler,
+    If,
+    Import,
+    Item,
+    Operand,
+    Raise,
+    Return,
+    SetAttr,
+    SetItem,
+    Try,
+    While,
+    With,
+)
+from gradlint.source.lower.expression import lower_expression, lower_index, nested
+from gradlint.source.lower.function import lower_class, lower_function
+from gradlint.source.lower.match import lower_match
+from gradlint.source.lower.scope import NONE, Scope
+from gradlint.source.lower.target import assign, delete, simple_dest
+
+
+def lower_statements(scope: Scope, body: Sequence[cst.CSTNode]) -> None:
+    """Emit a body, statement by statement."""
+    for statement in body:
+        if isinstance(statement, cst.SimpleStatementLine):
+            for small in statement.body:
+                _LOWER[type(small)](scope, small)
+        else:
+            _LOWER[type(statement)](scope, statement)
+
+
+def lower_suite(scope: Scope, suite: cst.BaseSuite) -> Block:
+    """The block of an indented or one-line suite."""
+    if isinstance(suite, cst.SimpleStatementSuite):
+        small = suite.body
+        return nested(scope, lambda: [_LOWER[type(item)](scope, item) for item in small] and None)
+    return nested(scope, lambda: lower_statements(scope, suite.body))
+
+
+def _expr(scope: Scope, node: cst.Expr) -> None:
+    if not isinstance(node.value, (cst.SimpleString, cst.Ellipsis, cst.ConcatenatedString)):
+        lower_expression(scope, node.value)
+
+
+def _assign(scope: Scope, node: cst.Assign) -> None:
+    if len(node.targets) == 1:
+        dest = simple_dest(scope, node.targets[0].target)
+        if dest is not None:
+            lower_expression(scope, node.value, dest)
+            return
+    value = lower_expression(scope, node.value)
+    for target in node.targets:
+        assign(scope, node, target.target, value)
+
+
+def _annotated(scope: Scope, node: cst.AnnAssign) -> None:
+    if node.value is not None:
+        assign(scope, node, node.target, lower_expression(scope, node.value))
+
+
+def _augmented(scope: Scope, node: cst.AugAssign) -> None:
+    op = _AUGMENTED[type(node.operator)]
+    target = node.target
+    if isinstance(target, cst.Attribute):
+        obj = lower_expression(scope, target.value)
+        old, new = scope.temp(), scope.temp()
+        scope.emit(Attr(target, old, obj, target.attr.value))
+        scope.emit(Binary(node, new, op, old, lower_expression(scope, node.value), inplace=True))
+        scope.emit(SetAttr(node, obj, target.attr.value, new))
+    elif isinstance(target, cst.Subscript):
+        obj = lower_expression(scope, target.value)
+        index = lower_index(scope, target)
+        old, new = scope.temp(), scope.temp()
+        scope.emit(Item(target, old, obj, index))
+        scope.emit(Binary(node, new, op, old, lower_expression(scope, node.value), inplace=True))
+        scope.emit(SetItem(node, obj, index, new))
+    else:
+        old_name = lower_expression(scope, target)
+        right = lower_expression(scope, node.value)
+        dest = simple_dest(scope, target)
+        out = scope.temp() if dest is None else dest
+        scope.emit(Binary(node, out, op, old_name, right, inplace=True))
+        if dest is None:
+            assign(scope, node, target, out)
+
+
+_AUGMENTED: dict[type[cst.CSTNode], str] = {
+    cst.AddAssign: "+",
+    cst.SubtractAssign: "-",
+    cst.MultiplyAssign: "*",
+    cst.DivideAssign: "/",
+    cst.FloorDivideAssign: "//",
+    cst.ModuloAssign: "%",
+    cst.PowerAssign: "**",
+    cst.MatrixMultiplyAssign: "@",
+    cst.BitAndAssign: "&",
+    cst.BitOrAssign: "|",
+    cst.BitXorAssign: "^",
+    cst.LeftShiftAssign: "<<",
+    cst.RightShiftAssign: ">>",
+}
+
+
+def _return(scope: Scope, node: cst.Return) -> None:
+    value = NONE if node.value is None else lower_expression(scope, node.value)
+    scope.emit(Return(node, value))
+
+
+def _raise(scope: Scope, node: cst.Raise) -> None:
+    if node.exc is not None:
+        lower_expression(scope, node.exc)
+    scope.emit(Raise(node))
+
+
+def _assert(scope: Scope, node: cst.Assert) -> None:
+    scope.emit(Assume(node, lower_expression(scope, node.test)))
+
+
+def _delete(scope: Scope, node: cst.Del) -> None:
+    delete(scope, node, node.target)
+
+
+def _global(scope: Scope, node: cst.Global) -> None:
+    scope.globals.update(item.name.value for item in node.names)
+
+
+def _nonlocal(scope: Scope, node: cst.Nonlocal) -> None:
+    scope.nonlocals.update(item.name.value for item in node.names)
+
+
+def _nothing(scope: Scope, node: cst.CSTNode) -> None:
+    """`pass`, a type alias: nothing happens."""
+
+
+def dotted(node: cst.BaseExpression | None) -> str:
+    """`a.b.c` as text."""
+    if node is None:
+        return ""
+    if isinstance(node, cst.Attribute):
+        return f"{dotted(node.value)}.{node.attr.value}"
+    assert isinstance(node, cst.Name)
+    return node.value
+
+
+def _import(scope: Scope, node: cst.Import) -> None:
+    for alias in node.names:
+        path = dotted(alias.name)
+        if alias.asname is not None:
+            scope.emit(Import(node, dotted(alias.asname.name), path, None))  # type: ignore[arg-type]
+        else:
+            # `import a.b` binds a.
+            scope.emit(Import(node, path.partition(".")[0], path.partition(".")[0], None))
+
+
+def _import_from(scope: Scope, node: cst.ImportFrom) -> None:
+    path, level = dotted(node.module), len(node.relative)
+    if isinstance(node.names, cst.ImportStar):
+        scope.emit(Import(node, "*", path, "*", level))
+        return
+    for alias in node.names:
+        name = dotted(alias.name)
+        dest = dotted(alias.asname.name) if alias.asname is not None else name  # type: ignore[arg-type]
+        scope.emit(Import(node, dest, path, name, level))
+
+
+def _if(scope: Scope, node: cst.If) -> None:
+    test = lower_expression(scope, node.test)
+    then = lower_suite(scope, node.body)
+    orelse: Block = []
+    if isinstance(node.orelse, cst.If):
+        inner = node.orelse
+        orelse = nested(scope, lambda: _if(scope, inner))
+    elif node.orelse is not None:
+        orelse = lower_suite(scope, node.orelse.body)
+    scope.emit(If(node, test, then, orelse))
+
+
+def _orelse(scope: Scope, node: cst.Else | None) -> Block:
+    return [] if node is None else lower_suite(scope, node.body)
+
+
+def _while(scope: Scope, node: cst.While) -> None:
+    test: list[Operand] = []
+    head = nested(scope, lambda: test.append(lower_expression(scope, node.test)))
+    scope.emit(While(node, head, test[0], lower_suite(scope, node.body), _orelse(scope, node.orelse)))
+
+
+def _for(scope: Scope, node: cst.For) -> None:
+    iterable = lower_expression(scope, node.iter)
+    item = scope.temp()
+    bind = nested(scope, lambda: assign(scope, node, node.target, item))
+    body = lower_suite(scope, node.body)
+    scope.emit(For(node, iterable, item, bind + body, _orelse(scope, node.orelse)))
+
+
+def _with(scope: Scope, node: cst.With) -> None:
+    _with_item(scope, node, list(node.items))
+
+
+def _with_item(scope: Scope, node: cst.With, items: list[cst.WithItem]) -> None:
+    """`with a, b:` is `with a:` around `with b:`."""
+    item, rest = items[0], items[1:]
+    context = lower_expression(scope, item.item)
+    dest = scope.temp()
+    asname = item.asname
+
+    def bind() -> None:
+        if asname is not None:
+            assign(scope, item, asname.name, dest)
+
+    body = nested(scope, bind)
+    body += nested(scope, lambda: _with_item(scope, node, rest)) if rest else lower_suite(scope, node.body)
+    scope.emit(With(item, context, dest, body))
+
+
+def _try(scope: Scope, node: cst.Try | cst.TryStar) -> None:
+    body = lower_suite(scope, node.body)
+    handlers = [_handler(scope, handler) for handler in node.handlers]
+    final = [] if node.finalbody is None else lower_suite(scope, node.finalbody.body)
+    scope.emit(Try(node, body, handlers, _orelse(scope, node.orelse), final))
+
+
+def _handler(scope: Scope, node: cst.ExceptHandler | cst.ExceptStarHandler) -> Handler:
+    types: list[Operand] = []
+    syntax = node.type
+
+    def head_of() -> None:
+        if syntax is not None:
+            types.append(lower_expression(scope, syntax))
+
+    head = nested(scope, head_of)
+    name = dotted(node.name.name) if node.name is not None else None  # type: ignore[arg-type]
+    return Handler(head, types[0] if types else None, name, lower_suite(scope, node.body))
+
+
+def _match(scope: Scope, node: cst.Match) -> None:
+    lower_match(scope, node, lower_suite)
+
+
+_LOWER: dict[type[cst.CSTNode], Callable[[Scope, Any], None]] = {
+    cst.Expr: _expr,
+    cst.Assign: _assign,
+    cst.AnnAssign: _annotated,
+    cst.AugAssign: _augmented,
+    cst.Return: _return,
+    cst.Raise: _raise,
+    cst.Assert: _assert,
+    cst.Del: _delete,
+    cst.Global: _global,
+    cst.Nonlocal: _nonlocal,
+    cst.Pass: _nothing,
+    cst.TypeAlias: _nothing,
+    cst.Break: lambda scope, node: scope.emit(Break(node)),
+    cst.Continue: lambda scope, node: scope.emit(Continue(node)),
+    cst.Import: _import,
+    cst.ImportFrom: _import_from,
+    cst.FunctionDef: lower_function,
+    cst.ClassDef: lower_class,
+    cst.If: _if,
+    cst.While: _while,
+    cst.For: _for,
+    cst.With: _with,
+    cst.Try: _try,
+    cst.TryStar: _try,
+    cst.Match: _match,
+}

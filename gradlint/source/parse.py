@@ -1,0 +1,95 @@
+"""Turn text into a libcst module, or into one clear statement of why it is none."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import warnings
+from dataclasses import dataclass
+
+import libcst as cst
+
+from gradlint.source.lines import split_lines
+from gradlint.source.python2 import find_python2
+from gradlint.source.unusable import Unusable, invalid
+
+MAX_BRACKETS = 200
+"""CPython's tokenizer refuses deeper brackets (MAXLEVEL), so a program that runs never has them."""
+
+LONG_TEXT = 30_000
+LONG_LINE = 5_000
+"""Texts beyond these sizes are shown to CPython first: it refuses deep nesting, on which libcst's parser
+takes time in the cube of the depth and in the end overruns the stack. CPython's parser costs a twelfth of
+libcst's."""
+
+_NOT_BRACKETS = bytes(set(range(256)) - set(b"()[]{}"))
+
+
+def parse(text: str) -> cst.Module | Unusable:
+    """The module, with every node once in the tree; never raises for what the text contains."""
+    if _may_be_deep(text):
+        refusal = _refusal_of_cpython(text)
+        if refusal is not None and refusal.too_deep:
+            return refusal.unusable
+    try:
+        return cst.parse_module(text)
+    except cst.ParserSyntaxError as error:
+        return _explain(text, error)
+
+
+def _explain(text: str, error: cst.ParserSyntaxError) -> Unusable:
+    """Prefer CPython's words and place: people know them, and they are better."""
+    refusal = _refusal_of_cpython(text)
+    if refusal is not None:
+        return refusal.unusable
+    reason = error.message.split(": expected one of", 1)[0]
+    message = f"Python accepts this file, but the parser of gradlint (libcst) does not: {reason}"
+    return invalid(message, error.raw_line, error.raw_column + 1)
+
+
+def _may_be_deep(text: str) -> bool:
+    if len(text) > LONG_TEXT or bracket_depth(text) > MAX_BRACKETS:
+        return True
+    return len(text) > LONG_LINE and max(map(len, split_lines(text))) > LONG_LINE
+
+
+def bracket_depth(text: str) -> int:
+    """An estimate of how deep brackets nest, found fast: those in strings and comments count as well."""
+    brackets = text.encode("utf-8", "replace").translate(None, _NOT_BRACKETS)
+    steps = (1 if bracket in b"([{" else -1 for bracket in brackets)
+    return max(itertools.accumulate(steps), default=0)
+
+
+@dataclass(frozen=True)
+class _Refusal:
+    unusable: Unusable
+    too_deep: bool
+
+
+def _refusal_of_cpython(text: str) -> _Refusal | None:
+    """What the running Python says against the text; None if it accepts it."""
+    try:
+        with warnings.catch_warnings():
+            # An invalid escape sequence warns; that is no business of ours.
+            warnings.simplefilter("ignore")
+            ast.parse(text)
+    except SyntaxError as error:
+        return _Refusal(_refused(text, error), error.msg.startswith(("too many nested", "too many levels")))
+    except (RecursionError, MemoryError):
+        message = "the code is nested too deeply: Python cannot compile it, and gradlint does not read it"
+        return _Refusal(invalid(message), too_deep=True)
+    return None
+
+
+def _refused(text: str, error: SyntaxError) -> Unusable:
+    row, column = error.lineno or 1, error.offset or 1
+    old = find_python2(text, row)
+    if error.msg == "too many nested parentheses":
+        message = f"{error.msg}: Python allows {MAX_BRACKETS}"
+    elif old is not None:
+        spelling, row_of_old = old
+        where = "" if row_of_old == row else f" in line {row_of_old}"
+        message = f"this is Python 2 ({spelling}{where}), and gradlint reads Python 3: {error.msg}"
+    else:
+        message = error.msg
+    return invalid(message, row, column)

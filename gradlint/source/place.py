@@ -1,0 +1,77 @@
+"""Places of syntax nodes in the text.
+
+libcst computes positions by writing the whole module out again, at the cost of about two parses. So this is
+done once, and only for a file about which there is something to say."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+import libcst as cst
+from libcst.metadata import CodePosition, CodeRange, MetadataWrapper, PositionProvider
+
+from gradlint.domain.finding import Position, Span
+
+_HEADED = (
+    *(cst.If, cst.Else, cst.For, cst.While, cst.With, cst.Try, cst.TryStar, cst.Finally),
+    *(cst.FunctionDef, cst.ClassDef, cst.ExceptHandler, cst.ExceptStarHandler, cst.Match, cst.MatchCase),
+)
+"""Statements and clauses that begin with a header and go on with other statements."""
+
+_STATEMENTS = (*_HEADED, cst.SimpleStatementLine, cst.Decorator)
+"""What occupies logical lines of its own; the small statements of `if x: y` belong to the row of the `if`."""
+
+
+class Places:
+    """The spans of the nodes of one module, and the rows of the statements in which they stand."""
+
+    def __init__(self, module: cst.Module) -> None:
+        # The parser puts each node into the tree once, so the copy that libcst would make is not needed.
+        self._ranges = MetadataWrapper(module, unsafe_skip_copy=True).resolve(PositionProvider)
+        logical = (node for node in self._ranges if isinstance(node, _STATEMENTS))
+        rows = sorted((_position(self._range(node).start), self._last_row(node)) for node in logical)
+        self._starts = [start for start, _ in rows]
+        self._last_rows = [last for _, last in rows]
+
+    def span(self, node: cst.CSTNode) -> Span:
+        """Where the node stands; of a statement with a body, its header up to the colon."""
+        whole = self._range(node)
+        end = self._end_of_header(node) if isinstance(node, _HEADED) else whole.end
+        return Span(_position(whole.start), _position(end))
+
+    def rows(self, span: Span) -> tuple[int, int]:
+        """The first and last row of the statement in which the span begins.
+
+        A compound statement counts as its header, as Python's own logical lines do: a comment behind a `def`
+        says nothing about the body."""
+        at = bisect_right(self._starts, span.start) - 1
+        if at < 0:
+            return span.start.row, span.end.row
+        return self._starts[at].row, max(self._last_rows[at], span.start.row)
+
+    def _last_row(self, statement: cst.CSTNode) -> int:
+        body = getattr(statement, "body", None)
+        if isinstance(statement, _HEADED) and not isinstance(body, cst.SimpleStatementSuite):
+            return self._end_of_header(statement).line
+        return self._range(statement).end.line
+
+    def _end_of_header(self, statement: cst.CSTNode) -> CodePosition:
+        """The white space behind the colon begins where the header ends."""
+        if isinstance(statement, cst.Match):
+            return self._range(statement.whitespace_after_colon).start
+        body = getattr(statement, "body", None)
+        if isinstance(body, cst.IndentedBlock):
+            return self._range(body.header).start
+        if isinstance(body, cst.SimpleStatementSuite):
+            return self._range(body.leading_whitespace).start
+        raise AssertionError(f"a header ends before a body, but this {type(statement).__name__} has none")
+
+    def _range(self, node: cst.CSTNode) -> CodeRange:
+        found = self._ranges.get(node)
+        if not isinstance(found, CodeRange):
+            raise AssertionError(f"rules report nodes of the module, which this {type(node).__name__} is not")
+        return found
+
+
+def _position(position: CodePosition) -> Position:
+    return Position(position.line, position.column + 1)

@@ -1,0 +1,75 @@
+"""Read a file as Python reads it: byte order mark, coding line, UTF-8; say what cannot be read, and where."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+import stat
+import tokenize
+from pathlib import Path
+
+from gradlint.source.unusable import Unusable, invalid, unreadable
+
+_KINDS = ((stat.S_ISDIR, "a directory"), (stat.S_ISFIFO, "a FIFO"), (stat.S_ISSOCK, "a socket"))
+
+
+def read_bytes(path: Path) -> bytes | Unusable:
+    """The content of a regular file; anything else is refused unopened, for a FIFO would block."""
+    try:
+        mode = os.stat(path).st_mode
+        if not stat.S_ISREG(mode):
+            kind = next((name for holds, name in _KINDS if holds(mode)), "a device")
+            return unreadable(f"this is {kind}, not a file; standard input is read with `-`")
+        return path.read_bytes()
+    except OSError as error:
+        return unreadable(f"cannot be read: {error.strerror or error}")
+
+
+def mentions_torch(content: bytes) -> bool:
+    """Whether the file can be about torch at all; no source encoding of Python hides an ASCII word."""
+    return b"torch" in content
+
+
+def decode(content: bytes) -> str | Unusable:
+    """The text of a Python file, by the rules of the language (PEP 263), its line ends as they stand."""
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
+    except SyntaxError as error:
+        return _undetected(content, error)
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError as error:
+        return _undecodable(content, error, encoding)
+    except LookupError as error:
+        return invalid(f"the coding line names no text encoding: {error}")
+    return _without_nul(text)
+
+
+def _undecodable(content: bytes, error: UnicodeDecodeError, encoding: str) -> Unusable:
+    bad, start = content[error.start], content.rfind(b"\n", 0, error.start) + 1
+    row = content.count(b"\n", 0, error.start) + 1
+    column = len(content[start : error.start].decode(encoding, errors="replace")) + 1
+    if codecs.lookup(encoding).name in {"utf-8", "utf-8-sig"}:
+        reason = "is not UTF-8, and no coding line names another encoding"
+        return invalid(f"byte 0x{bad:02x} {reason}", row, column)
+    return invalid(f"byte 0x{bad:02x} is not {encoding}, which the coding line names", row, column)
+
+
+def _undetected(content: bytes, error: SyntaxError) -> Unusable:
+    """tokenize gives no place where one of the first two lines is not UTF-8 or names no encoding."""
+    head = b"".join(content.splitlines(keepends=True)[:2])
+    try:
+        head.decode("utf-8")
+    except UnicodeDecodeError as wrong:
+        return _undecodable(head, wrong, "utf-8")
+    row = 2 if b"coding" in head.partition(b"\n")[2] else 1
+    return invalid(error.msg, row)
+
+
+def _without_nul(text: str) -> str | Unusable:
+    at = text.find("\0")
+    if at < 0:
+        return text
+    row, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+    return invalid("the file contains a NUL byte, which Python refuses", row, column)

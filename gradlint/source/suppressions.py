@@ -1,0 +1,60 @@
+"""Comments that silence findings: `# noqa`, `# noqa: GRD101,GRD2`, and `# gradlint: noqa` for a file.
+
+The reading is flake8's, so that one comment serves both: letter case does not matter, codes are prefixes, and
+what follows `noqa` without being a list of codes makes the comment a bare one, which silences everything in
+its statement."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from gradlint.domain.finding import Finding
+from gradlint.source.lines import split_lines
+
+_CODES = r"(?::\s?(?P<codes>(?:[A-Z]+[0-9]+(?:[,\s]+)?)+))?"
+_LINE = re.compile(rf"#\s*noqa\b{_CODES}", re.IGNORECASE)
+_FILE = re.compile(rf"\s*#\s*gradlint[:=]\s*noqa\b{_CODES}", re.IGNORECASE)
+_SEPARATOR = re.compile(r"[,\s]+")
+
+
+@dataclass(frozen=True)
+class Silence:
+    """Which codes one comment silences: those with one of the prefixes, or all if there are none."""
+
+    prefixes: tuple[str, ...]
+
+    def covers(self, code: str) -> bool:
+        """Whether a finding with this code is silenced."""
+        return not self.prefixes or code.startswith(self.prefixes)
+
+
+@dataclass(frozen=True)
+class Suppressions:
+    """All silencing comments of one file."""
+
+    file: tuple[Silence, ...]
+    rows: dict[int, Silence]
+
+    @classmethod
+    def read(cls, text: str) -> Suppressions:
+        """Find the comments; a text without the word `noqa` costs one search."""
+        if "noqa" not in text.lower():
+            return cls((), {})
+        lines = split_lines(text)
+        file = tuple(_silence(found) for line in lines if (found := _FILE.match(line)))
+        matches = ((row, _LINE.search(line)) for row, line in enumerate(lines, start=1))
+        return cls(file, {row: _silence(found) for row, found in matches if found})
+
+    def cover(self, finding: Finding) -> bool:
+        """Whether a comment silences the finding: one for the file, or one in any row of its statement."""
+        if any(silence.covers(finding.code) for silence in self.file):
+            return True
+        first, last = finding.lines
+        near = (silence for row, silence in self.rows.items() if first <= row <= last)
+        return any(silence.covers(finding.code) for silence in near)
+
+
+def _silence(found: re.Match[str]) -> Silence:
+    codes = found["codes"] or ""
+    return Silence(tuple(code.upper() for code in _SEPARATOR.split(codes) if code))
