@@ -72,6 +72,11 @@ def named(name: str) -> DType:
     return name if name in _RANK else None
 
 
+def is_name(name: str) -> bool:
+    """Whether a string is a type or kind as this module writes it."""
+    return name in _RANK or name in _KINDS
+
+
 def of_number(value: bool | int | float | complex) -> str:
     """The type that `torch.tensor(value)` has."""
     if isinstance(value, bool):

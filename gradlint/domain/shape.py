@@ -194,6 +194,9 @@ def quotient(dividend: Sequence[Dim], divisor: Sequence[Dim]) -> Dim:
 
     A symbol on both sides cancels, because torch refuses `-1` beside a size of zero.
     """
+    over, under = product(dividend), product(divisor)
+    if isinstance(over, int) and isinstance(under, int):
+        return over // under if under != 0 and over % under == 0 else Sym()
     above = Counter(dividend)
     below = Counter(divisor)
     shared = above & below
@@ -201,9 +204,8 @@ def quotient(dividend: Sequence[Dim], divisor: Sequence[Dim]) -> Dim:
     under = product((below - shared).elements())
     if under == 1:
         return over
-    if isinstance(over, int) and isinstance(under, int) and under != 0 and over % under == 0:
-        return over // under
-    return Sym()
+    exact = isinstance(over, int) and isinstance(under, int) and under != 0 and over % under == 0
+    return over // under if exact else Sym()  # type: ignore[operator]
 
 
 def join(one: Shape, other: Shape) -> Shape:
@@ -212,7 +214,9 @@ def join(one: Shape, other: Shape) -> Shape:
         return None
     if one == other:
         return one
-    return tuple([mine if mine == theirs else _either(mine, theirs) for mine, theirs in zip(one, other, strict=True)])
+    return tuple(
+        [mine if mine == theirs else _either(mine, theirs) for mine, theirs in zip(one, other, strict=True)]
+    )
 
 
 def _either(one: Dim, other: Dim) -> Sym:

@@ -4,10 +4,10 @@
     entry = table.find("Tensor.mul_")
     resolve(entry.row.saved["input"], {"other": "T"}).must   # -> {"other"}
 
-Names are spelled below `torch`: `mul`, `Tensor.view`, `nn.functional.relu`, `nn.ReLU`, `linalg.norm`. Facts speak of
-arguments by the names in the entry's signature (the receiver of a method is its first parameter), of outputs as `>`
-(the only one), `>0`, `>1`... (of a tuple) or `>*` (each of a list), and of a module's parameters and buffers as
-`p.weight`, `b.running_mean`, `p.*`.
+Names are spelled below `torch`: `mul`, `Tensor.view`, `nn.functional.relu`, `nn.ReLU`, `linalg.norm`. Facts
+speak of arguments by the names in the entry's signature (the receiver of a method is its first parameter), of
+outputs as `>` (the only one), `>0`, `>1`... (of a tuple) or `>*` (each of a list), and of a module's
+parameters and buffers as `p.weight`, `b.running_mean`, `p.*`.
 """
 
 from gradlint.facts.resolve import UNKNOWN, key_of, resolve, resolve_flag

@@ -8,9 +8,8 @@ from typing import Any
 
 from gradlint.facts.row import Cond, MustMay, Param, Row, Signature, Sum, Value
 from gradlint.facts.table import Entry, Table
-from gradlint.facts.wording import branches, per_input, sentences
+from gradlint.facts.wording import branches, labels, per_input, rules, sentences
 
-_INDENT = " " * 18
 _SOURCES = {
     "op_db": "torch's own test samples (op_db)",
     "module_db": "torch's own test samples (module_db) and calls of our own",
@@ -58,8 +57,8 @@ def _sections(table: Table, entry: Entry) -> list[tuple[str, list[str]]]:
         ("parameters", _if_any(row.parameters) if row.is_module else []),
         ("buffers", _if_any(row.buffers) if row.is_module else []),
         ("result", _if_any(row.result)),
-        ("size", _if_any(row.size)),
-        ("dtype", _if_any(row.dtype)),
+        ("size", rules(row.size)),
+        ("dtype", rules(row.dtype)),
     ]
     return [(title, found) for title, found in sections if found]
 
@@ -87,8 +86,21 @@ def differentiable(row: Row) -> list[str]:
         lines.append(_with_respect_to(row))
     else:
         lines += [f"{line} requires grad" for line in sentences(row.requires_grad, "no result")]
-    lines += [f"raises at the call if this requires grad: {line}" for line in _if_any(row.raises_if_requires_grad)]
-    lines += [f"backward raises, no derivative: {line}" for line in _if_any(row.no_derivative)]
+    lines += [f"the call raises if {line}" for line in _requiring(row.raises_if_requires_grad)]
+    lines += [
+        f"backward raises, for torch has no derivative, if {line}" for line in _requiring(row.no_derivative)
+    ]
+    return lines
+
+
+def _requiring(value: Value) -> list[str]:
+    lines = []
+    for condition, holds in branches(value):
+        if holds.may:
+            often = "" if holds.must else " (in some calls)"
+            lines.append(
+                f"{labels(holds.may)} requires grad{often}" + (f" and {condition}" if condition else "")
+            )
     return lines
 
 
@@ -145,7 +157,8 @@ def in_place(table: Table, entry: Entry) -> list[str]:
     found = list(dict.fromkeys(name for name in twins if name in table))
     if entry.sig.param("inplace") is not None:
         found.append("inplace=True")
-    return [", ".join(found)] if found and not plain.endswith("_") or plain.startswith("__") and found else []
+    written = plain.endswith("_") and not plain.endswith("__")
+    return [", ".join(found)] if found and not written else []
 
 
 def _takes_out(signature: Signature) -> bool:

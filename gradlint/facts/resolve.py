@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from gradlint.facts.row import Cond, MustMay, Sum, Value
+from gradlint.facts.row import MustMay, Sum, Value
 
 
 class Unknown:
@@ -23,10 +23,10 @@ KINDS: Final = frozenset("NTLO-")
 def resolve(value: Value, flags: Mapping[str, object]) -> MustMay:
     """Return what must and what may hold in a call.
 
-    `flags` maps the arguments that the call gives to constants (`True`, `"mean"`, `None`, 2), to a kind (`"N"` some
-    number, `"T"` a tensor, `"L"` a list, `"O"` another object), to a dtype's name (`"torch.float64"`) or to
-    `UNKNOWN`. An argument that is not in `flags` is absent, except for the flags that begin with `@`, which are
-    unknown unless given.
+    `flags` maps the arguments that the call gives to constants (`True`, `"mean"`, `None`, 2), to a kind
+    (`"N"` some number, `"T"` a tensor, `"L"` a list, `"O"` another object), to a dtype's name
+    (`"torch.float64"`) or to `UNKNOWN`. An argument that is not in `flags` is absent, except for the flags
+    that begin with `@`, which are unknown unless given.
     """
     if isinstance(value, MustMay):
         return value

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple, Union
+from typing import Any, Final, Literal, NamedTuple
 
 Labels = frozenset[str]
 
@@ -43,10 +43,11 @@ class MustMay:
 class Cond:
     """A value that depends on one argument.
 
-    Keys of `cases` are constants in Python source (`True`, `'mean'`, `2`), `N` any other number, `T` a tensor or a
-    list of tensors, `L` another list, `O` another object, `-` the absent argument. `default` is for values that were
-    never measured. Flags of arguments that `forward` takes are spelled `forward.mask`; flags that begin with `@`
-    speak of the call as a whole: `@contiguous` (`yes` if all tensor arguments are), `@ndim` (the largest rank).
+    Keys of `cases` are constants in Python source (`True`, `'mean'`, `2`), `N` any other number, `T` a tensor
+    or a list of tensors, `L` another list, `O` another object, `-` the absent argument. `default` is for
+    values that were never measured. Flags of arguments that `forward` takes are spelled `forward.mask`; flags
+    that begin with `@` speak of the call as a whole: `@contiguous` (`yes` if all tensor arguments are),
+    `@ndim` (the largest rank).
     """
 
     flag: str
@@ -61,7 +62,7 @@ class Sum:
     parts: tuple[Value, ...]
 
 
-Value = Union[MustMay, Cond, Sum]
+Value = MustMay | Cond | Sum
 
 NOTHING: Final = MustMay(frozenset(), frozenset())
 FIRST_OUTPUT: Final = MustMay(frozenset({">"}), frozenset({">"}))
@@ -100,8 +101,9 @@ class Alias(NamedTuple):
     """One label of `Row.views`: the output is an alias of the input `of`.
 
     `kind`: `same` object, `view` on the tape, `share` of the memory without the tape (`detach`, `.data`).
-    `version` says whether a write to one is seen as a write to the other. `multi`, `overlap` and `refused` say that
-    torch refuses to write to the output in grad mode: one of several views, overlapping memory, another reason.
+    `version` says whether a write to one is seen as a write to the other. `multi`, `overlap` and `refused`
+    say that torch refuses to write to the output in grad mode: one of several views, overlapping memory,
+    another reason.
     """
 
     output: str
@@ -113,6 +115,13 @@ class Alias(NamedTuple):
     refused: bool
 
 
+_KINDS: Final[Mapping[str, Literal["same", "view", "share"]]] = {
+    "same": "same",
+    "view": "view",
+    "share": "share",
+}
+
+
 @functools.cache
 def alias_of(label: str) -> Alias:
     """Take a label of `Row.views` apart."""
@@ -120,8 +129,9 @@ def alias_of(label: str) -> Alias:
     if parts is None:
         raise ValueError(f"{label!r} is no alias; the table is broken")
     output, kind, of, nover, mark = parts.groups()
-    assert kind in ("same", "view", "share")
-    return Alias(output, kind, of, nover is None, mark == "multi", mark == "overlap", mark == "refused")  # type: ignore[arg-type]
+    return Alias(
+        output, _KINDS[kind], of, nover is None, mark == "multi", mark == "overlap", mark == "refused"
+    )
 
 
 class Point(NamedTuple):
@@ -136,13 +146,18 @@ class Point(NamedTuple):
 class Row:
     """The facts about one operation, or one module class (its constructor's arguments are flags as well).
 
-    Facts that are kept per input say what holds if that input requires grad; if several do, their sets add up.
+    Facts that are kept per input say what holds if that input requires grad; if several do, their sets add
+    up.
     """
 
     saved: Mapping[str, Value] = field(default_factory=_nothing)
-    """Per requiring input: labels that backward needs unchanged; a later write to one makes backward raise."""
+    """Per requiring input: labels that backward needs unchanged.
+
+    A later write to one makes backward raise.
+    """
     copies: Mapping[str, Value] = field(default_factory=_nothing)
-    """Per requiring input: overwritten inputs whose old value torch keeps in a private copy (no error follows)."""
+    """Per requiring input: overwritten inputs whose old value torch keeps in a private copy (no error
+    follows)."""
     freed: Mapping[str, Value] = field(default_factory=_nothing)
     """Per requiring input: `yes` if a second backward through the operation raises."""
     views: Value = NOTHING
@@ -166,24 +181,31 @@ class Row:
     silent_wrong: Value = NOTHING
     """Inputs that backward reads through memory with a version of its own: a write gives a wrong gradient."""
     nonfinite: Mapping[str, Mapping[str, str]] = field(default_factory=_nothing)
-    """Per input and number that fills it: `inf`, `nan` or both in the gradient; `*` the output is not finite either,
-    `?` not in all calls."""
+    """Per input and number that fills it: `inf`, `nan` or both in the gradient; `*` the output is not finite
+    either, `?` not in all calls."""
     size: Value = NOTHING
-    """A rule for the shape of the first output: `same:x`, `numel:x`, `0d`, `bcast`, `reduce`; empty is unknown."""
+    """A rule for the shape of the first output: `same:x`, `numel:x`, `0d`, `bcast`, `reduce`.
+
+    Empty is unknown.
+    """
     scalar: Value = NOTHING
     """Outputs of no dimension, for inputs of at least one; see `scalar_of`."""
     dtype: Value = NOTHING
-    """A rule for the dtype of the first output: `same` (as the first tensor), `promote`, `float` (integers become
-    float), `real` (complex become real), `arg:dtype`, or a dtype's name; empty is unknown."""
+    """A rule for the dtype of the first output: `same` (as the first tensor), `promote`, `float` (integers
+    become float), `real` (complex become real), `arg:dtype`, or a dtype's name; empty is unknown."""
     result: Value = A_TENSOR
-    """The Python shape of the result: `Tensor`, `tuple(Tensor,Tensor)`, `tuple(*)`, `named(values,indices)`, `int`."""
+    """The Python shape of the result: `Tensor`, `tuple(Tensor,Tensor)`, `tuple(*)`,
+    `named(values,indices)`, `int`."""
     parameters: Value = NOTHING
     buffers: Value = NOTHING
     forward: Signature = field(default=Signature(()))
     """What `forward` takes, for modules."""
     points: tuple[Point, ...] = ()
     out_with_grad: str = ""
-    """What `out=` does when an input requires grad: `raises`, `late` (only backward raises), `works`; empty: no out."""
+    """What `out=` does when an input requires grad: `raises`, `late` (only backward raises), `works`.
+
+    Empty: no out.
+    """
     samples: int = 0
     origin: Literal["op_db", "module_db", "recipe"] = "op_db"
     is_module: bool = False

@@ -15,14 +15,26 @@ _PREFIXES = (
     ("LA.", "linalg."),
     ("modules.", "nn."),
 )
-_ANYWHERE = ("", "Tensor.", "nn.functional.", "nn.", "linalg.", "nn.init.", "special.", "fft.", "nn.utils.", "nn.utils.rnn.")
+_ANYWHERE = (
+    "",
+    "Tensor.",
+    "nn.functional.",
+    "nn.",
+    "linalg.",
+    "nn.init.",
+    "special.",
+    "fft.",
+    "nn.utils.",
+    "nn.utils.rnn.",
+)
 _OPERATORS = {
     "+": "__add__", "-": "__sub__", "*": "__mul__", "/": "__truediv__", "//": "__floordiv__", "%": "__mod__",
     "**": "__pow__", "@": "__matmul__", "==": "__eq__", "!=": "__ne__", "<": "__lt__", "<=": "__le__",
     ">": "__gt__", ">=": "__ge__", "&": "__and__", "|": "__or__", "^": "__xor__", "~": "__invert__",
     "<<": "__lshift__", ">>": "__rshift__", "[]": "__getitem__", "[]=": "__setitem__", "+=": "__iadd__",
     "-=": "__isub__", "*=": "__imul__", "/=": "__itruediv__", "//=": "__ifloordiv__", "%=": "__imod__",
-    "**=": "__ipow__", "&=": "__iand__", "|=": "__ior__", "^=": "__ixor__", "<<=": "__ilshift__", ">>=": "__irshift__",
+    "**=": "__ipow__", "&=": "__iand__", "|=": "__ior__", "^=": "__ixor__", "<<=": "__ilshift__",
+    ">>=": "__irshift__",
 }  # fmt: skip
 
 
@@ -50,7 +62,7 @@ def _readings(text: str) -> Iterator[str]:
 
 def close_matches(table: Table, text: str) -> list[str]:
     """Return up to five names of the table that the text may be a misspelling of."""
-    _, dot, last = text.strip().removesuffix("()").rpartition(".")
+    last = text.strip().removesuffix("()").rpartition(".")[2]
     whole = difflib.get_close_matches(text.removeprefix("torch."), list(table), n=5, cutoff=0.75)
     lasts: dict[str, str] = {}
     for name in table:

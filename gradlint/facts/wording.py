@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from gradlint.facts.row import Cond, MustMay, Sum, Value, alias_of
+from gradlint.facts.row import MustMay, Sum, Value, alias_of
 
 Branch = tuple[str, MustMay]
 
@@ -56,6 +56,36 @@ def _case(flag: str, key: str) -> str:
     return f"{flag} {_KINDS[key]}" if key in _KINDS else f"{flag}={key}"
 
 
+_RULES = {
+    "0d": "a scalar (no dimension)",
+    "bcast": "the shapes of the inputs, broadcast",
+    "reduce": "that of the first input, reduced over dim",
+    "arg:size": "the argument size",
+    "same": "that of the first tensor",
+    "promote": "promoted from all tensors",
+    "float": "that of the tensor; integers become float",
+    "real": "that of the tensor; complex numbers become real",
+    "arg:dtype": "the argument dtype",
+}
+
+
+def rules(value: Value) -> list[str]:
+    """Return one line per case of a rule for size or dtype."""
+    lines = []
+    for condition, holds in branches(value):
+        told = [_rule(rule) for rule in sorted(holds.must)]
+        if told:
+            lines.append(f"if {condition}: {', '.join(told)}" if condition else ", ".join(told))
+    return list(dict.fromkeys(lines))
+
+
+def _rule(rule: str) -> str:
+    head, _, of = rule.partition(":")
+    if head == "same" and of:
+        return f"the shape of {of}"
+    return f"as many elements as {of}" if head == "numel" else _RULES.get(rule, rule)
+
+
 def sentences(value: Value, nothing: str = "nothing") -> list[str]:
     """Return one line per case; cases in which nothing holds are told only if others are."""
     told = [(condition, holds) for condition, holds in branches(value)]
@@ -96,7 +126,9 @@ def label(text: str) -> str:
 
 def _alias(text: str) -> str:
     alias = alias_of(text)
-    kind = {"same": "is", "view": "is a view of", "share": "shares memory, outside the graph, with"}[alias.kind]
+    kind = {"same": "is", "view": "is a view of", "share": "shares memory, outside the graph, with"}[
+        alias.kind
+    ]
     notes = [
         note
         for holds, note in (

@@ -8,7 +8,7 @@ from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import Bound, Class, Context, Function, Instance, Partial, Ref, Sequence, Unknown, Value
 from gradlint.semantics.classes import find_in_class
 from gradlint.semantics.args import Args
-from gradlint.semantics.machine import DEPTH, SIMPLE, SPLITTING, Exit, Machine
+from gradlint.semantics.machine import DEPTH, SIMPLE, SPLITTING, Exit, Machine, Region
 from gradlint.semantics.modes import enter_mode, leave_mode
 from gradlint.source.core import Call, Return, Yield
 
@@ -180,6 +180,7 @@ def call_in_place(
     if target is None:
         return call_value(machine, state, func, args, node)
     slot = "<result>"
+    before = state.fork()
     region = machine.open(state)
     states: list[State] = []
     for outcome, value in invoke(machine, state, target[0], target[1], node):
@@ -187,7 +188,11 @@ def call_in_place(
         states.append(outcome)
     states = machine.meet(states, (slot,))
     machine.close(states, region)
+    _detach_exits(machine, region, state)
     if not states:
+        # Every path raises: the caller goes on as if the call had not been made.
+        state.become(before)
+        state.dirty, state.dirty_frames = region.dirty, region.frames
         return machine.unknown()
     if len(states) > 1:
         machine.give_ups["paths dropped"] += len(states) - 1
@@ -196,6 +201,14 @@ def call_in_place(
     value = state.locals[slot]
     state.drop(slot)
     return value
+
+
+def _detach_exits(machine: Machine, region: Region, state: State) -> None:
+    """Ways out that the state itself took keep what it is now; the state goes on as something else."""
+    for index in range(region.first_exit, len(machine.exits)):
+        exit = machine.exits[index]
+        if exit.state is state:
+            machine.exits[index] = exit._replace(state=state.fork())
 
 
 def run_return(machine: Machine, states: list[State], instr: Return) -> list[State]:

@@ -66,8 +66,7 @@ def _bound(machine: Machine, state: State, func: Bound, args: Args, node: cst.CS
 def _unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cst.CSTNode) -> Value:
     """A call of something unknown; a method of something unknown gets its receiver as an argument."""
     key = func.key
-    if key is not None and key[0] == "attr" and isinstance(key[1], (Unknown, Ref)):
-        assert isinstance(key[2], str)
+    if key is not None and key[0] == "attr" and isinstance(key[1], (Unknown, Ref)) and isinstance(key[2], str):
         return _method_of_unknown(machine, state, key[1], key[2], args, node)
     return machine.program.opaque(machine, state, args.values(), node)
 

@@ -336,7 +336,7 @@ def _several(call: Operation, kind: str, sizes: Operand | Several) -> Value:
     from gradlint.domain.value import Sequence
 
     names = kind[kind.index("(") + 1 : -1]
-    made = _node(call)
+    made = _node(call, None)
     if names == "*":
         items, is_open = _list_sizes(sizes)
         outputs = tuple(_output(call, ">*", size, made) for size in items)
@@ -361,15 +361,19 @@ def _shape_of(size: object) -> tuple[tuple[object, ...] | None, str | None]:
     return (size.shape, size.dtype) if isinstance(size, Operand) else (None, None)
 
 
-def _node(call: Operation) -> Node:
+_CASTS = frozenset("to type long int short byte char bool".split())
+
+
+def _node(call: Operation, dtype: str | None) -> Node:
     """The tape node of a call; where nothing is recorded, the provenance of its value."""
     row = call.entry.row
     tracked = call.tracked()
     produces = call.labels(row.requires_grad)
     edges = call.edges()
-    if not produces.may:
-        edges = [Edge(edge.node, False, edge.cut or "nondiff") for edge in edges]
-        return Node(call.name, call.node, edges, tracked=False, cut="nondiff")
+    if not produces.may or dtypes.can_require_grad(dtype) is False:
+        kind = "integer" if call.name.rpartition(".")[2] in _CASTS else "nondiff"
+        edges = [Edge(edge.node, False, edge.cut or kind) for edge in edges]
+        return Node(call.name, call.node, edges, tracked=False, cut=kind)
     if tracked is False:
         blocked = "no_grad" if call.state.grad is False else None
         edges = [Edge(edge.node, False, edge.cut or blocked) for edge in edges]
@@ -381,7 +385,7 @@ def _node(call: Operation) -> Node:
 
 
 def _tensor(call: Operation, label: str, size: Operand) -> Value:
-    return _output(call, label, size, _node(call))
+    return _output(call, label, size, _node(call, size.dtype or _dtype(call)))
 
 
 def _output(call: Operation, label: str, size: Operand, made: Node) -> Ref:
@@ -409,6 +413,8 @@ def _fresh(call: Operation, label: str, size: Operand, made: Node, maybe_alias: 
     elif label not in produces.must and grad:
         grad = None
     shape, dtype = size.shape, size.dtype or _dtype(call)
+    if dtypes.can_require_grad(dtype) is False:
+        grad = False
     if shape is None and label in call.labels(call.entry.row.scalar).must:
         shape = ()
     ref = new_tensor(state, made, grad=grad, dtype=dtype, shape=shape, tags=_layout(call))

@@ -146,17 +146,18 @@ _WISHES = frozenset({"detach", "no_grad", "data"})
 
 
 def lost_leaves(root: Node, reached: set[int]) -> list[tuple[Node, Cut, bool]]:
-    """The leaves that the root's value depends on and no gradient reaches, each with the first cut on a way to it.
+    """The leaves that the root's value depends on and no gradient reaches, each with the cut on a way to it.
 
-    The flag says that the way was cut by a wish as well (`detach`, `no_grad`), so that the cut is no accident.
+    Of several cuts on a way it is the one nearest the leaf: up to there a gradient could have flowed. The flag says
+    that the way was cut by a wish as well (`detach`, `no_grad`), so that the cut is no accident.
     """
     found: dict[int, tuple[Node, Cut, bool]] = {}
     stack: list[tuple[Node, Cut | None, bool]] = [(root, None, False)]
-    seen: set[tuple[int, bool, bool]] = set()
+    seen: set[tuple[int, Cut | None, bool]] = set()
     while stack:
         node, cut, wished = stack.pop()
-        key = (node.id, cut is not None, wished)
-        if key in seen or not node.live:
+        key = (node.id, cut, wished)
+        if key in seen or not node.live or len(seen) > MOST_CUTS:
             continue
         seen.add(key)
         if node.leaf is not None and cut is not None and node.leaf not in reached:
@@ -164,13 +165,18 @@ def lost_leaves(root: Node, reached: set[int]) -> list[tuple[Node, Cut, bool]]:
             if former is None or (former[2] and not wished):
                 found[node.leaf] = (node, cut, wished)
         for edge in node.edges:
-            if edge.flows is False or edge.cut == "zero":
-                kind = edge.cut or node.cut or "untracked"
-                here = cut or Cut(kind, node.syntax, node.op)
-                stack.append((edge.node, here, wished or kind in _WISHES))
-            else:
+            if edge.flows is not False and edge.cut != "zero":
                 stack.append((edge.node, cut, wished))
+                continue
+            kind = edge.cut or node.cut or "untracked"
+            nearest = edge.node.tracked is not False or edge.node.leaf is not None
+            here = Cut(kind, node.syntax, node.op) if nearest or cut is None else cut
+            stack.append((edge.node, here, wished or kind in _WISHES))
     return list(found.values())
+
+
+MOST_CUTS = 4_000
+"""How many (node, cut) pairs a search for lost leaves looks at."""
 
 
 def note_lost(

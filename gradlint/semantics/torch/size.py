@@ -45,12 +45,35 @@ __all__ = [
     "under_other_default",
 ]
 
-_FAMILIES = ("elementwise", "reduce", "view", "join", "product", "conv", "loss", "pick", "create", "linalg")
+_FAMILIES = (
+    "elementwise",
+    "reduce",
+    "view",
+    "join",
+    "product",
+    "conv",
+    "loss",
+    "pick",
+    "create",
+    "linalg",
+    "fft",
+)
 for _family in _FAMILIES:
     import_module(f"{__package__}.size_{_family}")
 
 _RESHAPING = frozenset(
-    "squeeze unsqueeze t transpose swapaxes swapdims resize resize_as set as_strided".split()
+    (
+        "squeeze",
+        "unsqueeze",
+        "t",
+        "transpose",
+        "swapaxes",
+        "swapdims",
+        "resize",
+        "resize_as",
+        "set",
+        "as_strided",
+    )
 )
 """Operations of which even the in-place form has another shape than the tensor had."""
 
@@ -101,15 +124,30 @@ def _resolve(op: str) -> Rule | None:
     return _itself if bare in _AUGMENTED else None
 
 
-_AUGMENTED = frozenset(
-    f"__i{name}__" for name in "add sub mul div truediv floordiv mod pow and or xor lshift rshift".split()
+_ARITHMETIC = (
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "and",
+    "or",
+    "xor",
+    "lshift",
+    "rshift",
 )
+_AUGMENTED = frozenset(f"__i{name}__" for name in _ARITHMETIC)
 
 
 def _itself(args: Args) -> Result:
     """An in-place operation gives the tensor it wrote to, of the size and type it had before."""
     target = args.get("self", args.get("input"))
-    return Operand(target.shape, target.dtype) if isinstance(target, Operand) and not target.scalar else NOTHING
+    return (
+        Operand(target.shape, target.dtype) if isinstance(target, Operand) and not target.scalar else NOTHING
+    )
 
 
 def _written(answer: Result, out: object) -> Result:

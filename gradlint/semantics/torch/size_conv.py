@@ -24,7 +24,15 @@ from gradlint.semantics.torch.size_rule import (
 from gradlint.semantics.torch.size_view import reshaped
 
 
-def window(length: Dim, kernel: object, stride: object, padding: object, dilation: object, ceil: bool | None) -> Dim:
+def window(
+    length: Dim,
+    kernel: object,
+    stride: object,
+    padding: object,
+    dilation: object,
+    *,
+    ceil: bool | None = False,
+) -> Dim:
     """How many places a sliding window takes along one dimension; `ceil` lets the last one hang over the end."""
     if not isinstance(kernel, int) or not isinstance(padding, int) or not isinstance(dilation, int):
         return Sym()
@@ -69,7 +77,7 @@ def convolved(self: Shape, weight: Shape, args: Args, count: int) -> Shape:
     paddings = (0,) * count if padding == "valid" else _spatial(args, "padding", count, 0)
     strides, dilations = _spatial(args, "stride", count, 1), _spatial(args, "dilation", count, 1)
     places = zip(lengths, kernels, strides, paddings, dilations, strict=True)
-    return (*batch, channels, *[window(*place, ceil=False) for place in places])
+    return (*batch, channels, *[window(*place) for place in places])
 
 
 def deconvolved(self: Shape, weight: Shape, args: Args, count: int) -> Shape:
@@ -247,8 +255,10 @@ def _im2col(args: Args) -> Result:
         return Operand(None, self.dtype)
     batch, channels, lengths = parts
     kernels = _spatial(args, "kernel_size", 2, None)
-    settings = [_spatial(args, name, 2, default) for name, default in (("stride", 1), ("padding", 0), ("dilation", 1))]
-    places = [window(*place, ceil=False) for place in zip(lengths, kernels, *settings, strict=True)]
+    settings = [
+        _spatial(args, name, 2, default) for name, default in (("stride", 1), ("padding", 0), ("dilation", 1))
+    ]
+    places = [window(*place) for place in zip(lengths, kernels, *settings, strict=True)]
     rows = product((*channels, *[size(kernel) for kernel in kernels]))
     return Operand((*batch, rows, product(places)), self.dtype)
 

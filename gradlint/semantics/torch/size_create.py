@@ -223,7 +223,9 @@ def _vander(args: Args) -> Result:
     columns = args.get("N")
     if not self.shape:
         return Operand()
-    return Operand((*self.shape, self.shape[-1] if columns is None else size(columns)), dtypes.to_sum(self.dtype))
+    return Operand(
+        (*self.shape, self.shape[-1] if columns is None else size(columns)), dtypes.to_sum(self.dtype)
+    )
 
 
 @rule("broadcast_shapes", "is_tensor", "result_type", "promote_types", "can_cast")

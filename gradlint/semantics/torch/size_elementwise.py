@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gradlint.domain import dtype as dtypes
+from gradlint.domain.dtype import is_name
 from gradlint.domain.shape import Sym, broadcast_all
 from gradlint.semantics.torch.size_rule import (
     RULES,
@@ -287,16 +288,21 @@ def _type_as(args: Args) -> Result:
 
 @rule("to", "type", "_to_copy")
 def _to(args: Args) -> Result:
-    """A cast or a move. Given one argument of which nothing is known, it may be either."""
+    """A cast or a move. Given an argument of which nothing is known, it may be either.
+
+    The overloads differ in what their first argument is, so it is told by its value rather than by its name.
+    """
     self = tensor(args)
-    if args.get("dtype") is not None:
-        return Operand(self.shape, type_of(args["dtype"]))
-    other = given(args, "other", "tensor")
-    if other is not None:
-        return Operand(self.shape, as_operand(other).dtype)
-    device = args.get("device")
-    moved = device is None or isinstance(device, str | int)
-    return Operand(self.shape, self.dtype if moved else None)
+    dtype = self.dtype
+    for name in ("device", "dtype", "other", "tensor"):
+        value = args.get(name)
+        if isinstance(value, Operand):
+            dtype = value.dtype
+        elif isinstance(value, str):
+            dtype = value if is_name(value) else dtype
+        elif value is not None and not isinstance(value, int):
+            dtype = type_of(value)
+    return Operand(self.shape, dtype)
 
 
 @rule("softmax", "log_softmax", "nn.functional.softmax", "nn.functional.log_softmax", "nn.functional.softmin",

@@ -113,13 +113,18 @@ def raised(shape: Shape, rank: int) -> Shape:
     return ((1, 1, 1), (1, *shape, 1), (*shape, 1))[len(shape)]
 
 
+def _raised_type(items: Sequence[Operand]) -> DType:
+    """Raised to some dimensions, all tensors count alike in promotion."""
+    return promote(*[item.dtype for item in items]) if items else None
+
+
 def _cat_raised(args: Args, rank: int, dim: int) -> Result:
     items, each = _items(args)
     if items is None:
         return Operand(None, each.dtype)
     shapes = [raised(item.shape, rank) for item in items]
     # Raised tensors have the same rank, so a single one of more dimensions than asked for tells the rank of all.
-    return Operand(_joined(shapes, dim), _joined_type(items))
+    return Operand(_joined(shapes, dim), _raised_type(items))
 
 
 @rule("hstack")
@@ -127,7 +132,7 @@ def _hstack(args: Args) -> Result:
     items, each = _items(args)
     shapes = [raised(item.shape, 1) for item in items or ()]
     if not shapes or shapes[0] is None:
-        return Operand(None, each.dtype if items is None else _joined_type(items))
+        return Operand(None, each.dtype if items is None else _raised_type(items))
     return _cat_raised(args, 1, 0 if len(shapes[0]) == 1 else 1)
 
 
@@ -147,7 +152,7 @@ def _column_stack(args: Args) -> Result:
     if items is None:
         return Operand(None, each.dtype)
     shapes = [None if item.shape is None else _column(item.shape) for item in items]
-    return Operand(_joined(shapes, 1), _joined_type(items))
+    return Operand(_joined(shapes, 1), _raised_type(items))
 
 
 def _column(shape: tuple[Dim, ...]) -> tuple[Dim, ...]:
@@ -158,11 +163,12 @@ def _atleast(args: Args, rank: int) -> Result:
     value = given(args, "input", "self", "tensors")
     if isinstance(value, Operand):
         return Operand(raised(value.shape, rank), value.dtype)
-    items = tensors(value)
+    items = unpacked(value)
     if items is None:
         return NOTHING
-    if len(items) == 1:
-        return _atleast({"input": items[0]}, rank)
+    if len(items) == 1 and isinstance(value, tuple) and isinstance(value[0], Operand):
+        # Either `*tensors` of one, which gives a tensor, or a tuple of one, which gives a tuple.
+        return NOTHING
     return Several(tuple([Operand(raised(item.shape, rank), item.dtype) for item in items]))
 
 
@@ -181,7 +187,14 @@ def _atleast_3d(args: Args) -> Result:
     return _atleast(args, 3)
 
 
-@rule("split", "unsafe_split", "split_with_sizes", "unsafe_split_with_sizes", "split_with_sizes_copy", "split_copy")
+@rule(
+    "split",
+    "unsafe_split",
+    "split_with_sizes",
+    "unsafe_split_with_sizes",
+    "split_with_sizes_copy",
+    "split_copy",
+)
 def _split(args: Args) -> Result:
     self = tensor(args, "tensor", "self", "input")
     how = given(args, "split_size_or_sections", "split_size", "split_sizes", "sections")
@@ -279,8 +292,10 @@ def _between(length: int, borders: Sequence[object]) -> list[Dim]:
     """The sizes between borders, each taken as the bound of a slice."""
     lengths: list[Dim] = []
     for start, stop in zip((0, *borders), (*borders, length), strict=True):
-        known = isinstance(start, int) and isinstance(stop, int)
-        lengths.append(len(range(length)[start:stop]) if known else Sym())  # type: ignore[misc]
+        if isinstance(start, int) and isinstance(stop, int):
+            lengths.append(len(range(length)[start:stop]))
+        else:
+            lengths.append(Sym())
     return lengths
 
 

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from gradlint.domain import dtype as dtypes
-from gradlint.domain.dtype import DType
-from gradlint.domain.shape import Dim, Shape, Sym, axis, broadcast, replace, same_shape
+from gradlint.domain.shape import Dim, Shape, Sym, broadcast, same_shape
 from gradlint.semantics.torch.size_product import agreed
 from gradlint.semantics.torch.size_reduce import reduced
 from gradlint.semantics.torch.size_rule import (
+    NOTHING,
     Args,
     Operand,
     Result,
-    Rule,
     Several,
-    axes,
     flag,
-    given,
-    pair,
     rule,
-    size,
     tensor,
     typed,
 )
@@ -59,7 +52,9 @@ def _det(args: Args) -> Result:
 @rule("slogdet", "linalg.slogdet")
 def _slogdet(args: Args) -> Result:
     self, shape = _matrix(args), _batch(_matrix(args).shape)
-    return Several((Operand(shape, self.dtype), Operand(shape, dtypes.to_real(self.dtype))), fields=("sign", "logabsdet"))
+    return Several(
+        (Operand(shape, self.dtype), Operand(shape, dtypes.to_real(self.dtype))), fields=("sign", "logabsdet")
+    )
 
 
 @rule("linalg.matrix_rank")
@@ -71,7 +66,10 @@ def _matrix_rank(args: Args) -> Result:
 def _pinv(args: Args) -> Result:
     self = _matrix(args)
     batch = _batch(self.shape)
-    return Operand(_shaped(batch, self.shape[-1], self.shape[-2]) if self.shape and batch is not None else None, self.dtype)
+    return Operand(
+        _shaped(batch, self.shape[-1], self.shape[-2]) if self.shape and batch is not None else None,
+        self.dtype,
+    )
 
 
 @rule("linalg.norm")
@@ -145,7 +143,9 @@ def _decomposed(args: Args, cut: bool | None, fields: tuple[str, ...], *, transp
     self = _matrix(args)
     batch, real = _batch(self.shape), dtypes.to_real(self.dtype)
     if batch is None or self.shape is None:
-        return Several((Operand(None, self.dtype), Operand(None, real), Operand(None, self.dtype)), fields=fields)
+        return Several(
+            (Operand(None, self.dtype), Operand(None, real), Operand(None, self.dtype)), fields=fields
+        )
     rows, columns = self.shape[-2:]
     least = _smaller(rows, columns)
     left = _shaped(batch, rows, rows if cut is False else least if cut else Sym())
@@ -154,7 +154,8 @@ def _decomposed(args: Args, cut: bool | None, fields: tuple[str, ...], *, transp
     if flag(args, "compute_uv", True) is not True:
         left, right = None, None
     return Several(
-        (Operand(left, self.dtype), Operand(_shaped(batch, least), real), Operand(right, self.dtype)), fields=fields
+        (Operand(left, self.dtype), Operand(_shaped(batch, least), real), Operand(right, self.dtype)),
+        fields=fields,
     )
 
 
@@ -206,122 +207,36 @@ def _qr(args: Args) -> Result:
     return Several((Operand(left, self.dtype), Operand(right, self.dtype)), fields=("Q", "R"))
 
 
+@rule("linalg.solve_ex")
+def _solve_ex(args: Args) -> Result:
+    solution = _solve(args)
+    info = Operand(_batch(tensor(args, "A").shape), "int32")
+    return Several((solution, info), fields=("result", "info"))
+
+
+@rule("linalg.lu_factor")
+def _lu_factor(args: Args) -> Result:
+    self = _matrix(args)
+    batch = _batch(self.shape)
+    pivots = _shaped(batch, _smaller(*self.shape[-2:])) if self.shape and batch is not None else None
+    return Several((Operand(self.shape, self.dtype), Operand(pivots, "int32")), fields=("LU", "pivots"))
+
+
+@rule("linalg.lstsq")
+def _lstsq(args: Args) -> Result:
+    """The solution; what the other three are depends on the driver."""
+    left, right = tensor(args, "A", "self", "input"), tensor(args, "B", "b")
+    shape: Shape = None
+    if left.shape and right.shape and len(left.shape) == len(right.shape) == 2:
+        shape = (left.shape[1], right.shape[1])
+    fields = ("solution", "residuals", "rank", "singular_values")
+    return Several((Operand(shape, agreed(left, right)), NOTHING, NOTHING, NOTHING), fields=fields)
+
+
 @rule("linalg.inv_ex", "linalg.cholesky_ex")
 def _with_info(args: Args) -> Result:
     self = _matrix(args)
     name = "inverse" if "A" in args else "L"
-    return Several((Operand(self.shape, self.dtype), Operand(_batch(self.shape), "int32")), fields=(name, "info"))
-
-
-def _transform(dtype: Callable[[DType], DType], length: Callable[[Dim], Dim]) -> Rule:
-    """A transform along one dimension, of which `n` may cut or pad the input."""
-
-    def transform(args: Args) -> Result:
-        self = tensor(args)
-        index = None if self.shape is None else axis(args.get("dim", -1), len(self.shape))
-        kind = dtype(self.dtype)
-        if not self.shape or index is None:
-            return Operand(None, kind)
-        wanted = args.get("n")
-        return Operand(replace(self.shape, index, _transformed(self.shape[index], wanted, length)), kind)
-
-    return transform
-
-
-def _transformed(dim: Dim, wanted: object, length: Callable[[Dim], Dim]) -> Dim:
-    """`length` says what becomes of the input's own size; the size asked for is that of the longer side."""
-    if wanted is None:
-        return length(dim)
-    return size(wanted) if length is not _half else _half(size(wanted))
-
-
-def _same(dim: Dim) -> Dim:
-    return dim
-
-
-def _half(dim: Dim) -> Dim:
-    return dim // 2 + 1 if isinstance(dim, int) else Sym()
-
-
-def _twice(dim: Dim) -> Dim:
-    return 2 * (dim - 1) if isinstance(dim, int) else Sym()
-
-
-def _to_float_real(dtype: DType) -> DType:
-    return dtypes.to_real(dtypes.to_float(dtype))
-
-
-rule("fft.fft", "fft.ifft")(_transform(dtypes.to_complex, _same))
-rule("fft.rfft", "fft.ihfft")(_transform(dtypes.to_complex, _half))
-rule("fft.irfft", "fft.hfft")(_transform(_to_float_real, _twice))
-
-
-def _transform_many(dtype: Callable[[DType], DType], last: Callable[[Dim], Dim], default: object) -> Rule:
-    """A transform along several dimensions, the last of which may change its length."""
-
-    def transform(args: Args) -> Result:
-        self = tensor(args)
-        return Operand(_many(self.shape, args.get("s"), args.get("dim", default), last), dtype(self.dtype))
-
-    return transform
-
-
-def _many(shape: Shape, wanted: object, dim: object, last: Callable[[Dim], Dim]) -> Shape:
-    if shape is None:
-        return None
-    if dim is None:
-        count = len(wanted) if isinstance(wanted, tuple | list) else len(shape)
-        if wanted is not None and not isinstance(wanted, tuple | list):
-            return None
-        indices: tuple[int, ...] | None = tuple(range(len(shape) - count, len(shape)))
-    else:
-        indices = axes(dim, len(shape))
-    if not indices or min(indices) < 0:
-        return None
-    entries = (None,) * len(indices) if wanted is None else pair(wanted, len(indices))
-    if entries is None or isinstance(wanted, int):
-        return None
-    dims = list(shape)
-    for index, entry in zip(indices, entries, strict=True):
-        own = isinstance(entry, int) and entry == -1
-        dims[index] = _transformed(dims[index], None if own else entry, last if index == indices[-1] else _same)
-    return tuple(dims)
-
-
-for _end, _default in (("2", (-2, -1)), ("n", None)):
-    rule(f"fft.fft{_end}", f"fft.ifft{_end}")(_transform_many(dtypes.to_complex, _same, _default))
-    rule(f"fft.rfft{_end}", f"fft.ihfft{_end}")(_transform_many(dtypes.to_complex, _half, _default))
-    rule(f"fft.irfft{_end}", f"fft.hfft{_end}")(_transform_many(_to_float_real, _twice, _default))
-
-
-@rule("fft.fftfreq")
-def _fftfreq(args: Args) -> Result:
-    return Operand((size(args.get("n")),), typed(args, dtypes.DEFAULT))
-
-
-@rule("fft.rfftfreq")
-def _rfftfreq(args: Args) -> Result:
-    return Operand((_half(size(args.get("n"))),), typed(args, dtypes.DEFAULT))
-
-
-@rule("stft")
-def _stft(args: Args) -> Result:
-    """Frequencies by frames, after the batch if there is one."""
-    self, width = tensor(args), size(args.get("n_fft"))
-    if flag(args, "return_complex", False) is not True or self.shape is None:
-        return Operand()
-    one_sided = flag(args, "onesided", dtypes.is_complex(self.dtype) is False)
-    known = one_sided is not None and args.get("onesided") is not None
-    rows: Dim = (_half(width) if one_sided else width) if known else Sym()
-    return Operand((*self.shape[:-1], rows, Sym()), dtypes.to_complex(self.dtype))
-
-
-@rule("istft")
-def _istft(args: Args) -> Result:
-    self, length = tensor(args), given(args, "length")
-    batch = None if self.shape is None else self.shape[:-2]
-    real = flag(args, "return_complex", False) is False
-    return Operand(
-        None if batch is None else (*batch, Sym() if length is None else size(length)),
-        dtypes.to_real(self.dtype) if real else None,
+    return Several(
+        (Operand(self.shape, self.dtype), Operand(_batch(self.shape), "int32")), fields=(name, "info")
     )

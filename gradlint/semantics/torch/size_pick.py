@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from gradlint.domain.shape import Dim, Shape, Sym, axis, broadcast, product, replace
+from gradlint.domain.dtype import is_floating
+from gradlint.domain.shape import Dim, Shape, Sym, at_least_two, axis, broadcast, product, replace
 from gradlint.semantics.torch.size_reduce import values_and_indices
 from gradlint.semantics.torch.size_rule import (
+    NOTHING,
     Args,
     Operand,
     Result,
@@ -15,6 +17,7 @@ from gradlint.semantics.torch.size_rule import (
     size,
     tensor,
 )
+
 
 @rule("gather", "take")
 def _gather(args: Args) -> Result:
@@ -207,18 +210,20 @@ def _diff(args: Args) -> Result:
 def _trapezoid(args: Args) -> Result:
     y = tensor(args, "y")
     place = None if y.shape is None else axis(args.get("dim", -1), len(y.shape))
-    known = y.shape is not None and place is not None and args.get("x") is None
-    return Operand(replace(y.shape, place) if known else None, None)  # type: ignore[arg-type]
+    if not y.shape or place is None or args.get("x") is not None:
+        return NOTHING
+    return Operand(replace(y.shape, place), y.dtype if is_floating(y.dtype) else None)
 
 
 @rule("cov", "corrcoef")
 def _cov(args: Args) -> Result:
     self = tensor(args)
     if self.shape is None or len(self.shape) > 2:
-        return Operand()
-    rows = self.shape[0] if len(self.shape) == 2 else None
-    return Operand(() if rows is None else (rows, rows) if rows != 1 and _certain(rows) else None, None)
-
-
-def _certain(dim: Dim) -> bool:
-    return isinstance(dim, int) or dim.many
+        return NOTHING
+    weighted = args.get("aweights") is not None or args.get("fweights") is not None
+    dtype = self.dtype if is_floating(self.dtype) and not weighted else None
+    if len(self.shape) < 2:
+        return Operand((), dtype)
+    rows = self.shape[0]
+    # A single variable has a variance without dimensions.
+    return Operand(() if rows == 1 else (rows, rows) if at_least_two(rows) else None, dtype)

@@ -28,7 +28,7 @@ def agreed(*operands: Operand) -> DType:
     """The type of operands that torch demands to be of one type: the first that is known exactly."""
     known = [operand.dtype for operand in operands if operand.dtype is not None]
     exact = [dtype for dtype in known if dtype not in ("float", "int")]
-    return (exact or known or [None])[0]
+    return exact[0] if exact else known[0] if known else None
 
 
 def multiplied(one: Shape, other: Shape) -> Shape:
@@ -289,7 +289,9 @@ def _multi_head_attention(args: Args) -> Result:
     lengthened = [args.get(name) for name in ("bias_k", "bias_v", "static_k", "static_v")] != [None] * 4
     if not weights or lengthened or flag(args, "add_zero_attn", False) is not False:
         return Several((output, Operand()))
-    return Several((output, attention_weights(query, key, args.get("num_heads"), averaged, batch_first=False)))
+    return Several(
+        (output, attention_weights(query, key, args.get("num_heads"), averaged, batch_first=False))
+    )
 
 
 def attention_weights(

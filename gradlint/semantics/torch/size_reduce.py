@@ -76,8 +76,9 @@ def _truth(dtype: DType) -> DType:
 rule("sum", "nansum", "prod", "linalg.sum")(_reduction(dtypes.to_sum))
 rule("mean", "nanmean", "amax", "amin")(_reduction(lambda dtype: dtype))
 rule("argmax", "argmin", "count_nonzero")(_reduction(lambda dtype: "int64"))
-rule("std", "var")(_reduction(dtypes.to_real))
-rule("norm", "linalg.vector_norm", "linalg.norm_dim", "nuclear_norm", "frobenius_norm")(_reduction(dtypes.to_real))
+rule("norm", "linalg.vector_norm", "linalg.norm_dim", "nuclear_norm", "frobenius_norm")(
+    _reduction(dtypes.to_real)
+)
 rule("logsumexp", "special.logsumexp")(_reduction(dtypes.to_float))
 
 
@@ -89,9 +90,24 @@ def _all(args: Args) -> Result:
     return Operand(shape, _truth(self.dtype))
 
 
+def _spread_shape(args: Args) -> Shape:
+    """The overloads are told apart by what is given: a truth value is `unbiased`, anything else the dimension."""
+    dim, unbiased = _dim_of(args), args.get("unbiased", True)
+    if isinstance(dim, bool):
+        dim = None
+    elif dim is None and not isinstance(unbiased, bool):
+        dim = unbiased
+    return reduced(tensor(args).shape, dim, flag(args, "keepdim", False))
+
+
+@rule("std", "var")
+def _spread(args: Args) -> Result:
+    return Operand(_spread_shape(args), dtypes.to_real(tensor(args).dtype))
+
+
 @rule("std_mean", "var_mean")
 def _spread_and_mean(args: Args) -> Result:
-    self, shape = tensor(args), _shape(args)
+    self, shape = tensor(args), _spread_shape(args)
     return Several((Operand(shape, dtypes.to_real(self.dtype)), Operand(shape, self.dtype)))
 
 
@@ -103,9 +119,13 @@ def values_and_indices(shape: Shape, dtype: DType) -> Several:
 @rule("max", "min")
 def _extreme(args: Args) -> Result:
     """Of all elements, along one dimension with indices, or of two tensors."""
-    self = tensor(args)
-    if "other" in args:
-        return met((self, tensor(args, "other")))
+    self, other = tensor(args), args.get("other")
+    if isinstance(other, Operand) and not other.scalar:
+        return met((self, other))
+    if other is not None:
+        # Whoever binds arguments by their number alone takes the dimension for the other tensor.
+        number = isinstance(other, int | Operand)
+        return values_and_indices(reduced(self.shape, other, False), self.dtype) if number else NOTHING
     if given(args, "dim", "axis") is None:
         return Operand((), self.dtype)
     return values_and_indices(_shape(args), self.dtype)

@@ -182,7 +182,7 @@ def axes(value: object, rank: int) -> tuple[int, ...] | None:
 def type_of(value: object) -> DType:
     """The type that a `dtype=` argument names: a name, or one of Python's number types."""
     if isinstance(value, str):
-        return value
+        return value if dtypes.is_name(value) else None
     if value is bool:
         return "bool"
     if value is int:

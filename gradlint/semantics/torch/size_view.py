@@ -43,10 +43,12 @@ def reshaped(shape: Shape, entries: Sequence[object] | None) -> Shape:
 
 @rule("view", "reshape", "view_copy", "_unsafe_view", "_reshape_alias")
 def _view(args: Args) -> Result:
-    self = tensor(args)
-    if "dtype" in args:
-        return _bitcast(self, args["dtype"])
-    return Operand(reshaped(self.shape, listed(given(args, "size", "shape"))), self.dtype)
+    self, how = tensor(args), given(args, "size", "shape", "dtype")
+    if isinstance(how, str):
+        return _bitcast(self, how)
+    entries = listed(how)
+    # One argument of which nothing is known may be a type.
+    return NOTHING if entries is None else Operand(reshaped(self.shape, entries), self.dtype)
 
 
 def _bitcast(self: Operand, wanted: object) -> Operand:
@@ -185,9 +187,7 @@ def _unsqueeze(args: Args) -> Result:
     if self.shape is None:
         return Operand(None, self.dtype)
     index = axis(args.get("dim"), len(self.shape) + 1)
-    return Operand(
-        None if index is None else (*self.shape[:index], 1, *self.shape[index:]), self.dtype
-    )
+    return Operand(None if index is None else (*self.shape[:index], 1, *self.shape[index:]), self.dtype)
 
 
 @rule("expand", "broadcast_to", "expand_copy")

@@ -1,0 +1,151 @@
+"""The main path: discover -> read -> parse -> interpret -> rules judge events -> suppress, sort.
+
+Command line, flake8 plugin, and Python API all come through here. A mistake in a file becomes a finding; a
+crash of gradlint itself is caught here, once per file, and reported as ours; the run goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import libcst as cst
+
+from gradlint.config import Config, Configs
+from gradlint.domain.event import Event
+from gradlint.domain.finding import Finding
+from gradlint.judgement import finding_about, findings_of, judge
+from gradlint.outcome import Checked, Crash, Outcome
+from gradlint.rules.base import Rule
+from gradlint.rules.registry import all_rules
+from gradlint.running import sparse_collection, with_deep_stack
+from gradlint.selection import select
+from gradlint.source.discover import Discovery, Found
+from gradlint.source.parse import parse
+from gradlint.source.place import Places
+from gradlint.source.read import decode, mentions_torch, read_bytes
+from gradlint.source.suppressions import Suppressions
+from gradlint.source.unusable import Unusable
+
+
+class Interpreted(Protocol):
+    """What the interpreter hands over."""
+
+    @property
+    def events(self) -> Sequence[Event]:
+        """What torch was seen to do, in order."""
+
+    @property
+    def give_ups(self) -> Mapping[str, int]:
+        """What the interpreter let go of, counted."""
+
+
+Interpret = Callable[[cst.Module, int], Interpreted]
+"""Takes the module and its number of lines, which bounds the work."""
+
+Progress = Callable[[int, int], None]
+
+
+def check_paths(
+    paths: Iterable[str | Path],
+    config: Config | None = None,
+    *,
+    configs: Configs | None = None,
+    force_exclude: bool = False,
+    progress: Progress | None = None,
+    checker: Checker | None = None,
+) -> Outcome:
+    """Check files, and Python files below directories, by the nearest configuration unless one is given."""
+    names = [str(path) for path in paths]
+    files = Discovery(configs or Configs(config), force_exclude).files(names)
+    check = (checker or Checker()).check_file
+    report = progress or (lambda done, total: None)
+
+    def run() -> Outcome:
+        checked = []
+        for done, found in enumerate(files, start=1):
+            checked.append(check(found))
+            report(done, len(files))
+        return Outcome(tuple(checked))
+
+    with sparse_collection():
+        return with_deep_stack(run)
+
+
+def check_source(text: str, filename: str = "<string>", config: Config | None = None) -> tuple[Finding, ...]:
+    """Check a text; the filename is for the findings and for patterns. A crash of gradlint is raised."""
+    checker, wishes = Checker(), config or Config()
+    with sparse_collection():
+        return with_deep_stack(lambda: checker.check_text(text, filename, wishes)).findings
+
+
+def check_bytes(content: bytes, filename: str, config: Config, checker: Checker | None = None) -> Outcome:
+    """Check what came from standard input, as if it stood in the named file."""
+    check = (checker or Checker()).check_content
+    with sparse_collection():
+        return with_deep_stack(lambda: Outcome((check(content, filename, config),)))
+
+
+class Checker:
+    """The path of one file, with the rules and the interpreter to use on it."""
+
+    def __init__(self, rules: Sequence[Rule] | None = None, interpret: Interpret | None = None) -> None:
+        self._rules = all_rules() if rules is None else tuple(rules)
+        self._interpret = interpret or _default_interpret()
+        self._chosen: dict[Config, tuple[Rule, ...]] = {}
+
+    def check_file(self, found: Found) -> Checked:
+        """One file of the disk; without the word torch in it, it is looked at only if it was named."""
+        content = found.problem or read_bytes(found.path)
+        if isinstance(content, bytes) and not found.explicit and not mentions_torch(content):
+            return Checked(found.name)
+        return self.check_content(content, found.name, found.config)
+
+    def check_content(self, content: bytes | Unusable, filename: str, config: Config) -> Checked:
+        """Whatever the file holds. This is the one boundary that no crash of ours passes."""
+        try:
+            text = content if isinstance(content, Unusable) else decode(content)
+            if isinstance(text, Unusable):
+                return self._refuse(text, "", filename, config)
+            return self.check_text(text, filename, config)
+        except Exception as error:
+            return Checked(filename, crash=Crash.of(filename, error))
+
+    def check_text(self, text: str, filename: str, config: Config) -> Checked:
+        """Parse, interpret, judge, suppress; a text that is not about torch is only parsed."""
+        module = parse(text)
+        if isinstance(module, Unusable):
+            return self._refuse(module, text, filename, config)
+        if "torch" not in text:
+            return Checked(filename)
+        interpretation = self._interpret(module, text.count("\n") + 1)
+        said = judge(interpretation.events, self._rules_for(config, filename))
+        found = findings_of(said, Places(module), filename) if said else ()
+        kept, silenced = _suppress(found, text, config)
+        return Checked(filename, kept, text if kept else "", silenced, True, interpretation.give_ups)
+
+    def _refuse(self, unusable: Unusable, text: str, filename: str, config: Config) -> Checked:
+        rules = (rule for rule in self._rules_for(config, filename) if rule.code == unusable.code)
+        found = tuple(finding_about(unusable, rule, filename) for rule in rules)
+        kept, silenced = _suppress(found, text, config)
+        return Checked(filename, kept, text, silenced)
+
+    def _rules_for(self, config: Config, filename: str) -> tuple[Rule, ...]:
+        if config not in self._chosen:
+            self._chosen[config] = select(self._rules, config.selections)
+        return tuple(rule for rule in self._chosen[config] if not config.ignores(rule, filename))
+
+
+def _suppress(found: tuple[Finding, ...], text: str, config: Config) -> tuple[tuple[Finding, ...], int]:
+    if not found or config.ignore_noqa:
+        return found, 0
+    suppressions = Suppressions.read(text)
+    kept = tuple(finding for finding in found if not suppressions.cover(finding))
+    return kept, len(found) - len(kept)
+
+
+def _default_interpret() -> Interpret:
+    """Loaded late: a run that meets no file about torch needs no interpreter."""
+    from gradlint.semantics import interpret
+
+    return interpret

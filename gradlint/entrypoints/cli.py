@@ -1,0 +1,80 @@
+"""The command line: `gradlint check`, `gradlint rule`, `gradlint op`.
+
+Each command stands in a file of its own and is loaded when it is asked for, so that starting up costs little.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import traceback
+from collections.abc import Sequence
+
+import click
+
+from gradlint import __version__
+from gradlint.entrypoints.streams import let_stdout_close, prepare_streams
+
+COMMANDS = {
+    "check": "Find autograd mistakes in files and directories.",
+    "op": "Show what autograd knows about an operation of torch.",
+    "rule": "Explain a rule, or all of them.",
+}
+INTERRUPTED = 130
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are `gradlint.entrypoints.NAME:NAME`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, for the help page."""
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load the command of this name."""
+        if cmd_name not in COMMANDS:
+            return None
+        command = getattr(importlib.import_module(f"gradlint.entrypoints.{cmd_name}"), cmd_name)
+        if not isinstance(command, click.Command):
+            raise TypeError(f"gradlint.entrypoints.{cmd_name} must define the click command `{cmd_name}`")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the table of commands without loading them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(ctx)])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="gradlint", message="%(prog)s %(version)s")
+def cli() -> None:
+    """A linter that knows what autograd will do with your PyTorch code."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line. Exit code 0: clean; 1: findings; 2: bad usage, or an error of gradlint itself."""
+    prepare_streams()
+    try:
+        with let_stdout_close():
+            code = cli.main(args=arguments, prog_name="gradlint", standalone_mode=False)
+    except click.ClickException as error:
+        return _complain(error)
+    except (click.Abort, KeyboardInterrupt):
+        print("gradlint: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except Exception as error:
+        traceback.print_exc()
+        print(f"gradlint: internal error: {type(error).__name__}: {error}", file=sys.stderr)
+        return 2
+    return code if isinstance(code, int) else 0
+
+
+def _complain(error: click.ClickException) -> int:
+    """One line, which points to the help of the command where its usage was the mistake."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        print(error.format_message(), file=sys.stderr)
+        return 2
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    where = f" (see `{context.command_path} --help`)" if context is not None else ""
+    print(f"gradlint: error: {error.format_message().rstrip('.')}{where}", file=sys.stderr)
+    return 2

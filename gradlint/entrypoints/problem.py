@@ -1,0 +1,30 @@
+"""Mistakes of the user: one line to standard error, exit code 2."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+import click
+
+from gradlint.config import ConfigError
+
+
+class Problem(click.ClickException):
+    """What the user should mend, in one line."""
+
+    exit_code = 2
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the line."""
+        click.echo(f"gradlint: error: {self.format_message()}", file=file, err=file is None)
+
+
+@contextmanager
+def config_errors_as_problems() -> Iterator[None]:
+    """A mistake in a configuration is a mistake of the user."""
+    try:
+        yield
+    except ConfigError as error:
+        raise Problem(f"{error}") from error

@@ -1,0 +1,32 @@
+"""`gradlint rule CODE`, `gradlint rule --all`."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+
+@click.command()
+@click.argument("word", metavar="CODE", required=False)
+@click.option("--all", "everything", is_flag=True, help="Explain all rules.")
+@click.option("--output-format", type=click.Choice(("text", "json")), default="text", show_default=True)
+def rule(word: str | None, everything: bool, output_format: str) -> None:
+    """Explain a rule, by its code or name; a prefix such as GRD1 stands for all rules that begin with it."""
+    from gradlint.config_file import check_words
+    from gradlint.entrypoints.problem import config_errors_as_problems
+    from gradlint.report.rule_page import as_data, page
+    from gradlint.rules.registry import all_rules, rules_about
+
+    if (word is None) == (not everything):
+        raise click.UsageError("name one rule, or ask for `--all`", click.get_current_context())
+    chosen = all_rules()
+    if word is not None:
+        with config_errors_as_problems():
+            check_words([word], "gradlint rule")
+        chosen = rules_about(word)
+    if output_format == "json":
+        data = [as_data(one) for one in chosen]
+        click.echo(json.dumps(data[0] if len(data) == 1 and not everything else data, indent=2))
+    else:
+        click.echo("\n\n".join(page(one) for one in chosen), nl=False)

@@ -1,0 +1,81 @@
+"""What a run came to: for each file its findings, or the crash of ours that kept us from them."""
+
+from __future__ import annotations
+
+import traceback
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from gradlint.domain.finding import Finding
+
+_PACKAGE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Crash:
+    """A mistake of gradlint's own while it checked a file."""
+
+    filename: str
+    summary: str
+    trace: str
+
+    @classmethod
+    def of(cls, filename: str, error: Exception) -> Crash:
+        """Describe the exception in one line, with the innermost line of ours that it came through."""
+        frames = traceback.extract_tb(error.__traceback__)
+        ours = [frame for frame in frames if Path(frame.filename).is_relative_to(_PACKAGE)]
+        where = ""
+        if ours:
+            file = Path(ours[-1].filename).relative_to(_PACKAGE.parent).as_posix()
+            where = f" ({file}, line {ours[-1].lineno})"
+        # The last frames of a RecursionError say as much as its thousands.
+        trace = "".join(traceback.format_exception(type(error), error, error.__traceback__, limit=-20))
+        words = " ".join(str(error).split())
+        return cls(filename, f"{type(error).__name__}: {words}{where}", trace)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What became of one file; `text` is kept only where findings may have to be shown."""
+
+    filename: str
+    findings: tuple[Finding, ...] = ()
+    text: str = ""
+    silenced: int = 0
+    interpreted: bool = False
+    give_ups: Mapping[str, int] = field(default_factory=dict)
+    crash: Crash | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of all files."""
+
+    files: tuple[Checked, ...]
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """All findings by file, then place, then code."""
+        findings = [finding for file in self.files for finding in file.findings]
+        return tuple(sorted(findings, key=lambda finding: finding.sort_key))
+
+    @property
+    def crashes(self) -> tuple[Crash, ...]:
+        """The files about which we cannot say anything, by our own fault."""
+        return tuple(file.crash for file in self.files if file.crash is not None)
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The texts of the files with findings, by the name that the findings use."""
+        return {file.filename: file.text for file in self.files if file.findings}
+
+    @property
+    def give_ups(self) -> Counter[str]:
+        """How often the interpreter let go of what kind of thing."""
+        total: Counter[str] = Counter()
+        for file in self.files:
+            total.update(file.give_ups)
+        return total

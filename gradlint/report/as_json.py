@@ -1,0 +1,52 @@
+"""The `json` format: a list of objects in the shape of ruff's, for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+
+from gradlint.domain.finding import Edit, Finding, Fix, Position
+
+
+def as_json(findings: Iterable[Finding], urls: Mapping[str, str | None]) -> str:
+    """All findings in one document; `urls` gives the page about each code."""
+    return json.dumps([_finding(finding, urls.get(finding.code)) for finding in findings], indent=2)
+
+
+def _finding(finding: Finding, url: str | None) -> dict[str, object]:
+    return {
+        "code": finding.code,
+        "name": finding.name,
+        "message": finding.message,
+        "hint": finding.hint,
+        "severity": finding.severity,
+        "effect": finding.effect,
+        "filename": finding.filename,
+        "location": _position(finding.span.start),
+        "end_location": _position(finding.span.end),
+        "related": [
+            {"location": _position(other.span.start), "message": other.message} for other in finding.related
+        ],
+        "url": url,
+        "fix": None if finding.fix is None else _fix(finding.fix),
+    }
+
+
+def _fix(fix: Fix) -> dict[str, object]:
+    return {
+        "message": fix.message,
+        "applicability": "safe" if fix.safe else "unsafe",
+        "edits": [_edit(edit) for edit in fix.edits],
+    }
+
+
+def _edit(edit: Edit) -> dict[str, object]:
+    return {
+        "content": edit.content,
+        "location": _position(edit.span.start),
+        "end_location": _position(edit.span.end),
+    }
+
+
+def _position(position: Position) -> dict[str, int]:
+    return {"row": position.row, "column": position.column}

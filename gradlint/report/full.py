@@ -1,0 +1,32 @@
+"""The `full` format: each finding with its source, the places that explain it, and what to write instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from gradlint.domain.finding import Finding
+from gradlint.report.concise import on_one_line
+from gradlint.report.frame import Mark, draw
+from gradlint.report.paint import Paint
+from gradlint.source.lines import split_lines
+
+
+def full(findings: Iterable[Finding], texts: Mapping[str, str], paint: Paint) -> Iterator[str]:
+    """A paragraph for each finding; one about a file without text has no frame."""
+    for finding in findings:
+        yield "\n".join(_paragraph(finding, texts.get(finding.filename, ""), paint)) + "\n"
+
+
+def _paragraph(finding: Finding, text: str, paint: Paint) -> Iterator[str]:
+    start = finding.span.start
+    head = paint.as_severity(f"{finding.code} {finding.name}", finding.severity)
+    yield f"{head}: {paint.bold(on_one_line(finding.message))}"
+    yield f" {paint.faint('-->')} {finding.filename}:{start.row}:{start.column}"
+    if text:
+        related = [Mark(other.span, on_one_line(other.message)) for other in finding.related]
+        yield from draw(split_lines(text), [Mark(finding.span, "", finding.severity), *related], paint)
+    if finding.hint:
+        yield f" {paint.faint('=')} {paint.bold('help')}: {on_one_line(finding.hint)}"
+    if finding.fix:
+        how = "" if finding.fix.safe else " (unsafe: it changes values)"
+        yield f" {paint.faint('=')} {paint.bold('fix')}{how}: {on_one_line(finding.fix.message)}"

@@ -1,0 +1,79 @@
+"""The documentation of a rule, as Markdown for pages and terminals, and as data for programs."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+
+from gradlint.rules.base import Rule
+
+HEADINGS = ("What torch does", "Why it matters", "When it may be wrong", "Instead", "References")
+_HEADING = re.compile(rf"^({'|'.join(HEADINGS)})\s*:?\s*(.*)$")
+_LINK = re.compile(r"https?://[^\s<>)\"'`]+")
+
+
+def url_of(rule: Rule) -> str | None:
+    """The first page that the rule's documentation refers to."""
+    found = _LINK.search(rule.__doc__ or "")
+    return found[0].rstrip(".,;") if found else None
+
+
+def page(rule: Rule) -> str:
+    """The whole page in Markdown."""
+    return "\n".join(_page(rule)).rstrip() + "\n"
+
+
+def as_data(rule: Rule) -> dict[str, object]:
+    """The same for programs."""
+    return {
+        "code": rule.code,
+        "name": rule.name,
+        "summary": summary_of(rule),
+        "explanation": _explanation(rule),
+        "effect": rule.effect,
+        "severity": rule.severity,
+        "fixable": rule.fixable,
+        "default": rule.default,
+        "bad": [example.code for example in rule.bad],
+        "good": [example.code for example in rule.good],
+        "url": url_of(rule),
+    }
+
+
+def summary_of(rule: Rule) -> str:
+    """The first line of the documentation."""
+    return _documentation(rule).partition("\n")[0]
+
+
+def _page(rule: Rule) -> Iterator[str]:
+    yield f"# {rule.code} {rule.name}"
+    yield ""
+    traits = [f"Effect: {rule.effect}", f"severity: {rule.severity}"]
+    traits += ["can be fixed"] * rule.fixable + ["off unless selected"] * (not rule.default)
+    yield "; ".join(traits) + "."
+    yield ""
+    yield summary_of(rule)
+    yield _explanation(rule)
+    for title, examples in (("Reported", rule.bad), ("Right", rule.good)):
+        if examples:
+            yield f"\n## {title}"
+        for example in examples:
+            yield f"\n```python\n{inspect.cleandoc(example.code).rstrip()}\n```"
+
+
+def _explanation(rule: Rule) -> str:
+    """The documentation behind its first line, its paragraphs under Markdown headings."""
+    written: list[str] = []
+    for line in _documentation(rule).splitlines()[1:]:
+        heading = _HEADING.match(line)
+        if heading is None:
+            # The paragraph below a heading may be indented; code in it, indented further, stays code.
+            written.append(line.removeprefix("    "))
+        else:
+            written += [f"## {heading[1]}", "", *filter(None, [heading[2]])]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(written))
+
+
+def _documentation(rule: Rule) -> str:
+    return inspect.cleandoc(rule.__doc__ or "")

@@ -1,0 +1,38 @@
+"""What a run came to, in a line; and in numbers, under `--statistics`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from gradlint.outcome import Outcome
+
+
+def summary(outcome: Outcome) -> str:
+    """How much was found in how much that was looked at."""
+    findings, files = outcome.findings, len(outcome.files)
+    read = sum(1 for file in outcome.files if file.interpreted)
+    scope = f"{_count(files, 'file')} checked, {read} of which {'is' if read == 1 else 'are'} about torch"
+    if not findings:
+        return f"No findings: {scope}."
+    severities = Counter(finding.severity for finding in findings)
+    parts = ", ".join(_count(number, str(severity)) for severity, number in sorted(severities.items()))
+    where = _count(len({finding.filename for finding in findings}), "file")
+    return f"{_count(len(findings), 'finding')} ({parts}) in {where}: {scope}."
+
+
+def statistics(outcome: Outcome) -> Iterator[str]:
+    """Findings by rule, comments that silenced some, and what the interpreter let go of."""
+    rules = Counter((finding.code, finding.name) for finding in outcome.findings)
+    for (code, name), number in sorted(rules.items(), key=lambda item: (-item[1], item[0])):
+        yield f"{number:6}  {code}  {name}"
+    silenced = sum(file.silenced for file in outcome.files)
+    if silenced:
+        yield f"{silenced:6}  silenced by comments"
+    for reason, number in sorted(outcome.give_ups.items(), key=lambda item: (-item[1], item[0])):
+        yield f"{number:6}  not followed: {reason}"
+
+
+def _count(number: int, noun: str) -> str:
+    plural = noun if noun == "info" or number == 1 else f"{noun}s"
+    return f"{number} {plural}"

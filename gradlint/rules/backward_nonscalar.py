@@ -1,0 +1,122 @@
+"""GRD201: backward on a tensor with other than one element, without a gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import Backward, Event
+from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.phrases import sizes
+
+_RAISES = "grad can be implicitly created only for scalar outputs"
+
+
+class BackwardNonscalar(Rule):
+    """`backward` or `autograd.grad` starts at a tensor that has not exactly one element, without a gradient.
+
+    What torch does
+        It raises a RuntimeError: "grad can be implicitly created only for scalar outputs". One element is enough
+        (`[1]` and `[1, 1]` need no gradient), an empty tensor is as wrong as a large one.
+
+    Why it matters
+        Torch computes vector-Jacobian products. For a loss the vector is the number one; for anything larger, you
+        have to say how its elements are weighed. Mostly a reduction was forgotten, or `reduction="none"` was.
+
+    When it may be wrong
+        Where the line is never reached. A size that gradlint does not know is never reported.
+
+    Instead
+        Reduce the loss with `.mean()` or `.sum()`, or pass the weights of the elements:
+        `y.backward(torch.ones_like(y))`. That one equals `y.sum().backward()`.
+
+    References
+        https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html
+        https://docs.pytorch.org/docs/stable/generated/torch.autograd.grad.html
+    """
+
+    code = "GRD201"
+    name = "backward-nonscalar"
+    effect = "raises"
+    events = (Backward,)
+    bad = (
+        Bad(
+            """\
+import torch
+
+x = torch.ones(2, 2, requires_grad=True)
+loss = (x * 3) ** 2
+loss.backward()  # GRD201
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(4, 3)
+criterion = nn.CrossEntropyLoss(reduction="none")
+loss = criterion(model(torch.randn(8, 4)), torch.randint(0, 3, (8,)))
+loss.backward()  # GRD201
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+
+x = torch.linspace(0, 1, 5, requires_grad=True)
+(slope,) = torch.autograd.grad(x**3, x)  # GRD201
+""",
+            error=_RAISES,
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+
+x = torch.ones(2, 2, requires_grad=True)
+loss = ((x * 3) ** 2).mean()
+loss.backward()
+""",
+            shows="x.grad is not None",
+        ),
+        Good(
+            """\
+import torch
+
+x = torch.linspace(0, 1, 5, requires_grad=True)
+y = x**3
+(slope,) = torch.autograd.grad(y, x, torch.ones_like(y))
+""",
+            shows="torch.allclose(slope, 3 * x**2)",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(4, 1)
+model(torch.randn(1, 4)).backward()
+""",
+            shows="model.weight.grad is not None",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A root of several elements. Where it has no graph torch complains of that first, and so do we."""
+        if not isinstance(event, Backward) or event.single is not False or event.has_gradient is not False:
+            return
+        if event.tracked is False:
+            return
+        shape = sizes(event.shape)
+        what = f"a tensor of shape {shape}" if shape else "a tensor of several elements"
+        call = "`backward`" if event.call == "backward" else "`autograd.grad`"
+        keyword = "gradient" if event.call == "backward" else "grad_outputs"
+        yield Report(
+            event.node,
+            f"{call} starts at {what} without `{keyword}`: torch raises, one element is needed",
+            hint=f"reduce it with `.mean()` or `.sum()`, or pass `{keyword}`, a tensor of the same shape",
+            related=() if event.root is None else ((event.root, "the tensor is computed here"),),
+        )

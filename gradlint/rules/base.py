@@ -1,0 +1,75 @@
+"""What a rule is: one file that names a fault, documents it, shows it, and recognises it in one event."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import libcst as cst
+
+from gradlint.domain.event import Event
+from gradlint.domain.finding import SEVERITY_OF, Effect, Severity
+
+
+class Bad(NamedTuple):
+    """A program that shows the fault; the tests lint it and execute it under torch.
+
+    `code` marks each line where a finding is expected with `# GRDxyz`, and findings must match exactly.
+    A program whose rule has the effect `raises` must raise an exception whose text matches `error`, at the line
+    that ends in `# raises`, or else at the first line with a mark. A silent effect is shown by `shows`: an
+    expression that is evaluated after the program ran through, in its global names, and must be true.
+    """
+
+    code: str
+    error: str | None = None
+    shows: str | None = None
+
+
+class Good(NamedTuple):
+    """A program near the fault that is right: no finding, and it runs under torch.
+
+    `shows` is an expression evaluated after the run, as in `Bad`.
+    """
+
+    code: str
+    shows: str | None = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a rule says of one event, in syntax nodes; `check.py` turns nodes into places."""
+
+    node: cst.CSTNode
+    message: str
+    hint: str | None = None
+    related: tuple[tuple[cst.CSTNode, str], ...] = ()
+    severity: Severity | None = None
+    effect: Effect | None = None
+
+
+class Rule(ABC):
+    """One fault. Subclasses stand one to a file; file, class, and code match.
+
+    The docstring of the subclass is its documentation: the first line is the summary, then paragraphs headed
+    `What torch does`, `Why it matters`, `When it may be wrong`, `Instead`, `References`.
+    """
+
+    code: ClassVar[str]
+    name: ClassVar[str]
+    effect: ClassVar[Effect]
+    events: ClassVar[tuple[type[Event], ...]]
+    bad: ClassVar[tuple[Bad, ...]]
+    good: ClassVar[tuple[Good, ...]]
+    fixable: ClassVar[bool] = False
+    default: ClassVar[bool] = True
+
+    @property
+    def severity(self) -> Severity:
+        """The severity of a finding for which `check` names no other."""
+        return SEVERITY_OF[self.effect]
+
+    @abstractmethod
+    def check(self, event: Event) -> Iterator[Report]:
+        """Yield what there is to say about one event of a type in `events`; a pure function."""

@@ -1,0 +1,142 @@
+"""GRD301: a leaf is written through `.data`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import DataUse, DataWrite, Event
+from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.phrases import writing
+
+_INSTEAD: dict[DataUse, str] = {
+    "update": "with torch.no_grad(): w -= lr * w.grad",
+    "assign": "with torch.no_grad(): w.copy_(values)",
+    "initialise": "nn.init (`nn.init.normal_(w)`), or with torch.no_grad(): w.fill_(value)",
+    "load": "with torch.no_grad(): w.copy_(other)",
+    "average": "with torch.no_grad(): w.lerp_(other, 1 - decay)",
+    "clip": "with torch.no_grad(): w.clamp_(low, high)",
+}
+_MILD: dict[DataUse, str] = {
+    "initialise": "initialises",
+    "load": "loads values into",
+    "average": "averages values into",
+    "clip": "bounds or scales",
+}
+
+
+class DataUpdate(Rule):
+    """A leaf that requires grad is written through `.data`.
+
+    What torch does
+        It writes, and says nothing, now or later. `.data` shares the memory of the tensor and has a version counter
+        of its own, so the check that protects values saved for backward never sees the write: written between
+        forward and backward, the gradient is computed with the new values, and is wrong. The same write under
+        `torch.no_grad()` moves the version counter, and torch raises where the order is wrong.
+
+    Why it matters
+        `.data` dates from the time before `torch.no_grad()`. An update through it works as long as it stands in the
+        right place, and nobody is told when it no longer does.
+
+    When it may be wrong
+        Nothing is wrong yet: the finding says that the check is switched off, not that a gradient is spoilt (that
+        is GRD105). Initialisation, loading, averaging and clipping through `.data` are a widespread habit, done far
+        from any graph; they are reported as mere information.
+
+    Instead
+        `with torch.no_grad():` around the same write without `.data`; `torch.nn.init` for initial values. In
+        place of `w.data = values` write `w.copy_(values)`, which also keeps shape and type.
+
+    References
+        https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html
+        https://docs.pytorch.org/docs/stable/notes/autograd.html#in-place-correctness-checks
+        https://docs.pytorch.org/docs/stable/nn.init.html
+    """
+
+    code = "GRD301"
+    name = "data-update"
+    effect = "fragile"
+    events = (DataWrite,)
+    bad = (
+        Bad(
+            """\
+import torch
+
+x, y = torch.randn(8, 3), torch.randn(8, 1)
+weight = torch.zeros(3, 1, requires_grad=True)
+loss = (x @ weight - y).pow(2).mean()
+loss.backward()
+weight.data -= 0.1 * weight.grad.data  # GRD301
+weight.grad.data.zero_()
+""",
+            shows="weight._version == 0",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+model(torch.randn(8, 3)).pow(2).mean().backward()
+before = model.weight._version
+for p in model.parameters():
+    p.data.add_(p.grad, alpha=-0.1)  # GRD301
+""",
+            shows="model.weight._version == before",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+layer = nn.Linear(3, 1)
+before = layer.bias._version
+layer.bias.data.fill_(0)  # GRD301
+""",
+            shows="layer.bias._version == before and not layer.bias.any()",
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+
+x, y = torch.randn(8, 3), torch.randn(8, 1)
+weight = torch.zeros(3, 1, requires_grad=True)
+loss = (x @ weight - y).pow(2).mean()
+loss.backward()
+with torch.no_grad():
+    weight -= 0.1 * weight.grad
+    weight.grad.zero_()
+""",
+            shows="weight._version == 1",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+layer = nn.Linear(3, 1)
+nn.init.zeros_(layer.bias)
+norm = layer.weight.data.norm().item()
+""",
+            shows="layer.bias._version >= 1 and norm > 0",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """Any write through `.data` to a leaf; the harmless habits are told apart by what is written."""
+        if not isinstance(event, DataWrite):
+            return
+        kind = "parameter" if event.parameter else "leaf"
+        mild = _MILD.get(event.use)
+        if mild is not None:
+            message = f"{writing(event.op, event.node)} {mild} a {kind} through `.data`, a habit that hides mistakes"
+        else:
+            message = f"{writing(event.op, event.node)} writes to a {kind} through `.data`: autograd cannot notice it"
+        yield Report(
+            event.node,
+            message,
+            hint=f"write {_INSTEAD[event.use]}",
+            related=() if event.made is None else ((event.made, f"the {kind} is made here"),),
+            severity=None if mild is None else "info",
+        )

@@ -1,0 +1,59 @@
+"""All rules, found in the files of this package; a rule that does not load stops the run."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import re
+from functools import cache
+from types import ModuleType
+
+import gradlint.rules
+from gradlint.rules.base import Rule
+
+_NO_RULE = frozenset({"base", "phrases", "registry"})
+_CODE = re.compile(r"GRD[0-8]\d\d")
+
+
+@cache
+def all_rules() -> tuple[Rule, ...]:
+    """One instance of each rule, by code."""
+    found = pkgutil.iter_modules(gradlint.rules.__path__)
+    names = sorted(module.name for module in found if not module.ispkg and module.name not in _NO_RULE)
+    return ordered([_rule_of(importlib.import_module(f"gradlint.rules.{name}")) for name in names])
+
+
+def ordered(rules: list[Rule]) -> tuple[Rule, ...]:
+    """The rules by code, each code and each name used once."""
+    seen: dict[str, str] = {}
+    for rule in rules:
+        for word in (rule.code, rule.name):
+            if word in seen:
+                raise RuntimeError(f"`{word}` is used by two rules: {seen[word]} and {type(rule).__name__}")
+            seen[word] = type(rule).__name__
+    return tuple(sorted(rules, key=lambda rule: rule.code))
+
+
+def rules_about(word: str) -> tuple[Rule, ...]:
+    """The rules that a code, a prefix of one, or a name speaks of."""
+    return tuple(rule for rule in all_rules() if rule.name == word or rule.code.startswith(word))
+
+
+def _rule_of(module: ModuleType) -> Rule:
+    """The one rule of a file; file, class, and name must match, and the code must be well formed."""
+    classes = [
+        member
+        for member in vars(module).values()
+        if inspect.isclass(member) and issubclass(member, Rule) and member.__module__ == module.__name__
+    ]
+    file = module.__name__.rpartition(".")[2]
+    place = f"gradlint/rules/{file}.py"
+    if len(classes) != 1:
+        raise RuntimeError(f"{place} must hold one rule, and holds {len(classes)}")
+    rule = classes[0]()
+    if (rule.name, type(rule).__name__.lower()) != (file.replace("_", "-"), file.replace("_", "")):
+        raise RuntimeError(f"{place} holds {type(rule).__name__}, named `{rule.name}`: they differ")
+    if not _CODE.fullmatch(rule.code):
+        raise RuntimeError(f"{place} has the code `{rule.code}`, which is not of the form GRD123")
+    return rule

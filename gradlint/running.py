@@ -1,0 +1,56 @@
+"""How Python runs while gradlint checks: with room for deep programs, and with little garbage collection."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+STACK = 256 * 1024 * 1024
+"""Address space, of which the system hands out only what is touched. libcst's parser takes up to 8 KiB for
+one level of nesting, so 30,000 characters, beyond which CPython is asked first, cannot overrun it."""
+
+RECURSION = 20_000
+"""libcst visits a tree in several frames for each level; CPython compiles nothing deeper than 3,000 or so."""
+
+_Result = TypeVar("_Result")
+
+
+def with_deep_stack(work: Callable[[], _Result]) -> _Result:
+    """Run the work in a thread with a big stack; its result and its exceptions come out as if it ran here."""
+    results: list[_Result] = []
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as failure:  # It is raised again below, in the thread of the caller.
+            failures.append(failure)
+
+    recursion, stack = sys.getrecursionlimit(), threading.stack_size(STACK)
+    sys.setrecursionlimit(max(recursion, RECURSION))
+    try:
+        # A daemon, so that an interrupt of the waiting caller ends the program.
+        thread = threading.Thread(target=run, name="gradlint", daemon=True)
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(stack)
+        sys.setrecursionlimit(recursion)
+    if failures:
+        raise failures[0]
+    return results[0]
+
+
+@contextmanager
+def sparse_collection() -> Iterator[None]:
+    """Collect garbage rarely: a syntax tree is many objects and no garbage, and each collection walks it."""
+    thresholds = gc.get_threshold()
+    gc.set_threshold(100_000, 50, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)

@@ -1,0 +1,69 @@
+"""Which rules judge: `select`, `ignore`, and `extend-select`, by code or prefix, as in ruff.
+
+What is asked for comes in layers, first the configuration file and then the command line. A layer with
+`select` begins anew; the others change what the layers before them chose. Within a layer the longer prefix
+wins, so that `--select GRD101 --ignore GRD1` leaves GRD101 on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from gradlint.rules.base import Rule
+
+ALL = "ALL"
+READING = "GRD0"
+"""Codes about files that cannot be read. They stay on under any `select`, for silence must not look like
+praise; only `ignore` switches them off."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """One layer of wishes; `select` is None where nothing was said."""
+
+    select: tuple[str, ...] | None = None
+    extend_select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+
+    def words(self) -> Iterable[str]:
+        """Everything that must name a rule or begin the code of one."""
+        return (*(self.select or ()), *self.extend_select, *self.ignore)
+
+
+def matches(word: str, rule: Rule) -> bool:
+    """Whether a code, a prefix of one, a rule's name, or `ALL` speaks of the rule."""
+    return word == ALL or rule.code.startswith(word) or rule.name == word
+
+
+def unknown_word(words: Iterable[str], rules: Sequence[Rule]) -> str | None:
+    """The first word that speaks of no rule at all."""
+    return next((word for word in words if not any(matches(word, rule) for rule in rules)), None)
+
+
+def select(rules: Sequence[Rule], layers: Iterable[Selection]) -> tuple[Rule, ...]:
+    """The rules that the layers leave on."""
+    chosen = {rule.code for rule in rules if rule.default}
+    for layer in layers:
+        if layer.select is not None:
+            chosen = {rule.code for rule in rules if rule.code.startswith(READING)}
+        chosen = {rule.code for rule in rules if _wanted(rule, layer, rule.code in chosen)}
+    return tuple(rule for rule in rules if rule.code in chosen)
+
+
+def _wanted(rule: Rule, layer: Selection, before: bool) -> bool:
+    wished = _longest(rule, (*(layer.select or ()), *layer.extend_select))
+    unwished = _longest(rule, layer.ignore)
+    if wished == unwished == 0:
+        return before
+    return wished > unwished
+
+
+def _longest(rule: Rule, words: Iterable[str]) -> int:
+    """How exactly the words name the rule: 0 for not at all, `ALL` least, then by length of the prefix."""
+    return max((_exactness(word, rule) for word in words if matches(word, rule)), default=0)
+
+
+def _exactness(word: str, rule: Rule) -> int:
+    if word == ALL:
+        return 1
+    return len(rule.code) if word == rule.name else len(word)

@@ -1,0 +1,64 @@
+"""The command line over the fake world."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import gradlint.check
+import gradlint.config_file
+import gradlint.rules.registry
+from gradlint.entrypoints.cli import cli
+from tests.entrypoints.fakes import FAKE_RULES, fake_interpret
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a run of the command line left behind."""
+
+    code: int
+    out: list[str]
+    err: list[str]
+
+
+Run = Callable[..., Ran]
+
+
+@pytest.fixture
+def fake_world(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fake rules and interpreter, wherever the real ones are looked up."""
+    for module in (gradlint.check, gradlint.config_file, gradlint.rules.registry):
+        monkeypatch.setattr(module, "all_rules", lambda: FAKE_RULES)
+    monkeypatch.setattr(gradlint.check, "_default_interpret", lambda: fake_interpret)
+
+
+@pytest.fixture
+def run(fake_world: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run `gradlint ARGUMENTS` in an empty directory."""
+    monkeypatch.chdir(tmp_path)
+
+    def run_it(*arguments: str, stdin: bytes | None = None) -> Ran:
+        result = CliRunner().invoke(cli, list(arguments), input=stdin)
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return Ran(result.exit_code, result.stdout.splitlines(), result.stderr.splitlines())
+
+    return run_it
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Callable[[Mapping[str, str | bytes]], Path]:
+    """Write files below the current directory."""
+
+    def write(files: Mapping[str, str | bytes]) -> Path:
+        for name, content in files.items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return tmp_path
+
+    return write

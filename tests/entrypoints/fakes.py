@@ -1,0 +1,111 @@
+"""A small world instead of torch: names that begin with `fault_` are faults, and `crash` breaks the interpreter.
+
+With it the entry points are tested for what they do, whatever the real rules come to say.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import libcst as cst
+
+from gradlint.domain.event import Event
+from gradlint.rules.base import Report, Rule
+from gradlint.rules.invalid_syntax import InvalidSyntax
+from gradlint.rules.unreadable_file import UnreadableFile
+
+
+@dataclass(frozen=True)
+class Fault(Event):
+    """A name that begins with `fault_`, and the node of the first one in the file."""
+
+    word: str
+    first: cst.CSTNode
+
+
+@dataclass
+class FakeInterpretation:
+    """What the fake interpreter hands over."""
+
+    events: list[Event] = field(default_factory=list)
+    give_ups: Counter[str] = field(default_factory=Counter)
+
+
+def fake_interpret(module: cst.Module, lines: int) -> FakeInterpretation:
+    """Every fault in order; deterministic, and blind to everything else."""
+    seen = FakeInterpretation()
+    first: list[cst.CSTNode] = []
+
+    class Visitor(cst.CSTVisitor):
+        def visit_Name(self, node: cst.Name) -> None:  # noqa: N802  (libcst calls it by this name)
+            if node.value == "crash":
+                raise RuntimeError("the fake interpreter\nbroke")
+            if node.value == "given_up":
+                seen.give_ups["a call too deep"] += 1
+            if node.value.startswith("fault_"):
+                first.append(node)
+                seen.events.append(Fault(node, node.value, first[0]))
+
+    module.visit(Visitor())
+    return seen
+
+
+class LeafInplace(Rule):
+    """A leaf is written in place.
+
+    What torch does: it raises.
+
+    References: see https://example.org/leaf-inplace.html.
+    """
+
+    code = "GRD101"
+    name = "leaf-inplace"
+    effect = "raises"
+    events = (Fault,)
+    bad = ()
+    good = ()
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """Names with an `a`."""
+        assert isinstance(event, Fault)
+        if event.word == "fault_a":
+            related = () if event.first is event.node else ((event.first, "the leaf is made here"),)
+            yield Report(event.node, "torch raises here", hint="write it under no_grad", related=related)
+
+
+class LeafViewInplace(Rule):
+    """A view of a leaf is written in place."""
+
+    code = "GRD102"
+    name = "leaf-view-inplace"
+    effect = "leak"
+    events = (Fault,)
+    bad = ()
+    good = ()
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """Names with a `b`."""
+        assert isinstance(event, Fault)
+        if event.word == "fault_b":
+            yield Report(event.node, "memory grows")
+
+
+class OldName(Rule):
+    """A name of old; off unless selected."""
+
+    code = "GRD801"
+    name = "old-name"
+    effect = "legacy"
+    events = (Fault,)
+    bad = ()
+    good = ()
+    default = False
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """Every fault."""
+        yield Report(event.node, "an old name")
+
+
+FAKE_RULES: tuple[Rule, ...] = (InvalidSyntax(), UnreadableFile(), LeafInplace(), LeafViewInplace(), OldName())

@@ -1,0 +1,161 @@
+"""`gradlint check`: paths, formats, exit codes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.entrypoints.conftest import Run
+
+Tree = Callable[[Mapping[str, str | bytes]], Path]
+ONE = "import torch\nfault_a\n"
+
+
+def test_clean(run: Run, tree: Tree) -> None:
+    """Nothing on standard output, exit 0."""
+    tree({"a.py": "import torch\n", "b.py": "import os\n"})
+    ran = run("check")
+    assert (ran.code, ran.out) == (0, [])
+    assert ran.err == ["No findings: 2 files checked, 1 of which is about torch."]
+
+
+def test_findings_come_by_file_place_and_code(run: Run, tree: Tree) -> None:
+    """One line each, exit 1; a file that does not mention torch is not looked at."""
+    tree({"b.py": ONE, "a/z.py": "import torch\nx = fault_b, fault_a\n", "c.py": "fault_a\n"})
+    ran = run("check")
+    assert ran.code == 1
+    assert ran.out == [
+        "a/z.py:2:5: GRD102 memory grows",
+        "a/z.py:2:14: GRD101 torch raises here",
+        "b.py:2:1: GRD101 torch raises here",
+    ]
+    assert ran.err == ["3 findings (2 errors, 1 warning) in 2 files: 3 files checked, 2 of which are about torch."]
+
+
+def test_names_are_as_typed(run: Run, tree: Tree) -> None:
+    """A directory that was named heads the names below it; a file named twice is checked once."""
+    root = tree({"src/b.py": ONE})
+    assert run("check", "src").out == ["src/b.py:2:1: GRD101 torch raises here"]
+    assert run("check", "src/b.py", "src").out == ["src/b.py:2:1: GRD101 torch raises here"]
+    assert run("check", str(root / "src")).out == [f"{root}/src/b.py:2:1: GRD101 torch raises here"]
+
+
+def test_full_draws_the_source(run: Run, tree: Tree) -> None:
+    """The finding, what explains it, and what to write instead."""
+    tree({"a.py": "import torch\nw = fault_c\n\n\nw + fault_a\n"})
+    assert run("check", "--output-format", "full").out == [
+        "GRD101 leaf-inplace: torch raises here",
+        " --> a.py:5:5",
+        "  |",
+        "2 | w = fault_c",
+        "  |     ------- the leaf is made here",
+        "...",
+        "5 | w + fault_a",
+        "  |     ^^^^^^^",
+        " = help: write it under no_grad",
+        "",
+    ]
+
+
+def test_json_is_for_programs(run: Run, tree: Tree) -> None:
+    """Every key, every time; an empty list for a clean tree."""
+    tree({"a.py": "import torch\nw = fault_c\nfault_a\n"})
+    assert json.loads("\n".join(run("check", "--output-format", "json").out)) == [
+        {
+            "code": "GRD101",
+            "name": "leaf-inplace",
+            "message": "torch raises here",
+            "hint": "write it under no_grad",
+            "severity": "error",
+            "effect": "raises",
+            "filename": "a.py",
+            "location": {"row": 3, "column": 1},
+            "end_location": {"row": 3, "column": 8},
+            "related": [{"location": {"row": 2, "column": 5}, "message": "the leaf is made here"}],
+            "url": "https://example.org/leaf-inplace.html",
+            "fix": None,
+        }
+    ]
+    tree({"a.py": "import torch\n"})
+    assert run("check", "--output-format", "json").out == ["[]"]
+
+
+def test_standard_input(run: Run, tree: Tree) -> None:
+    """It goes by the name it is given, and by the configuration and patterns for that name."""
+    tree({"sub/gradlint.toml": 'per-file-ignores = {"x.py" = ["GRD101"]}'})
+    assert run("check", "-", stdin=ONE.encode()).out == ["-:2:1: GRD101 torch raises here"]
+    named = run("check", "-", "--stdin-filename", "y.py", stdin=ONE.encode())
+    assert (named.code, named.out) == (1, ["y.py:2:1: GRD101 torch raises here"])
+    assert run("check", "-", "--stdin-filename", "sub/x.py", stdin=ONE.encode()).out == []
+    assert run("check", "-", stdin=b"def f(:\n").out == ["-:1:7: GRD001 invalid syntax"]
+
+
+def test_exit_codes_by_option(run: Run, tree: Tree) -> None:
+    """`--exit-zero` forgives findings, not mistakes."""
+    tree({"a.py": ONE})
+    assert run("check", "--exit-zero").code == 0
+    assert run("check", "--exit-zero", "missing").code == 2
+    assert run("check", "--quiet").err == []
+
+
+def test_a_missing_path_hides_no_finding(run: Run, tree: Tree) -> None:
+    """It is told, the rest is checked, exit 2."""
+    tree({"a.py": ONE})
+    ran = run("check", "missing.py", "a.py")
+    assert (ran.code, ran.out) == (2, ["a.py:2:1: GRD101 torch raises here"])
+    assert ran.err[0] == "gradlint: error: missing.py: no such file or directory"
+    alone = run("check", "missing.py")
+    assert (alone.code, alone.err) == (2, ["gradlint: error: missing.py: no such file or directory"])
+
+
+def test_nothing_to_check(run: Run, tree: Tree) -> None:
+    """A note, and exit 0."""
+    tree({"a.txt": "torch"})
+    ran = run("check")
+    assert (ran.code, ran.out, ran.err) == (0, [], ["gradlint: no Python files found"])
+
+
+def test_a_crash_is_ours_and_hides_no_finding(run: Run, tree: Tree) -> None:
+    """One line with the file's name, the other files' findings, exit 2."""
+    tree({"a.py": ONE, "b.py": "import torch\ncrash\n", "c.py": ONE})
+    ran = run("check", "--exit-zero")
+    assert ran.code == 2
+    assert ran.out == ["a.py:2:1: GRD101 torch raises here", "c.py:2:1: GRD101 torch raises here"]
+    assert ran.err[0].startswith("gradlint: internal error in b.py: RuntimeError: the fake interpreter broke (gradlint/")
+    assert len(ran.err) == 2
+    assert "Traceback (most recent call last):" in run("check", "--traceback").err
+
+
+def test_statistics(run: Run, tree: Tree) -> None:
+    """Counts by rule, what comments silenced, and what was not followed."""
+    tree({"a.py": "import torch\nfault_b\nfault_a\nfault_a\nfault_a  # noqa\ngiven_up\n"})
+    assert run("check", "--statistics").err == [
+        "     2  GRD101  leaf-inplace",
+        "     1  GRD102  leaf-view-inplace",
+        "     1  silenced by comments",
+        "     1  not followed: a call too deep",
+        "3 findings (2 errors, 1 warning) in 1 file: 1 file checked, 1 of which is about torch.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--select", "GRD9"], "--select: `GRD9` names no rule and begins no code"),
+        (["--ignore", "leaf-inplac"], "--ignore: `leaf-inplac` names no rule and begins no code; "
+                                      "did you mean `leaf-inplace`?"),
+        (["--per-file-ignores", "GRD101"], "--per-file-ignores: `GRD101` has no pattern; write it as PATTERN:CODE"),
+        (["--per-file-ignores", "a.py:X"], "--per-file-ignores: `X` names no rule and begins no code"),
+        (["--isolated", "--config", "gradlint.toml"], "--config and --isolated exclude each other"),
+        (["-", "a.py"], "`-` stands alone: either standard input or files"),
+    ],
+)  # fmt: skip
+def test_bad_usage_is_one_line(run: Run, tree: Tree, arguments: list[str], message: str) -> None:
+    """Exit 2, nothing on standard output."""
+    tree({"a.py": ONE, "gradlint.toml": ""})
+    ran = run("check", *arguments, stdin=b"")
+    assert (ran.code, ran.out, ran.err[0].partition("; did you mean `GRD")[0]) == (2, [], f"gradlint: error: {message}")
+    assert len(ran.err) == 1

@@ -1,0 +1,95 @@
+"""Execute the corpus under torch, and score gradlint over it.
+
+`python -m tests.programs.run [--lint] [--execute] [--missed] [NAME ...]`
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import defaultdict
+
+from gradlint import check_source
+
+from .corpus import Program, load, mutants
+from .execute import Verdict, judge_mutant, judge_original, worker
+from .score import Catch, FalseAlarm, Guarded, catch, false_alarms
+
+
+def main() -> int:
+    """Both parts, or the one asked for; 1 if torch disagrees with the corpus or gradlint crashes."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--execute", action="store_true", help="execute originals and mutants under torch")
+    parser.add_argument("--lint", action="store_true", help="score gradlint: recall and false alarms")
+    parser.add_argument("--missed", action="store_true", help="with the score, list every mutant not found")
+    parser.add_argument("names", nargs="*", help="only these programs")
+    options = parser.parse_args()
+    programs = [program for program in load() if not options.names or program.name in options.names]
+    both = not options.execute and not options.lint
+    agreed = execute(programs) if options.execute or both else True
+    sound = score(programs, options.missed) if options.lint or both else True
+    return 0 if agreed and sound else 1
+
+
+def execute(programs: list[Program]) -> bool:
+    """Execute everything and print where torch disagrees."""
+    with worker() as torch_worker:
+        verdicts = [judge_original(torch_worker, program) for program in programs]
+        verdicts += [judge_mutant(torch_worker, mutant) for mutant in mutants(programs)]
+    faults = [verdict for verdict in verdicts if verdict.fault is not None]
+    for verdict in faults:
+        print(f"{verdict.name}: {verdict.fault}")
+    slowest = max(verdicts, key=lambda verdict: verdict.seconds)
+    print(
+        f"executed {len(programs)} programs and {len(verdicts) - len(programs)} mutants in "
+        f"{_total(verdicts):.0f} s (slowest {slowest.name}, {slowest.seconds:.1f} s): {len(faults)} disagree"
+    )
+    return not faults
+
+
+def score(programs: list[Program], list_missed: bool) -> bool:
+    """Lint everything and print recall per defect and the false alarms; False if gradlint crashed."""
+    lint = Guarded(check_source)
+    alarms = [alarm for program in programs for alarm in false_alarms(lint, program)]
+    catches = [catch(lint, mutant) for mutant in mutants(programs)]
+    _print_recall(catches)
+    if list_missed:
+        _print_missed(catches)
+    _print_alarms(alarms)
+    found = sum(bool(caught.hits) for caught in catches)
+    speaking = {alarm.file for alarm in alarms}
+    for crash, file in lint.crashes.items():
+        print(f"crashed, first on {file}: {crash}")
+    print(f"recall {found}/{len(catches)} mutants; {len(alarms)} false alarms in {len(speaking)} files")
+    return not lint.crashes
+
+
+def _print_recall(catches: list[Catch]) -> None:
+    by_defect: dict[str, list[Catch]] = defaultdict(list)
+    for caught in catches:
+        by_defect[caught.mutant.mutation.defect].append(caught)
+    for defect, group in sorted(by_defect.items()):
+        codes = sorted({code for caught in group for code in caught.hits})
+        print(f"{defect:28} {sum(bool(c.hits) for c in group):3}/{len(group):<3} {' '.join(codes)}")
+
+
+def _print_missed(catches: list[Catch]) -> None:
+    for caught in catches:
+        if not caught.hits:
+            mutation, rows = caught.mutant.mutation, sorted(caught.mutant.accepted)
+            other = " ".join(f"{code}@{row}" for row, code in caught.elsewhere)
+            doubt = f" (hard: {mutation.doubt})" if mutation.doubt else ""
+            print(f"missed {caught.mutant.name} [{mutation.defect}] {mutation.file}:{rows} {other}{doubt}")
+
+
+def _print_alarms(alarms: list[FalseAlarm]) -> None:
+    for alarm in alarms:
+        print(f"false alarm {alarm.file}:{alarm.row}: {alarm.code} {alarm.message}")
+
+
+def _total(verdicts: list[Verdict]) -> float:
+    return sum(verdict.seconds for verdict in verdicts)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""A stand-in for torchvision: the names that the programs use, with small random networks."""

@@ -1,0 +1,1 @@
+"""A small GAN package: python -m toygan.main"""

@@ -1,0 +1,85 @@
+"""The examples of each rule: gradlint says exactly what is marked, and torch does what the rule claims.
+
+A program of effect `raises` raises where it is marked; any other effect is shown by its `shows` expression.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from gradlint.rules.base import Bad, Good, Rule
+from gradlint.rules.registry import all_rules
+from tests.harness.judge import finding_complaints, raise_complaints
+from tests.harness.lint import findings_of
+from tests.harness.marks import Marks, marks_of
+from tests.harness.torch_run import run_under_torch
+
+BAD = {f"{rule.code}-bad-{n}": (rule, bad) for rule in all_rules() for n, bad in enumerate(rule.bad, 1)}
+GOOD = {f"{rule.code}-good-{n}": (rule, good) for rule in all_rules() for n, good in enumerate(rule.good, 1)}
+# A file that cannot be used has no program to show: what the system refuses is not in the text.
+TEACHING = tuple(rule for rule in all_rules() if rule.effect != "invalid")
+
+every_rule = pytest.mark.parametrize("rule", TEACHING, ids=lambda rule: rule.code)
+every_bad = pytest.mark.parametrize(("rule", "bad"), BAD.values(), ids=BAD.keys())
+every_good = pytest.mark.parametrize(("rule", "good"), GOOD.values(), ids=GOOD.keys())
+
+
+@every_rule
+def test_a_rule_teaches_by_both_kinds_of_example(rule: Rule) -> None:
+    """Two to four of each kind, as the rule's interface asks."""
+    assert 2 <= len(rule.bad) <= 4
+    assert 2 <= len(rule.good) <= 4
+
+
+@every_bad
+def test_gradlint_finds_exactly_the_marks_of_a_bad_example(rule: Rule, bad: Bad) -> None:
+    """Each mark has its finding, nothing else is found, and the rule is among them."""
+    marks = marks_of(bad.code)
+    assert finding_complaints(marks, findings_of(bad.code)) == []
+    assert rule.code in {code for _, code in marks.findings}
+
+
+@every_good
+def test_gradlint_finds_nothing_in_a_good_example(rule: Rule, good: Good) -> None:
+    """A good example is silent, under all rules, and has no marks."""
+    marks = marks_of(good.code)
+    assert not marks.findings
+    assert finding_complaints(marks, findings_of(good.code)) == []
+
+
+@every_bad
+def test_torch_shows_the_fault_of_a_bad_example(rule: Rule, bad: Bad) -> None:
+    """Torch raises the claimed text at the claimed line, or the measure of the silent fault is true."""
+    assert _claims_its_effect(rule, bad), (
+        "an error is stated by `error`, a silent fault is measured by `shows`"
+    )
+    outcome = run_under_torch(bad.code, bad.shows)
+    assert raise_complaints(_expected_raise(bad), outcome) == []
+    assert outcome.shown is (None if bad.shows is None else True)
+
+
+@every_good
+def test_torch_runs_a_good_example(rule: Rule, good: Good) -> None:
+    """It runs through, and what it shows is true."""
+    outcome = run_under_torch(good.code, good.shows)
+    assert raise_complaints(None, outcome) == []
+    assert outcome.shown is (None if good.shows is None else True)
+
+
+def _claims_its_effect(rule: Rule, bad: Bad) -> bool:
+    """Whether an example states what torch can be asked; that of a lesser effect may just run through."""
+    if rule.effect in ("raises", "invalid"):
+        return bad.error is not None
+    return rule.effect != "silent" or bad.error is not None or bad.shows is not None
+
+
+def _expected_raise(bad: Bad) -> tuple[int, str] | None:
+    """Where and with which text the example must raise; one that names no error runs through."""
+    return None if bad.error is None else (_raising_line(marks_of(bad.code)), bad.error)
+
+
+def _raising_line(marks: Marks) -> int:
+    """The line marked `# raises`, or else the first with a finding."""
+    line = marks.first_finding if marks.raises is None else marks.raises[0]
+    assert line is not None
+    return line

@@ -1,0 +1,175 @@
+"""Torch executes programs and says what happens: the only source of labels."""
+
+from __future__ import annotations
+
+import io
+import random
+import signal
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from multiprocessing import get_context
+from types import CodeType, TracebackType
+from typing import Literal
+
+import numpy as np
+import torch
+
+from .classify import NON_LEAF_GRAD, NON_LEAF_WARNING, SILENT, STALE, class_of
+from .witness import Gradients, Stale, Witness
+
+FILENAME = "program.py"
+SECONDS = 10
+
+Kind = Literal["ok", "fails", "doubtful", "dropped"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What torch did with a program.
+
+    `ok`: it ran, and every gradient is right. `fails`: a mistake of class `error`; `line` is where torch raised or
+    warned (None if it said nothing), `culprits` are lines that caused it. `doubtful`: it ran, with gradients that
+    are not finite, or with saved values changed to no effect. `dropped`: an error that is not autograd's.
+    """
+
+    kind: Kind
+    error: str | None = None
+    line: int | None = None
+    culprits: tuple[int, ...] = ()
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One execution: the exception with its line in the program, the warned line, and the gradients seen."""
+
+    exception: Exception | None
+    line: int | None
+    warned: int | None
+    gradients: Gradients
+
+
+def _expired(*_: object) -> None:
+    raise TimeoutError(f"the program ran for more than {SECONDS} seconds")
+
+
+@contextmanager
+def _fresh_torch() -> Iterator[None]:
+    """Give the program a known state and put everything back that it may have set."""
+    torch.manual_seed(0)
+    np.random.seed(0)
+    random.seed(0)
+    argv, sys.argv = sys.argv, [FILENAME]
+    previous = signal.signal(signal.SIGALRM, _expired)
+    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    try:
+        with torch.enable_grad():
+            yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+        sys.argv = argv
+        torch.set_default_dtype(torch.float32)
+
+
+def _line_of(traceback: TracebackType | None) -> int | None:
+    """Return the innermost line of the program itself in a traceback."""
+    line = None
+    while traceback is not None:
+        if traceback.tb_frame.f_code.co_filename == FILENAME:
+            line = traceback.tb_lineno
+        traceback = traceback.tb_next
+    return line
+
+
+def _execute(code: CodeType) -> _Run:
+    gradients = Gradients()
+    exception: Exception | None = None
+    with warnings.catch_warnings(record=True) as caught, _fresh_torch(), gradients.recording():
+        warnings.simplefilter("always")
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+            try:
+                exec(code, {"__name__": "__main__", "__file__": FILENAME})
+            except Exception as raised:
+                exception = raised
+    warned = [entry.lineno for entry in caught if NON_LEAF_WARNING in str(entry.message)]
+    line = _line_of(exception.__traceback__) if exception is not None else None
+    return _Run(exception, line, warned[0] if warned else None, gradients)
+
+
+def run(source: str) -> Outcome:
+    """Execute a program and say what torch makes of it."""
+    try:
+        code = compile(source, FILENAME, "exec", dont_inherit=True)
+    except SyntaxError as error:
+        return Outcome("dropped", message=f"SyntaxError: {error}")
+    plain = _execute(code)
+    if plain.exception is not None:
+        return _failure(code, source, plain)
+    if plain.warned is not None:
+        return Outcome("fails", NON_LEAF_GRAD, plain.warned, (), NON_LEAF_WARNING)
+    return _silence(code, source, plain)
+
+
+def _failure(code: CodeType, source: str, plain: _Run) -> Outcome:
+    message = f"{type(plain.exception).__name__}: {plain.exception}".split("\n")[0][:200]
+    error = class_of(str(plain.exception))
+    if error is None or plain.line is None:
+        return Outcome("dropped", message=message)
+    if error == "none-grad" and plain.warned is not None:
+        return Outcome("fails", NON_LEAF_GRAD, plain.warned, (plain.line,), message)
+    if error != "saved-modified":
+        return Outcome("fails", error, plain.line, (), message)
+    culprits = _writers(code)
+    lines = source.split("\n")
+    if any("step(" in lines[culprit - 1] for culprit in culprits):
+        error = STALE
+    return Outcome("fails", error, plain.line, culprits, message)
+
+
+def _writers(code: CodeType) -> tuple[int, ...]:
+    """Return the lines that wrote to the saved tensor on which backward fails."""
+    witness = Witness(FILENAME, stop_when_stale=True)
+    with witness.watching(lines=True):
+        again = _execute(code)
+    return again.exception.lines if isinstance(again.exception, Stale) else ()
+
+
+def _silence(code: CodeType, source: str, plain: _Run) -> Outcome:
+    """Judge a run without complaint by the gradient that the values saved in the forward pass give."""
+    if not plain.gradients.finite():
+        return Outcome("doubtful", message="a gradient is not finite")
+    witness = Witness(FILENAME, stop_when_stale=False)
+    with witness.watching(lines=False):
+        right = _execute(code)
+    if right.exception is not None:
+        return Outcome("dropped", message=f"not repeatable: {right.exception}"[:200])
+    wrong = not plain.gradients.same_as(right.gradients)
+    watcher = Witness(FILENAME, stop_when_stale=False)
+    if wrong or witness.changed:
+        with watcher.watching(lines=True):
+            _execute(code)
+    culprits = tuple(sorted(watcher.lines))
+    hidden = any(door in source for door in (".data", "numpy"))
+    if wrong:
+        return Outcome("fails", SILENT, None, culprits, "the gradient is not the one of the values saved")
+    if witness.changed and hidden:
+        # Without such a door it was torch: batch norm moves its running statistics without a version.
+        return Outcome(
+            "doubtful", None, None, culprits, "a saved value changed, to no effect on the gradient"
+        )
+    return Outcome("ok")
+
+
+def _one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+def run_all(sources: Sequence[str], jobs: int) -> list[Outcome]:
+    """Execute many programs in worker processes; the outcomes come in the order of the programs."""
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_one_thread) as workers:
+        return list(workers.map(run, sources, chunksize=20))

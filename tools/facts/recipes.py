@@ -1,0 +1,481 @@
+"""Calls that torch's own samples do not make: creation, attributes, conversions, subscripts, initialisers.
+
+Only the calls are written here; every fact about them is measured. A line is a Python expression in which
+`call` records what it is given: `call("Tensor.data", x)`.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+import torch
+
+x = torch.tensor([[0.3, -0.7, 1.2], [0.9, 0.1, -0.4]])
+y = torch.tensor([[1.3, 0.7, 0.2], [-0.9, 0.6, 0.4]])
+v = torch.tensor([0.3, -0.7, 1.2])
+one = torch.tensor([0.8])
+zero_d = torch.tensor(0.8)
+square = torch.tensor([[2.0, 0.3], [0.1, 1.5]])
+cube = torch.linspace(-1, 1, 24).reshape(2, 3, 4)
+image = torch.linspace(-1, 1, 96).reshape(2, 3, 4, 4)
+i = torch.tensor([0, 1, 0])
+ints = torch.tensor([[1, 2, 3], [4, 5, 6]])
+mask = torch.tensor([[True, False, True], [False, True, False]])
+
+
+class Recipe(NamedTuple):
+    """One call of the operation `name`."""
+
+    name: str
+    args: tuple[object, ...]
+    kwargs: dict[str, object]
+
+
+def call(name: str, *args: object, **kwargs: object) -> Recipe:
+    """Write down one call."""
+    return Recipe(name, args, kwargs)
+
+
+_PROPERTIES = [
+    "data", "grad", "is_leaf", "requires_grad", "grad_fn", "shape", "dtype", "device", "ndim", "layout",
+    "T", "mT", "H", "mH", "real", "imag", "is_sparse", "is_cuda", "itemsize", "nbytes", "is_quantized",
+    "retains_grad", "output_nr", "_version",
+]  # fmt: skip
+
+_TO_PYTHON = [
+    "item", "tolist", "numpy", "size", "dim", "numel", "nelement", "element_size", "is_contiguous",
+    "is_floating_point", "is_complex", "stride", "storage_offset", "data_ptr", "get_device", "type",
+    "ndimension", "__len__", "__bool__", "__float__", "__int__", "__array__", "__iter__", "__repr__",
+    "is_shared", "is_signed", "is_pinned", "is_inference", "untyped_storage", "storage", "__reversed__",
+    "__index__", "__complex__", "__hash__",
+]  # fmt: skip
+
+_SAME = [
+    "detach", "detach_", "clone", "cpu", "float", "double", "half", "bfloat16", "int", "long", "short",
+    "char", "byte", "bool", "contiguous", "requires_grad_", "retain_grad", "share_memory_", "cfloat",
+    "cdouble", "to_dense", "to_sparse", "zero_", "positive", "dense_dim", "flatten", "squeeze", "squeeze_",
+    "t", "t_", "unbind", "nonzero", "argwhere", "relu", "relu_", "adjoint", "is_nonzero", "pin_memory",
+    "coalesce", "is_coalesced",
+]  # fmt: skip
+
+_CREATE = ["zeros", "ones", "empty", "rand", "randn"]
+_LIKE = ["zeros_like", "ones_like", "empty_like", "rand_like", "randn_like"]
+_NEW = ["new_zeros", "new_ones", "new_empty"]
+
+_INIT_SIMPLE = [
+    "uniform_", "normal_", "ones_", "zeros_", "xavier_uniform_", "xavier_normal_", "kaiming_uniform_",
+    "kaiming_normal_", "trunc_normal_", "orthogonal_", "eye_", "sparse_",
+]  # fmt: skip
+
+_FILL = [
+    "normal_", "uniform_", "exponential_", "log_normal_", "cauchy_", "geometric_", "random_", "bernoulli_",
+]  # fmt: skip
+_FILL_ARGUMENTS: dict[str, tuple[object, ...]] = {"geometric_": (0.5,)}
+
+
+def _attributes() -> list[Recipe]:
+    found = []
+    for part in _PROPERTIES:
+        found += [call(f"Tensor.{part}", x), call(f"Tensor.{part}", square)]
+        found += (
+            [call(f"Tensor.{part}", torch.complex(x, y))] if part in {"real", "imag", "data", "shape"} else []
+        )
+        found += [call(f"Tensor.{part}", cube)] if part not in {"T", "H"} else []
+    return found
+
+
+def _conversions() -> list[Recipe]:
+    found = []
+    for part in _TO_PYTHON:
+        for tensor in (one, zero_d, x, v, ints):
+            found.append(call(f"Tensor.{part}", tensor))
+    for part in _SAME:
+        found += [call(f"Tensor.{part}", t) for t in (x, v, ints, square, x.double())]
+    for dtype in (torch.float64, torch.float32, torch.int64):
+        found += [call("Tensor.to", t, dtype) for t in (x, ints, square)]
+        found += [call("Tensor.to", t, dtype=dtype) for t in (x, ints)]
+        found += [call("Tensor.type", t, dtype) for t in (x, ints)]
+        found += [call("Tensor.to", t, "cpu", dtype) for t in (x, ints)]
+    found += [call("Tensor.to", t, "cpu") for t in (x, cube)]
+    found += [call("Tensor.to", t, device="cpu") for t in (x, cube)]
+    found += [call("Tensor.to", t, other) for t, other in ((x, y), (x, y.double()), (ints, x))]
+    found += [call("Tensor.to", t, torch.float32, copy=True) for t in (x, cube)]
+    found += [call("Tensor.size", t, 0) for t in (x, cube)]
+    found += [call("Tensor.numpy", t, force=True) for t in (x, cube)]
+    found += [call("Tensor.requires_grad_", t, mode) for t in (x, cube) for mode in (True, False)]
+    return found
+
+
+def _creation() -> list[Recipe]:
+    found = []
+    for name in _CREATE:
+        for arguments in ((2, 3), ((2, 3),), (4,), ([4, 2],)):
+            found += [call(name, *arguments), call(name, *arguments, requires_grad=True)]
+        found += [call(name, 2, 3, dtype=d) for d in (torch.float64, torch.float32)]
+    for name in _LIKE:
+        for tensor in (x, cube, x.double()):
+            found += [call(name, tensor), call(name, tensor, requires_grad=True)]
+        found += [call(name, x, dtype=torch.float64)]
+    for name in _NEW:
+        found += [call(f"Tensor.{name}", t, s) for t in (x, cube) for s in ((2, 2), (3,))]
+        found += [
+            call(f"Tensor.{name}", x, (2, 2), requires_grad=True),
+            call(f"Tensor.{name}", x, (3,), requires_grad=True),
+        ]
+        found += [call(f"Tensor.{name}", t, 3, 2) for t in (x, cube)]
+    for grad in ({}, {"requires_grad": True}):
+        found += [call("full", s, 0.5, **grad) for s in ((2, 3), (4,))]
+        found += [call("full_like", t, 0.5, **grad) for t in (x, cube)]
+        found += [call("Tensor.new_full", t, (2, 2), 0.5, **grad) for t in (x, cube)]
+        found += [call("Tensor.new_tensor", x, d, **grad) for d in ([1.0, 2.0], [[1.0], [2.0]])]
+        found += [call("tensor", d, **grad) for d in ([1.0, 2.0], [[1.0], [2.0]])]
+        found += [call("linspace", 0.0, 1.0, n, **grad) for n in (3, 5)]
+        found += [call("arange", *a, **grad) for a in ((4.0,), (0.0, 4.0), (0.0, 4.0, 0.5))]
+        found += [call("eye", *a, **grad) for a in ((3,), (3, 2))]
+        found += [call("logspace", 0.0, 1.0, n, **grad) for n in (3, 5)]
+        found += [call("normal", 0.0, 1.0, s, **grad) for s in ((2, 3), (4,))]
+    found += [call("tensor", d) for d in (1, 2.5, True, [1, 2], [True, False], x, zero_d, v, ints)]
+    found += [call("tensor", d, dtype=torch.float64) for d in ([1, 2], 2.5)]
+    found += [call("as_tensor", d) for d in (1, 2.5, [1.0, 2.0], x, cube, zero_d, ints)]
+    found += [call("asarray", d) for d in (x, cube, [1.0, 2.0], [3.0])]
+    found += [call("randint", 5, s) for s in ((2, 3), (4,))] + [
+        call("randint", 1, 5, (2,)),
+        call("randint", 1, 5, (3, 2)),
+    ]
+    found += [call("randperm", n) for n in (3, 5)] + [call("arange", n) for n in (3, 5)]
+    found += [call("randint_like", t, 5) for t in (x, cube)]
+    found += [call("from_numpy", t.numpy()) for t in (x, cube, ints)]
+    found += [call("Tensor.new", t) for t in (x, cube)]
+    found += [call("multinomial", t.abs(), 2) for t in (x, v)] + [
+        call("bernoulli", t.abs().clamp(max=1)) for t in (x, v)
+    ]
+    found += [call("tril_indices", 3, 3), call("triu_indices", 3, 3), call("empty_strided", (2, 3), (3, 1))]
+    found += [call("complex", x, y), call("complex", v, v), call("polar", x, y), call("polar", v, v)]
+    found += [call("poisson", x.abs()), call("poisson", cube.abs())]
+    found += [
+        call("cartesian_prod", v, v),
+        call("cartesian_prod", v),
+        call("combinations", v),
+        call("vander", v),
+    ]
+    found += [call("Tensor.set_", x, y), call("Tensor.set_", cube, cube)]
+    return found
+
+
+_INDEXES: tuple[tuple[torch.Tensor, object], ...] = (
+    (x, 0), (x, slice(0, 1)), (x, (slice(None), 1)), (x, (0, 1)), (x, None), (x, Ellipsis),
+    (x, (slice(None), None)), (cube, 1), (cube, (Ellipsis, 0)), (cube, slice(None, None, 2)), (v, 0),
+    (v, slice(1, None)), (cube, (1, 2)), (x, mask), (x, torch.tensor([0, 1])), (x, [0, 1]),
+    (x, (slice(None), torch.tensor([0, 2]))), (cube, mask[:, :, None].expand(2, 3, 4)), (cube, torch.tensor([0])),
+    (v, v > 0), (v, i), (x, (torch.tensor([0, 1]), torch.tensor([1, 2]))), (x, [True, False]),
+)  # fmt: skip
+
+
+def _subscripts() -> list[Recipe]:
+    found = [call("Tensor.__getitem__", t, index) for t, index in _INDEXES]
+    for tensor, index in _INDEXES:
+        value = tensor[index].clone() + 1  # type: ignore[index]
+        found += [
+            call("Tensor.__setitem__", tensor, index, value),
+            call("Tensor.__setitem__", tensor, index, 0.5),
+        ]
+    return found
+
+
+def _initialisers() -> list[Recipe]:
+    found = [
+        call(f"nn.init.{name}", t, *((0.5,) if name == "sparse_" else ()))
+        for name in _INIT_SIMPLE
+        for t in (x, square)
+    ]
+    found += [call("nn.init.constant_", t, 0.3) for t in (x, v)]
+    found += [call("nn.init.dirac_", t) for t in (cube, image)]
+    found += [call(f"Tensor.{name}", t, *_FILL_ARGUMENTS.get(name, ())) for name in _FILL for t in (x, v)]
+    found += [call("Tensor.fill_", t, n) for t in (x, v) for n in (0.5, zero_d)]
+    found += [call("Tensor.copy_", t, s) for t, s in ((x, y), (cube, cube), (x, v), (x, ints), (x, zero_d))]
+    found += [call("Tensor.fill_diagonal_", t, 0.5) for t in (x, square)]
+    return found
+
+
+def _operators() -> list[Recipe]:
+    binary = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow"]
+    found = []
+    for stem in binary:
+        for prefix in ("", "i", "r"):
+            name = f"Tensor.__{prefix}{stem}__"
+            left, right = x.abs(), y.abs()
+            found += [
+                call(name, left, 2.0),
+                call(name, left, 3.0),
+                call(name, cube.abs(), 0.5),
+                call(name, left, 2),
+            ]
+            if prefix != "r":
+                found += [
+                    call(name, left, right),
+                    call(name, cube.abs(), cube.abs() + 1),
+                    call(name, left, v.abs()),
+                ]
+    for stem in ["eq", "ne", "lt", "le", "gt", "ge"]:
+        found += [call(f"Tensor.__{stem}__", x, other) for other in (y, v, 0.5, 1)]
+    for stem in ("and", "or", "xor", "iand", "ior", "ixor"):
+        found += [call(f"Tensor.__{stem}__", t, t) for t in (mask, ints)]
+    for stem in ("lshift", "rshift", "ilshift", "irshift"):
+        found += [call(f"Tensor.__{stem}__", ints, other) for other in (ints, 1)]
+    found += [call("Tensor.__invert__", t) for t in (mask, ints)]
+    for stem in ("neg", "pos", "abs"):
+        found += [call(f"Tensor.__{stem}__", t) for t in (x, cube)]
+    found += [
+        call("Tensor.__matmul__", a, b)
+        for a, b in ((square, square), (square, x), (x, v), (cube, v.new_ones(4)), (v, v))
+    ]
+    return found
+
+
+def _others() -> list[Recipe]:
+    found = [call("nn.utils.parameters_to_vector", [x, v]), call("nn.utils.parameters_to_vector", [x, y])]
+    found += [call("broadcast_tensors", x, v), call("broadcast_tensors", x, y, v), call("meshgrid", v, v)]
+    found += [
+        call("nn.functional.one_hot", i),
+        call("nn.functional.one_hot", i, 4),
+        call("nn.functional.one_hot", i, num_classes=3),
+    ]
+    found += [call("nn.functional.softmax", t, dim=-1) for t in (x, cube, v)]
+    found += [call("nn.functional.sigmoid", t) for t in (x, cube)] + [
+        call("nn.functional.tanh", t) for t in (x, cube)
+    ]
+    found += [call("nn.functional.dropout1d", t) for t in (x, cube)]
+    found += [call("nn.functional.dropout1d", t, training=False) for t in (x, cube)]
+    found += [call("is_tensor", t) for t in (x, 1)] + [call("numel", t) for t in (x, v)]
+    found += [call("nn.functional.relu_", t) for t in (x, cube)] + [
+        call("Tensor.apply_", t, abs) for t in (x, cube)
+    ]
+    found += [
+        call("Tensor.index_put_", x, (torch.tensor([0, 1]), torch.tensor([1, 2])), torch.tensor([0.1, 0.2]))
+    ] * 2
+    found += [call("Tensor.masked_fill_", t, m, 0.5) for t, m in ((x, mask), (v, v > 0))]
+    found += [call("detach", t) for t in (x, cube)] + [call("detach_", t) for t in (x, cube)]
+    found += [
+        call("nn.utils.rnn.pad_sequence", [v, v[:2]]),
+        call("nn.utils.rnn.pad_sequence", [v, v[:1]], batch_first=True),
+    ]
+    found += [call("is_grad_enabled")]
+    found += [call("Tensor.view", t, -1) for t in (x, cube)] + [
+        call("Tensor.view", x, 3, 2),
+        call("Tensor.view", cube, 6, 4),
+    ]
+    found += [call("Tensor.view", t, torch.int32) for t in (x, cube)]
+    found += [call("Tensor.reshape", t, -1) for t in (x, cube, cube.transpose(0, 2))] + [
+        call("Tensor.reshape", x, 3, 2)
+    ]
+    found += [
+        call("Tensor.permute", cube, 2, 0, 1),
+        call("Tensor.permute", x, 1, 0),
+        call("Tensor.repeat", x, 2, 1),
+    ]
+    found += [
+        call("Tensor.expand", v, 2, 3),
+        call("Tensor.expand", v[:, None], 3, 4),
+        call("Tensor.repeat", v, 2),
+    ]
+    found += [
+        call("Tensor.expand", v[:, None], -1, 4),
+        call("Tensor.tile", x, 2, 1),
+        call("Tensor.tile", v, 2),
+    ]
+    return found
+
+
+def _losses() -> list[Recipe]:
+    """The losses and layers below `torch` itself, which their `nn.functional` forms call."""
+    found: list[Recipe] = []
+    mean, total, none = 1, 2, 0
+    for reduction in (none, mean, total):
+        found += [
+            call("binary_cross_entropy_with_logits", t, t.sigmoid(), None, None, reduction) for t in (x, v)
+        ]
+        found += [call("cosine_embedding_loss", x, y, torch.tensor([1.0, -1.0]), 0.0, reduction)] * 2
+        found += [call("hinge_embedding_loss", t, t.sign(), 1.0, reduction) for t in (x, v)]
+        found += [call("margin_ranking_loss", t, t.flip(0), t.sign(), 0.0, reduction) for t in (x, v)]
+        found += [call("poisson_nll_loss", t, t.abs(), True, False, 1e-8, reduction) for t in (x, v)]
+        found += [call("kl_div", t, t.abs(), reduction) for t in (x, v)]
+        found += [call("triplet_margin_loss", x, y, y.flip(0), 1.0, 2.0, 1e-6, False, reduction)] * 2
+    for train in (True, False):
+        for name in ("dropout", "dropout_", "alpha_dropout", "alpha_dropout_"):
+            found += [call(name, t, 0.5, train) for t in (x, cube)]
+        for name in (
+            "feature_dropout",
+            "feature_dropout_",
+            "feature_alpha_dropout",
+            "feature_alpha_dropout_",
+        ):
+            found += [call(name, t, 0.5, train) for t in (image, cube)]
+        found += [call("rrelu", t, training=train) for t in (x, cube)] + [
+            call("rrelu_", t, training=train) for t in (x, cube)
+        ]
+    for name in ("relu", "relu_", "selu", "selu_", "celu", "celu_"):
+        found += [call(name, t) for t in (x, cube)]
+    found += [call(name, t, 0.1, 0.2) for name in ("threshold", "threshold_") for t in (x, cube)]
+    found += [call("embedding", x.T.contiguous(), t) for t in (i, i[:2])]
+    found += [
+        call("max_pool1d", cube, 2),
+        call("max_pool2d", image, 2),
+        call("max_pool2d", image, 2, 1),
+        call("max_pool1d", cube, 2, 1),
+    ]
+    found += [call("adaptive_max_pool1d", cube, n) for n in (1, 2)]
+    found += [call("prelu", t, torch.tensor([0.2])) for t in (x, cube)] + [
+        call("Tensor.prelu", t, torch.tensor([0.2])) for t in (x, cube)
+    ]
+    found += [call("nn.functional.gumbel_softmax", t, hard=hard) for t in (x, v) for hard in (True, False)]
+    found += [call("nn.functional.affine_grid", torch.ones(2, 2, 3), [2, 1, 3, 3])] * 2
+    found += [
+        call(f"nn.functional.{n}", t, scale_factor=2)
+        for n in ("upsample", "upsample_nearest")
+        for t in (image, image[:1])
+    ]
+    found += [call("nn.functional.upsample_bilinear", t, scale_factor=2) for t in (image, image[:1])]
+    return found
+
+
+def _queries() -> list[Recipe]:
+    found: list[Recipe] = []
+    for name in (
+        "is_complex",
+        "is_floating_point",
+        "is_nonzero",
+        "is_signed",
+        "is_conj",
+        "is_neg",
+        "is_inference",
+        "is_storage",
+        "is_tensor",
+        "numel",
+    ):
+        found += [call(name, t) for t in ((one, zero_d) if name == "is_nonzero" else (x, cube))]
+    found += [
+        call("result_type", x, y),
+        call("result_type", x, ints),
+        call("can_cast", torch.int64, torch.float32),
+    ]
+    found += [
+        call("promote_types", torch.int64, torch.float32),
+        call("get_default_dtype"),
+        call("Tensor.is_same_size", x, y),
+    ]
+    found += [
+        call("Tensor.is_set_to", x, y),
+        call("equal", x, y),
+        call("Tensor.equal", x, y),
+        call("allclose", x, y),
+    ]
+    for name in ("hann_window", "hamming_window", "bartlett_window", "blackman_window", "kaiser_window"):
+        found += [call(name, n) for n in (4, 6)] + [call(name, n, requires_grad=True) for n in (4, 6)]
+    found += [call(f"fft.{n}", 4) for n in ("fftfreq", "rfftfreq")] + [
+        call("range", 0, 3),
+        call("range", 0, 4),
+    ]
+    found += [call(f"special.{n}", x.abs(), y.abs()) for n in ("gammainc", "gammaincc")]
+    found += [call("special.gammainc", v.abs(), v.abs()), call("special.gammaincc", v.abs(), v.abs())]
+    return found
+
+
+def _methods() -> list[Recipe]:
+    found: list[Recipe] = []
+    for name in ("view_as", "reshape_as", "expand_as", "resize_as_", "type_as", "is_same_size"):
+        found += [call(f"Tensor.{name}", x, y), call(f"Tensor.{name}", cube, cube * 2)]
+    found += [
+        call("Tensor.expand_as", v, x),
+        call("Tensor.type_as", x, ints),
+        call("Tensor.type_as", x, y.double()),
+    ]
+    found += [
+        call(name, t, n)
+        for name in ("Tensor.unsqueeze_", "Tensor.cumsum_", "Tensor.cumprod_")
+        for t in (x, cube)
+        for n in (0, 1)
+    ]
+    found += [call("Tensor.swapaxes_", t, 0, 1) for t in (x, cube)] + [
+        call("Tensor.where", x, m, o) for m in (mask, ~mask) for o in (y, 0.5)
+    ]
+    found += [call("Tensor.polygamma", t.abs(), 1) for t in (x, v)] + [
+        call("Tensor.polygamma_", t.abs(), 1) for t in (x, v)
+    ]
+    found += [call("Tensor.hardshrink", t) for t in (x, v)] + [
+        call("slogdet", square),
+        call("Tensor.slogdet", square),
+    ] * 2
+    found += [
+        call("chain_matmul", square, square),
+        call("chain_matmul", square, square, x),
+        call("adjoint", x),
+        call("adjoint", square),
+    ]
+    found += [
+        call("unsafe_split", x, 1),
+        call("unsafe_split", cube, 1),
+        call("unsafe_chunk", x, 2),
+        call("unsafe_chunk", cube, 2),
+    ]
+    found += [call("unsafe_split_with_sizes", x, [1, 1]), call("unsafe_split_with_sizes", v, [1, 2])]
+    found += [
+        call("detach_copy", x),
+        call("detach_copy", v),
+        call("Tensor.map_", x, y, max),
+        call("Tensor.map_", v, v.clone(), max),
+    ]
+    found += [
+        call("Tensor.resize_", x, (3, 2)),
+        call("Tensor.resize_", cube, (2, 2)),
+        call("Tensor.register_hook", x, print),
+    ]
+    found += [
+        call("Tensor.__contains__", x, 0.5),
+        call("Tensor.__contains__", v, 0.5),
+        call("Tensor.__deepcopy__", x, {}),
+    ]
+    found += [
+        call("Tensor.__format__", zero_d, ""),
+        call("Tensor.__format__", x, ""),
+        call("Tensor.__rmatmul__", square, square),
+    ]
+    found += [call(f"Tensor.__r{stem}__", t, t) for stem in ("and", "or", "xor") for t in (mask, ints)]
+    found += [call("frobenius_norm", x, [0, 1]), call("nuclear_norm", x), call("nuclear_norm", square)]
+    found += [
+        call(f"nn.init.{n}", t)
+        for n in (
+            "uniform",
+            "normal",
+            "eye",
+            "xavier_uniform",
+            "xavier_normal",
+            "kaiming_uniform",
+            "kaiming_normal",
+            "orthogonal",
+        )
+        for t in (x, square)
+    ]
+    found += [call("nn.init.constant", t, 0.3) for t in (x, v)] + [call("nn.init.calculate_gain", "relu")]
+    return found
+
+
+@functools.cache
+def groups() -> dict[str, list[Recipe]]:
+    """Return the recipes by the name of the operation they call."""
+    found: dict[str, list[Recipe]] = {}
+    parts = (
+        _attributes,
+        _conversions,
+        _creation,
+        _subscripts,
+        _initialisers,
+        _operators,
+        _others,
+        _losses,
+        _queries,
+        _methods,
+    )
+    for recipe in [recipe for part in parts for recipe in part()]:
+        found.setdefault(recipe.name, []).append(recipe)
+    return found

@@ -1,0 +1,89 @@
+"""Write the pages of the rules: one page for each rule and an index, all from the rules' own files.
+
+`python tools/make_docs.py` writes docs/rules/; with `--check` it changes nothing, and fails where a page is
+stale, missing, or left over.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from gradlint.report.rule_page import page, summary_of  # noqa: E402  (found only once the path is set)
+from gradlint.rules.base import Rule  # noqa: E402
+from gradlint.rules.registry import all_rules  # noqa: E402
+
+FOLDER = ROOT / "docs" / "rules"
+INDEX = "index.md"
+EFFECTS = {
+    "raises": "torch raises",
+    "silent": "a gradient is wrong, missing, zero or NaN, and torch says nothing",
+    "leak": "memory or time grows",
+    "fragile": "it works today and hides mistakes",
+    "legacy": "an old spelling",
+    "invalid": "the file or the configuration cannot be used",
+}
+
+
+def pages(rules: Sequence[Rule]) -> dict[str, str]:
+    """The text of each page by its file name."""
+    return {INDEX: _index(rules), **{_filename(rule): page(rule) for rule in rules}}
+
+
+def stale(folder: Path, expected: dict[str, str]) -> list[str]:
+    """What is wrong in a folder of pages: what is missing, what belongs to no rule, what differs."""
+    found = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.md")}
+    return [
+        *(f"{name} is missing" for name in sorted(expected.keys() - found.keys())),
+        *(f"{name} belongs to no rule" for name in sorted(found.keys() - expected.keys())),
+        *(f"{name} is stale" for name in sorted(found) if name in expected and found[name] != expected[name]),
+    ]
+
+
+def write(folder: Path, expected: dict[str, str]) -> None:
+    """Make a folder hold exactly these pages."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in folder.glob("*.md"):
+        if path.name not in expected:
+            path.unlink()
+    for name, text in expected.items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the pages, or check them; the result is the exit status."""
+    if list(arguments) not in ([], ["--check"]):
+        print(__doc__, file=sys.stderr)
+        return 2
+    expected = pages(all_rules())
+    if not arguments:
+        write(FOLDER, expected)
+        return 0
+    complaints = stale(FOLDER, expected)
+    for complaint in complaints:
+        print(f"docs/rules/{complaint}; run: python tools/make_docs.py")
+    return 1 if complaints else 0
+
+
+def _filename(rule: Rule) -> str:
+    return f"{rule.code}-{rule.name}.md"
+
+
+def _index(rules: Sequence[Rule]) -> str:
+    rows = (f"| {' | '.join(_cells(rule))} |" for rule in rules)
+    head = ["# Rules", "", "| code | name | fault | effect | severity |", "|---|---|---|---|---|"]
+    meanings = (f"- *{effect}*: {meaning}" for effect, meaning in EFFECTS.items())
+    return "\n".join([*head, *rows, "", "What an effect means:", "", *meanings, ""])
+
+
+def _cells(rule: Rule) -> tuple[str, ...]:
+    link = f"[{rule.code}]({_filename(rule)})"
+    return link, f"`{rule.name}`", summary_of(rule), rule.effect, rule.severity
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

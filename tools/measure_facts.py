@@ -1,0 +1,103 @@
+"""Measure the facts table from torch: `python -m tools.measure_facts`.
+
+Measuring takes minutes, fitting seconds: `--calls FILE` keeps what the calls showed, and fits it again next
+time.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import time
+from collections import Counter
+from pathlib import Path
+
+import click
+import torch
+
+from gradlint.facts import Table
+from tools.facts import agree, units, words, workers
+from tools.facts.probes import Record
+from tools.facts.table import Assembly, assemble
+from tools.facts.units import Measured
+
+OUTPUT = Path(__file__).parent.parent / "gradlint" / "facts" / "torch.json"
+
+
+@click.command()
+@click.option("--only", multiple=True, help="Measure only this unit; may be repeated.")
+@click.option("--jobs", default=1, show_default=True, help="How many processes measure side by side.")
+@click.option(
+    "--report",
+    is_flag=True,
+    help="Say how well the table fits the calls, and calls that it was not fitted on.",
+)
+@click.option(
+    "--calls",
+    type=click.Path(path_type=Path),
+    help="Where the measured calls are kept; if the file exists nothing is measured.",
+)
+@click.option("--output", type=click.Path(path_type=Path), default=OUTPUT, help="Where the table goes.")
+def main(only: tuple[str, ...], jobs: int, report: bool, calls: Path | None, output: Path) -> None:
+    """Measure torch and write the table."""
+    torch.set_num_threads(1)
+    started = time.monotonic()
+    if calls is not None and calls.exists():
+        measured: list[Measured] = pickle.loads(calls.read_bytes())
+    else:
+        measured = _measured(only, jobs, started)
+    if calls is not None:
+        calls.write_bytes(pickle.dumps(measured))
+    table = assemble(measured)
+    output.write_text(rendered(table))
+    if report:
+        _report(measured, output)
+    count = sum(len(records) for unit in measured for records in unit.records.values())
+    took = time.monotonic() - started
+    click.echo(f"{len(table.names)} names, {len(table.row_list)} rows, {count} calls, {took:.0f} s")
+
+
+def _measured(only: tuple[str, ...], jobs: int, started: float) -> list[Measured]:
+    chosen = {n: u for n, u in units.all_units().items() if not only or n in only}
+    measured: list[Measured] = []
+    for unit in workers.run_units(chosen, jobs):
+        measured.append(unit)
+        for note in dict.fromkeys(unit.notes):
+            click.echo(note, err=True)
+        if not len(measured) % 50:
+            took = time.monotonic() - started
+            click.echo(f"{len(measured)} of {len(chosen)} units, {took:.0f} s", err=True)
+    return sorted(measured, key=lambda unit: unit.unit)
+
+
+def _report(measured: list[Measured], output: Path) -> None:
+    records: dict[str, list[Record]] = {}
+    for unit in measured:
+        for name, found in unit.records.items():
+            records.setdefault(name, []).extend(found)
+    table = Table(json.loads(output.read_text()))
+    rows = {name: entry.row for name in table if (entry := table.find(name)) is not None}
+    click.echo("the calls that the table was fitted on")
+    click.echo("\n".join(agree.lines(agree.tally(rows, records))))
+    held_out = agree.held_out(records)
+    click.echo("calls held out")
+    click.echo("\n".join(agree.lines(sum(held_out.values(), Counter()))))
+    click.echo("\n".join(agree.worst(held_out)))
+
+
+def rendered(table: Assembly) -> str:
+    """Return the table as JSON, a line per row and per name, so that a changed fact is one line of a diff."""
+
+    def compact(value: object) -> str:
+        return json.dumps(value, separators=(",", ":"), sort_keys=True)
+
+    rows = ",\n".join(compact(row) for row in table.row_list)
+    signatures = ",\n".join(compact(signature) for signature in table.signatures)
+    names = ",\n".join(f"{compact(name)}:{compact(place)}" for name, place in sorted(table.names.items()))
+    lists = f'"dtypes":{compact(words.dtypes())},"plain":{compact(words.plain_classes())}'
+    header = f'"torch":{compact(torch.__version__)},"device":"cpu",{lists}'
+    return f'{{{header},\n"rows":[\n{rows}\n],\n"sigs":[\n{signatures}\n],\n"names":{{\n{names}\n}}}}\n'
+
+
+if __name__ == "__main__":
+    main()
