@@ -50,12 +50,12 @@ class Edge(NamedTuple):
 class Node:
     """One operation, or the making of a leaf.
 
-    `tracked`: whether autograd recorded it. `saved` is certain, `maybe_saved` says that it may keep more. `leaf` is
+    `tracked`: whether autograd recorded it. `frees`: whether a backward frees something, so that a second one raises. `saved` is certain, `maybe_saved` says that it may keep more. `leaf` is
     the tensor that a gradient is accumulated into. `cut` names why nothing flows through an untracked node. `live`:
     some leaf, or something unknown, stands behind it; where it does not, no gradient could flow anyway.
     """
 
-    __slots__ = ("cut", "edges", "id", "leaf", "live", "maybe_saved", "op", "saved", "syntax", "tracked")
+    __slots__ = ("cut", "edges", "frees", "id", "leaf", "live", "maybe_saved", "op", "saved", "syntax", "tracked")
 
     def __init__(
         self,
@@ -68,6 +68,7 @@ class Node:
         maybe_saved: bool = False,
         leaf: int | None = None,
         cut: str | None = None,
+        frees: Tri = None,
     ) -> None:
         self.id = next(_numbers)
         self.op = op
@@ -78,6 +79,7 @@ class Node:
         self.maybe_saved = maybe_saved
         self.leaf = leaf
         self.cut = cut
+        self.frees = bool(saved) or None if frees is None else frees
         self.live = tracked is not False or leaf is not None or any(edge[0].live for edge in self.edges)
 
     def __repr__(self) -> str:

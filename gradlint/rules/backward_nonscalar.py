@@ -15,12 +15,13 @@ class BackwardNonscalar(Rule):
     """`backward` or `autograd.grad` starts at a tensor that has not exactly one element, without a gradient.
 
     What torch does
-        It raises a RuntimeError: "grad can be implicitly created only for scalar outputs". One element is enough
-        (`[1]` and `[1, 1]` need no gradient), an empty tensor is as wrong as a large one.
+        It raises a RuntimeError: "grad can be implicitly created only for scalar outputs". One element
+        is enough (`[1]` and `[1, 1]` need no gradient), an empty tensor is as wrong as a large one.
 
     Why it matters
-        Torch computes vector-Jacobian products. For a loss the vector is the number one; for anything larger, you
-        have to say how its elements are weighed. Mostly a reduction was forgotten, or `reduction="none"` was.
+        Torch computes vector-Jacobian products. For a loss the vector is the number one; for anything
+        larger, you have to say how its elements are weighed. Mostly a reduction was forgotten, or
+        `reduction="none"` was.
 
     When it may be wrong
         Where the line is never reached. A size that gradlint does not know is never reported.

@@ -28,23 +28,24 @@ class DataUpdate(Rule):
     """A leaf that requires grad is written through `.data`.
 
     What torch does
-        It writes, and says nothing, now or later. `.data` shares the memory of the tensor and has a version counter
-        of its own, so the check that protects values saved for backward never sees the write: written between
-        forward and backward, the gradient is computed with the new values, and is wrong. The same write under
-        `torch.no_grad()` moves the version counter, and torch raises where the order is wrong.
+        It writes, and says nothing, now or later. `.data` shares the memory of the tensor and has a
+        version counter of its own, so the check that protects values saved for backward never sees the
+        write: written between forward and backward, the gradient is computed with the new values, and
+        is wrong. The same write under `torch.no_grad()` moves the version counter, and torch raises
+        where the order is wrong.
 
     Why it matters
-        `.data` dates from the time before `torch.no_grad()`. An update through it works as long as it stands in the
-        right place, and nobody is told when it no longer does.
+        `.data` dates from the time before `torch.no_grad()`. An update through it works as long as it
+        stands in the right place, and nobody is told when it no longer does.
 
     When it may be wrong
-        Nothing is wrong yet: the finding says that the check is switched off, not that a gradient is spoilt (that
-        is GRD105). Initialisation, loading, averaging and clipping through `.data` are a widespread habit, done far
-        from any graph; they are reported as mere information.
+        Nothing is wrong yet: the finding says that the check is switched off, not that a gradient is
+        spoilt (that is GRD105). Initialisation, loading, averaging and clipping through `.data` are a
+        widespread habit, done far from any graph; they are reported as mere information.
 
     Instead
-        `with torch.no_grad():` around the same write without `.data`; `torch.nn.init` for initial values. In
-        place of `w.data = values` write `w.copy_(values)`, which also keeps shape and type.
+        `with torch.no_grad():` around the same write without `.data`; `torch.nn.init` for initial
+        values. In place of `w.data = values` write `w.copy_(values)`, which also keeps shape and type.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html
@@ -129,13 +130,11 @@ norm = layer.weight.data.norm().item()
             return
         kind = "parameter" if event.parameter else "leaf"
         mild = _MILD.get(event.use)
-        if mild is not None:
-            message = f"{writing(event.op, event.node)} {mild} a {kind} through `.data`, a habit that hides mistakes"
-        else:
-            message = f"{writing(event.op, event.node)} writes to a {kind} through `.data`: autograd cannot notice it"
+        does = f"{mild or 'writes to'} a {kind} through `.data`"
+        why = "autograd cannot notice it" if mild is None else "a habit that hides mistakes"
         yield Report(
             event.node,
-            message,
+            f"{writing(event.op, event.node)} {does}: {why}",
             hint=f"write {_INSTEAD[event.use]}",
             related=() if event.made is None else ((event.made, f"the {kind} is made here"),),
             severity=None if mild is None else "info",

@@ -15,23 +15,23 @@ class LeafInplace(Rule):
     """A leaf that requires grad is written in place while grad mode is on.
 
     What torch does
-        It raises a RuntimeError at the write: "a leaf Variable that requires grad is being used in an in-place
-        operation." So do augmented assignments (`w -= lr * w.grad`), methods with an underscore (`w.zero_()`),
-        assignments by a mask or by index tensors, and `inplace=True`. Under `torch.no_grad()` the same write is
-        let pass.
+        It raises a RuntimeError at the write: "a leaf Variable that requires grad is being used in an
+        in-place operation." So do augmented assignments (`w -= lr * w.grad`), methods with an
+        underscore (`w.zero_()`), assignments by a mask or by index tensors, and `inplace=True`. Under
+        `torch.no_grad()` the same write is let pass.
 
     Why it matters
-        A leaf is where gradients are accumulated, so its value has to be that of the user and not the result of an
-        operation. The step by hand, the initialisation and the clipping of weights are meant to stay out of the
-        graph, and torch wants to be told so.
+        A leaf is where gradients are accumulated, so its value has to be that of the user and not the
+        result of an operation. The step by hand, the initialisation and the clipping of weights are
+        meant to stay out of the graph, and torch wants to be told so.
 
     When it may be wrong
-        Where the line is never reached, or where something that gradlint does not see, such as a caller's decorator,
-        switches grad mode off.
+        Where the line is never reached, or where something that gradlint does not see, such as a
+        caller's decorator, switches grad mode off.
 
     Instead
-        Wrap the write in `with torch.no_grad():`, use `torch.nn.init` for initial values, or write to a copy
-        (`w.clone()`), through which the gradient flows back to the leaf.
+        Wrap the write in `with torch.no_grad():`, use `torch.nn.init` for initial values, or write to a
+        copy (`w.clone()`), through which the gradient flows back to the leaf.
 
     References
         https://docs.pytorch.org/docs/stable/notes/autograd.html#in-place-operations-with-autograd
@@ -134,6 +134,10 @@ positive.sum().backward()
         yield Report(
             event.node,
             f"{writing(event.op, event.node)} writes in place to {what} requires grad: torch raises here",
-            hint="wrap the write in `with torch.no_grad():`, or write to a copy: `.clone()`",
+            hint=_NO_INPLACE if event.op.startswith("nn.") else _NO_GRAD,
             related=related,
         )
+
+
+_NO_GRAD = "wrap the write in `with torch.no_grad():`, or write to a copy: `.clone()`"
+_NO_INPLACE = "leave `inplace=True` out, or write to a copy: `.clone()`"

@@ -15,22 +15,24 @@ class LeafViewInplace(Rule):
     """A part of a leaf that requires grad is written in place while grad mode is on.
 
     What torch does
-        It raises a RuntimeError at the write: "a view of a leaf Variable that requires grad is being used in an
-        in-place operation." `b[0] = x` writes to the view `b[0]`; so do `b[0] += x`, `b[:, 1].zero_()`, and writes
-        to what `view`, `t`, `narrow`, `squeeze` and their like return. Old versions of torch raised only at the
-        backward ("leaf variable has been moved into the graph interior").
+        It raises a RuntimeError at the write: "a view of a leaf Variable that requires grad is being
+        used in an in-place operation." `b[0] = x` writes to the view `b[0]`; so do `b[0] += x`, `b[:,
+        1].zero_()`, and writes to what `view`, `t`, `narrow`, `squeeze` and their like return. Old
+        versions of torch raised only at the backward ("leaf variable has been moved into the graph
+        interior").
 
     Why it matters
-        It is the usual mistake with a buffer for results: `torch.zeros(n, requires_grad=True)` looks like what a
-        gradient needs, and is what forbids to fill it. A buffer that does not ask for gradients joins the graph by
-        itself when a tracked value is written into it.
+        It is the usual mistake with a buffer for results: `torch.zeros(n, requires_grad=True)` looks
+        like what a gradient needs, and is what forbids to fill it. A buffer that does not ask for
+        gradients joins the graph by itself when a tracked value is written into it.
 
     When it may be wrong
-        Where the line is never reached, or where something that gradlint does not see switches grad mode off.
+        Where the line is never reached, or where something that gradlint does not see switches grad
+        mode off.
 
     Instead
-        Build the tensor from its parts with `torch.stack` or `torch.cat`, or leave `requires_grad` away from the
-        buffer. For initial values, write under `torch.no_grad()`.
+        Build the tensor from its parts with `torch.stack` or `torch.cat`, or leave `requires_grad` away
+        from the buffer. For initial values, write under `torch.no_grad()`.
 
     References
         https://docs.pytorch.org/docs/stable/notes/autograd.html#in-place-operations-with-autograd

@@ -16,23 +16,27 @@ class NondiffOnLossPath(Rule):
     """An operation without a gradient cuts a loss off from what it should train.
 
     What torch does
-        The result of `argmax`, `argsort`, a comparison, `isnan`, or a cast to integers does not require grad. If
-        nothing else connects the loss with a leaf, its backward raises a RuntimeError: "element 0 of tensors does
-        not require grad and does not have a grad_fn". If something else does, backward runs, and the leaves behind
-        the cut get no gradient (`.grad` stays None) without a word.
+        The result of `argmax`, `argsort`, a comparison, `isnan`, or a cast to integers does not require
+        grad. If nothing else connects the loss with a leaf, its backward raises a RuntimeError:
+        "element 0 of tensors does not require grad and does not have a grad_fn". If something else
+        does, backward runs, and the leaves behind the cut get no gradient (`.grad` stays None) without
+        a word.
 
     Why it matters
-        Such a function is a staircase: its slope is zero where it has one. The quantity that one wants to improve
-        (accuracy, the number of errors) is no loss, and a term of it in the loss trains nothing.
+        Such a function is a staircase: its slope is zero where it has one. The quantity that one wants
+        to improve (accuracy, the number of errors) is no loss, and a term of it in the loss trains
+        nothing.
 
     When it may be wrong
-        Where the cut is wanted and another loss trains the parameters elsewhere. Metrics beside the loss, indices
-        and masks that pick from tracked values are not reported, for the gradient flows through what they pick.
+        Where the cut is wanted and another loss trains the parameters elsewhere. Metrics beside the
+        loss, indices and masks that pick from tracked values are not reported, for the gradient flows
+        through what they pick.
 
     Instead
-        Put a smooth function in its place: the scores themselves with a cross entropy instead of `argmax`, a
-        `sigmoid` or a hinge (`clamp(min=0)`) instead of a comparison. To keep the hard value forward and a gradient
-        backward, use the straight-through trick `soft + (hard - soft).detach()`.
+        Put a smooth function in its place: the scores themselves with a cross entropy instead of
+        `argmax`, a `sigmoid` or a hinge (`clamp(min=0)`) instead of a comparison. To keep the hard
+        value forward and a gradient backward, use the straight-through trick `soft + (hard -
+        soft).detach()`.
 
     References
         https://docs.pytorch.org/docs/stable/notes/autograd.html#gradients-for-non-differentiable-functions
@@ -128,11 +132,12 @@ straight_through.sum().backward()
         if not isinstance(event, LostLeaf) or event.kind not in _KINDS:
             return
         kind = "parameter" if event.parameter else "leaf"
-        result = "the backward of this loss raises" if event.raises else f"a {kind} behind it gets no gradient"
+        silent = f"a {kind} behind it gets no gradient"
+        result = "the backward of this loss raises" if event.raises else silent
         yield Report(
             event.node,
             f"{operation(event.op, event.node)} has no gradient and is the only way to the loss: {result}",
             hint="put a smooth function in its place, or keep it out of the loss",
-            related=((event.leaf, f"this {kind} is lost"), (event.backward, "the loss is backpropagated here")),
+            related=((event.leaf, f"this {kind} is lost"), (event.backward, "the backward of the loss")),
             effect="raises" if event.raises else None,
         )

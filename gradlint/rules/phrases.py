@@ -41,8 +41,8 @@ def target(node: cst.CSTNode) -> str | None:
         written = node.target
     elif isinstance(node, cst.Assign) and isinstance(node.targets[0].target, cst.Subscript):
         written = node.targets[0].target.value
-    elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and _writes(node.func.attr.value):
-        written = node.func.value
+    elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+        written = node.func.value if _writes(node.func.attr.value) else None
     text = "" if written is None else source(written)
     return text if 0 < len(text) <= _LONGEST and "\n" not in text else None
 

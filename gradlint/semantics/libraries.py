@@ -14,7 +14,7 @@ from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import origins
 from gradlint.semantics.torch import faults
-from gradlint.semantics.torch.tensor import known_tensor, new_leaf, new_tensor, tensor_at
+from gradlint.semantics.torch.tensor import UNCOUNTED, known_tensor, new_leaf, new_tensor, tensor_at
 
 Library: TypeAlias = "Callable[[Machine, State, Args, cst.CSTNode], Value]"
 
@@ -74,7 +74,7 @@ def _copied_tensor(machine: Machine, state: State, ref: Ref, node: cst.CSTNode, 
         faults.refused(machine, "deepcopy-nonleaf", node, related=related)
         return ref
     if record.grad is True:
-        fresh = new_leaf(state, node, dtype=record.dtype, shape=record.shape, parameter=record.parameter)
+        fresh = new_leaf(state, node, dtype=record.dtype, shape=record.shape, parameter=record.parameter, tags=UNCOUNTED)
     else:
         origin = Node("deepcopy", node, [Edge(record.node, False, "detach")] if record.node.live else ())
         fresh = new_tensor(state, origin, grad=record.grad, dtype=record.dtype, shape=record.shape)

@@ -137,7 +137,7 @@ class Machine:
     def flow(self) -> None:
         """Judge the leaves that some backward should have reached: those that no other one did."""
         for _, event in self.lost:
-            trained = event.leaf in self.optimized or not event.parameter
+            trained = event.leaf in self.optimized or not self.optimized or not event.parameter
             if event.raises or (event.leaf not in self.reached and trained):
                 self.emit(event)
 

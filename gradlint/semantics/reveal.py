@@ -36,6 +36,7 @@ def _plain(value: Value) -> str:
 def _facts(state: State, record: Tensor) -> dict[str, object]:
     writes = state.writes(record.counter)
     certain = all(what.certain for what in writes) and (record.view is None or record.view.kind != "maybe")
+    certain = certain and record.node.op != "gradient" and "uncounted" not in record.tags
     shape = None if record.shape is None else tuple(d if isinstance(d, int) else None for d in record.shape)
     return {
         "requires_grad": record.grad,

@@ -13,7 +13,7 @@ from gradlint import check_source
 
 from .corpus import Program, load, mutants
 from .execute import Verdict, judge_mutant, judge_original, worker
-from .score import Catch, FalseAlarm, Guarded, catch, false_alarms
+from .score import Catch, FalseAlarm, Guarded, catches, false_alarms
 
 
 def main() -> int:
@@ -51,35 +51,35 @@ def score(programs: list[Program], list_missed: bool) -> bool:
     """Lint everything and print recall per defect and the false alarms; False if gradlint crashed."""
     lint = Guarded(check_source)
     alarms = [alarm for program in programs for alarm in false_alarms(lint, program)]
-    catches = [catch(lint, mutant) for mutant in mutants(programs)]
-    _print_recall(catches)
+    fates = [fate for program in programs for fate in catches(lint, program)]
+    _print_recall(fates)
     if list_missed:
-        _print_missed(catches)
+        _print_missed(fates)
     _print_alarms(alarms)
-    found = sum(bool(caught.hits) for caught in catches)
+    found = sum(bool(fate.hits) for fate in fates)
     speaking = {alarm.file for alarm in alarms}
     for crash, file in lint.crashes.items():
         print(f"crashed, first on {file}: {crash}")
-    print(f"recall {found}/{len(catches)} mutants; {len(alarms)} false alarms in {len(speaking)} files")
+    print(f"recall {found}/{len(fates)} mutants; {len(alarms)} false alarms in {len(speaking)} files")
     return not lint.crashes
 
 
-def _print_recall(catches: list[Catch]) -> None:
+def _print_recall(fates: list[Catch]) -> None:
     by_defect: dict[str, list[Catch]] = defaultdict(list)
-    for caught in catches:
-        by_defect[caught.mutant.mutation.defect].append(caught)
+    for fate in fates:
+        by_defect[fate.mutant.mutation.defect].append(fate)
     for defect, group in sorted(by_defect.items()):
-        codes = sorted({code for caught in group for code in caught.hits})
-        print(f"{defect:28} {sum(bool(c.hits) for c in group):3}/{len(group):<3} {' '.join(codes)}")
+        codes = sorted({code for fate in group for code in fate.hits})
+        print(f"{defect:28} {sum(bool(fate.hits) for fate in group):3}/{len(group):<3} {' '.join(codes)}")
 
 
-def _print_missed(catches: list[Catch]) -> None:
-    for caught in catches:
-        if not caught.hits:
-            mutation, rows = caught.mutant.mutation, sorted(caught.mutant.accepted)
-            other = " ".join(f"{code}@{row}" for row, code in caught.elsewhere)
+def _print_missed(fates: list[Catch]) -> None:
+    for fate in fates:
+        if not fate.hits:
+            mutation, rows = fate.mutant.mutation, sorted(fate.mutant.accepted)
+            other = " ".join(f"{code}@{row}" for row, code in fate.elsewhere)
             doubt = f" (hard: {mutation.doubt})" if mutation.doubt else ""
-            print(f"missed {caught.mutant.name} [{mutation.defect}] {mutation.file}:{rows} {other}{doubt}")
+            print(f"missed {fate.mutant.name} [{mutation.defect}] {mutation.file}:{rows} {other}{doubt}")
 
 
 def _print_alarms(alarms: list[FalseAlarm]) -> None:

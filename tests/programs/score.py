@@ -10,14 +10,14 @@ from pathlib import Path
 
 from gradlint.domain.finding import Finding
 
-from .corpus import Mutant, Program
+from .corpus import Mutant, Program, mutate
 
 Linter = Callable[[str, str], Sequence[Finding]]
 """Lint one text under a file name."""
 
 
 class Guarded:
-    """A linter whose crashes are kept in `crashes` and printed with the score, which goes on without a finding."""
+    """A linter whose crashes are kept in `crashes` and printed with the score; it goes on without a finding."""
 
     def __init__(self, lint: Linter) -> None:
         self._lint = lint
@@ -62,14 +62,21 @@ def false_alarms(lint: Linter, program: Program) -> list[FalseAlarm]:
     ]
 
 
-def catch(lint: Linter, mutant: Mutant) -> Catch:
-    """What the linter says of the mutated file that it does not say of the original.
+def catches(lint: Linter, program: Program) -> list[Catch]:
+    """What the linter says of each mutated file that it does not say of the original.
 
     Information counts where the defect is merely fragile; two findings are the same if they have the same
     code and the same line of source.
     """
+    found = _lint_all(lint, program.files, sorted({mutation.file for mutation in program.mutations}))
+    before = {file: _keys(program.files[file], findings) for file, findings in found.items()}
+    return [
+        _catch(lint, mutate(program, mutation), before[mutation.file]) for mutation in program.mutations
+    ]
+
+
+def _catch(lint: Linter, mutant: Mutant, before: set[tuple[str, str]]) -> Catch:
     file = mutant.mutation.file
-    before = _keys(mutant.program.files[file], _lint_all(lint, mutant.program.files, [file])[file])
     text = mutant.files[file]
     hits, elsewhere = [], []
     for finding in _lint_all(lint, mutant.files, [file])[file]:

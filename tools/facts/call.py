@@ -66,11 +66,12 @@ def map_tensors(value: object, change: Callable[[torch.Tensor], torch.Tensor]) -
         return change(value)
     if isinstance(value, dict):
         return {k: map_tensors(v, change) for k, v in value.items()}
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(map_tensors(v, change) for v in value))
+    if isinstance(value, tuple) and hasattr(value, "_make"):
+        rebuilt: object = value._make(map_tensors(v, change) for v in value)
+        return rebuilt
     if type(value) is list:
         return [map_tensors(v, change) for v in value]
-    return tuple(map_tensors(v, change) for v in value) if type(value) is tuple else value
+    return tuple([map_tensors(v, change) for v in value]) if type(value) is tuple else value
 
 
 def tensors_in(value: object) -> Iterator[torch.Tensor]:
@@ -92,7 +93,7 @@ def is_differentiable(tensor: torch.Tensor) -> bool:
 
 @dataclass
 class Run:
-    """One execution: the tensors that went in, the leaves behind them, their old values, and what came out."""
+    """One execution: the tensors that went in, the leaves behind them, their old values, the outputs."""
 
     inputs: Labelled
     leaves: Labelled

@@ -29,27 +29,10 @@ TRUSTED = (
 LAST = ("@contiguous", "@ndim")
 # Numbers are one case, except for these values of these arguments, which torch's formulas treat apart.
 _SPECIAL = frozenset(["0", "1", "2", "0.0", "1.0", "2.0", "0.5", "-1", "-1.0", "inf", "-inf"])
-_SPECIAL_OF = frozenset(
-    [
-        "exponent",
-        "self",
-        "p",
-        "ord",
-        "num_layers",
-        "proj_size",
-        "label_smoothing",
-        "n",
-        "beta",
-        "alpha",
-        "dropout",
-        "dropout_p",
-        "max_norm",
-        "correction",
-        "dim",
-        "other",
-        "@ndim",
-    ]  # fmt: skip
-)
+_SPECIAL_OF = frozenset([
+    "exponent", "self", "p", "ord", "num_layers", "proj_size", "label_smoothing", "n", "beta", "alpha",
+    "dropout", "dropout_p", "max_norm", "correction", "dim", "other", "@ndim",
+])  # fmt: skip
 _ENOUGH = 2
 _LEAST_FOR_UNTRUSTED = 6
 _ENOUGH_FOR_THREE = 24

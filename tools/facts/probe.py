@@ -105,7 +105,7 @@ def _observe_alone(call: Call, label: str, facts: Facts) -> bool:
     """Record what the call saves if only `label` requires grad; False if torch has no derivative for it."""
     try:
         found = saved.observe(call, frozenset({label}))
-    except saved.Underivable:
+    except saved.UnderivableError:
         return False
     facts.update({f"{kind}:{label}": labels for kind, labels in found.items()})
     return True

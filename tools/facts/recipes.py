@@ -167,8 +167,9 @@ _INDEXES: tuple[tuple[torch.Tensor, object], ...] = (
     (x, 0), (x, slice(0, 1)), (x, (slice(None), 1)), (x, (0, 1)), (x, None), (x, Ellipsis),
     (x, (slice(None), None)), (cube, 1), (cube, (Ellipsis, 0)), (cube, slice(None, None, 2)), (v, 0),
     (v, slice(1, None)), (cube, (1, 2)), (x, mask), (x, torch.tensor([0, 1])), (x, [0, 1]),
-    (x, (slice(None), torch.tensor([0, 2]))), (cube, mask[:, :, None].expand(2, 3, 4)), (cube, torch.tensor([0])),
-    (v, v > 0), (v, i), (x, (torch.tensor([0, 1]), torch.tensor([1, 2]))), (x, [True, False]),
+    (x, (slice(None), torch.tensor([0, 2]))), (cube, mask[:, :, None].expand(2, 3, 4)),
+    (cube, torch.tensor([0])), (v, v > 0), (v, i),
+    (x, (torch.tensor([0, 1]), torch.tensor([1, 2]))), (x, [True, False]),
 )  # fmt: skip
 
 

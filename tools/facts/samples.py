@@ -49,7 +49,8 @@ def call_made(
     raw = RawCall((name,), tuple(args), dict(kwargs))
     if function is attribute(name):
         return raw
-    with _Calls() as seen:
+    seen = _Calls()
+    with seen:
         function(*args, **kwargs)
     named = [call for call in seen.calls if name in call.names]
     return (named or seen.calls or [raw])[0]
@@ -87,7 +88,7 @@ def of_op(
 
 
 def _unfit(value: object) -> bool:
-    """Empty tensors need no saved value, have no gradient, and obey every rule of size: they tell nothing."""
+    """Empty tensors tell nothing: nothing of them is saved, and they obey every rule of size."""
     tensors = list(tensors_in(value))
     return any(t.layout is not torch.strided or not 0 < t.numel() <= LARGEST for t in tensors)
 
@@ -119,7 +120,7 @@ def _rank(value: object) -> int:
 
 
 def varied(calls: Sequence[Call], overloads: tuple[Overload, ...]) -> Iterator[Call]:
-    """Yield calls in other layouts, in double precision, with numbers for tensors, and with `inplace=True`."""
+    """Yield calls in other layouts, in double precision, with numbers for tensors, with `inplace=True`."""
     for call in calls[:6]:
         yield call.with_tensors(_permuted)
         yield call.with_tensors(lambda t: t.double() if t.is_floating_point() else t)
@@ -179,7 +180,8 @@ def module_call(
     torch.manual_seed(0)
     instance = cls(*constructor_args, **constructor_kwargs)
     name = f"nn.{cls.__name__}"
-    constructor = bind(overloads_of(name, cls), constructor_args, constructor_kwargs)
+    hashed: Any = cls  # Classes are hashable, though the metaclass of modules hides it from mypy.
+    constructor = bind(overloads_of(name, hashed), constructor_args, constructor_kwargs)
     named = bind(forward_overloads(cls), args, kwargs)
     if constructor is None or named is None:
         raise TypeError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import re
 import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -98,7 +99,7 @@ def _joined(parameter: Parameter, overload: Overload) -> Parameter:
 
 
 def receiver_of(name: str) -> str:
-    """Return the label of a method's receiver: the first parameter of the function of that name, if it fits."""
+    """Return the label of a method's receiver: the first parameter of the function of that name."""
     plain = name.removeprefix("Tensor.").removesuffix("_")
     function: object = getattr(torch, plain, None)
     overloads = overloads_of(plain, function) if callable(function) else ()
@@ -238,7 +239,7 @@ def _default_text(default: ast.expr | None) -> str:
 
 
 def _kinds(text: str) -> frozenset[str]:
-    words = {w for w in "".join(c if c.isalnum() or c == "_" else " " for c in text).split()}
+    words = set(re.findall(r"\w+", text))
     kinds = {_WORDS[word] for word in words if word in _WORDS}
     if words & {"tuple", "list", "Sequence", "List", "Tuple"}:
         plural = {"tensor": "tensors", "int": "ints", "number": "ints"}

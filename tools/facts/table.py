@@ -6,6 +6,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from tools.facts import points
 from tools.facts.fit import (
@@ -23,7 +24,7 @@ from tools.facts.fit import (
 from tools.facts.names import attribute
 from tools.facts.probes import Record
 from tools.facts.samples import forward_overloads, module_class
-from tools.facts.signature import NO_DEFAULT, UNKNOWN_DEFAULT, Overload, overloads_of
+from tools.facts.signature import NO_DEFAULT, UNKNOWN_DEFAULT, Overload, Parameter, overloads_of
 from tools.facts.units import Measured, defaults_of
 
 Row = dict[str, object]
@@ -76,7 +77,8 @@ def row_of(records: Sequence[Record], origin: str) -> Row:
         row["O"] = " ".join(sorted(outs))
     row["n"] = sum("result" in r.facts for r in good)
     if is_module(records[0].name):
-        row["f"] = signature_text(forward_overloads(module_class(records[0].name)))
+        forward = forward_overloads(module_class(records[0].name))
+        row["f"] = signature_text(seen_kinds(forward, records, "forward."))
     if ORIGINS[origin]:
         row["o"] = ORIGINS[origin]
     return {letter: value for letter, value in row.items() if value is not None}
@@ -203,6 +205,21 @@ def _renamed(facts: Mapping[str, Labels], rename: Callable[[str], str]) -> dict[
     return found
 
 
+def seen_kinds(
+    overloads: tuple[Overload, ...], records: Sequence[Record], prefix: str = ""
+) -> tuple[Overload, ...]:
+    """Let parameters that torch does not annotate take the kinds of value that they took in calls."""
+
+    def kinds(parameter: Parameter) -> frozenset[str]:
+        keys = {r.flags.get(prefix + parameter.name, ABSENT) for r in records if not r.failure}
+        tensor = {"tensor"} if "T" in keys else set()
+        return frozenset(tensor | ({"number"} if any(is_number(key) for key in keys) else set()))
+
+    return tuple(
+        tuple(p if p.kinds else replace(p, kinds=kinds(p)) for p in overload) for overload in overloads
+    )
+
+
 def signature_text(overloads: tuple[Overload, ...]) -> str:
     """Write overloads as the table holds them: `input~,other~#,*,alpha=1|...`."""
     return "|".join(dict.fromkeys(_overload_text(overload) for overload in overloads))
@@ -279,7 +296,8 @@ def assemble(measured: Iterable[Measured]) -> Assembly:
         row = _shared_row(name, records, primary, rows) or _own_row(name, records, origins, primary)
         if row is not None:
             rows[name] = row
-            table.add(name, row, signature_text(overloads_of(name, attribute(name))))
+            overloads = seen_kinds(overloads_of(name, attribute(name)), records.get(name, ()))
+            table.add(name, row, signature_text(overloads))
     return table
 
 

@@ -21,7 +21,7 @@ from tools.facts.signature import NO_DEFAULT, UNKNOWN_DEFAULT, overloads_of
 
 
 class Limits(NamedTuple):
-    """How many calls to measure of an operation, its variants, its in-place forms, a module, by each probe."""
+    """How many calls to measure of an operation, its variants, its in-place forms, and by each probe."""
 
     primary: int = 40
     variant: int = 12
@@ -39,45 +39,13 @@ GLANCE = Limits(primary=8, variant=2, inplace=4, module=8, dtype=2, nonfinite=0,
 MANY_PARAMETERS = 6
 
 # The most used operations get more samples, so that rare arguments do not decide alone.
-MORE_FOR = frozenset(
-    [
-        "add",
-        "mul",
-        "sub",
-        "div",
-        "matmul",
-        "sum",
-        "mean",
-        "max",
-        "min",
-        "clamp",
-        "where",
-        "norm",
-        "std",
-        "var",
-        "pow",
-        "softmax",
-        "cat",
-        "stack",
-        "transpose",
-        "index_select",
-        "gather",
-        "masked_fill",
-        "scatter",
-        "nn.functional.cross_entropy",
-        "nn.functional.conv2d",
-        "nn.functional.linear",
-        "bmm",
-        "einsum",
-        "nn.functional.dropout",
-        "nn.functional.max_pool2d",
-        "nn.functional.batch_norm",
-        "reshape",
-        "view",
-        "split",
-        "__getitem__",
-    ]  # fmt: skip
-)
+MORE_FOR = frozenset([
+    "add", "mul", "sub", "div", "matmul", "sum", "mean", "max", "min", "clamp", "where", "norm", "std",
+    "var", "pow", "softmax", "cat", "stack", "transpose", "index_select", "gather", "masked_fill",
+    "scatter", "nn.functional.cross_entropy", "nn.functional.conv2d", "nn.functional.linear", "bmm",
+    "einsum", "nn.functional.dropout", "nn.functional.max_pool2d", "nn.functional.batch_norm", "reshape",
+    "view", "split", "__getitem__",
+])  # fmt: skip
 
 
 @dataclass
@@ -121,7 +89,7 @@ def defaults_of(name: str) -> dict[str, str]:
 
 
 def measure_op(name: str, infos: Sequence[Any], limits: Limits = FULL) -> Measured:
-    """Measure the operation under each name that its samples call, then its variants on the same arguments."""
+    """Measure the operation under each name that its samples call, then its variants on the same calls."""
     done = Measured(name)
     by_name: dict[str, list[Call]] = {}
     for info in infos:
@@ -237,7 +205,8 @@ class _Functions(TorchFunctionMode):
 
 
 def _functions_called(call: Call) -> list[Call]:
-    with _Functions() as seen:
+    seen = _Functions()
+    with seen:
         try:
             run(call)
         except REFUSALS:  # The module's own record tells of the failure.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+import re
+from collections.abc import Iterable, Iterator
+from itertools import count
+from typing import NamedTuple, TypeAlias
 
 import libcst as cst
 
@@ -11,7 +13,7 @@ from gradlint import facts
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.graph import Edge, Node, Saved, Tri
 from gradlint.domain.state import State
-from gradlint.domain.value import Ref, Tensor, Unknown, Value, View, Write
+from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value, View, Write
 from gradlint.facts import Alias, Entry, MustMay, Param, alias_of, resolve, resolve_flag
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
@@ -55,7 +57,7 @@ class Operation:
         self.name = entry.name
         self.node = node
         signature = entry.row.forward if entry.row.is_module else entry.sig
-        self.bound, self.overload = bind(signature, args) or bind_loosely(signature, args)
+        self.bound, self.overload = bind(machine, state, signature, args) or bind_loosely(signature, args)
         self.inputs = list(self._inputs(args))
         self.flags: dict[str, object] = {
             name: flag_of(machine, state, value) for name, value in self.bound.items()
@@ -151,11 +153,29 @@ class Operation:
                 continue
             kept = self.labels(value)
             may |= kept.may
-            if grad is True:
+            if grad is True or self._alone(given):
                 must |= kept.must
         if self.state.grad is None or self.state.facts.get(AUTOCAST) is True:
             must = set()
         return MustMay(frozenset(must), frozenset(may))
+
+    def frees(self) -> Tri:
+        """Whether a second backward through this call raises."""
+        answer: Tri = False
+        for given in self.inputs:
+            value = self.entry.row.freed.get(given.label)
+            grad = self.grad_of(given)
+            if value is None or grad is False:
+                continue
+            known = resolve_flag(value, self.flags)
+            if known is True and (grad is True or self._alone(given)):
+                return True
+            answer = answer if known is False else None
+        return answer
+
+    def _alone(self, given: Input) -> bool:
+        """Whether only this input can require grad: then it does, if the call is on a tape at all."""
+        return all(self.grad_of(other) is False or not self.differentiable(other.label) for other in self.inputs if other is not given)
 
     def saved_inputs(self, labels: MustMay) -> tuple[tuple[Saved, ...], bool]:
         """The inputs among the labels, as saved now; and whether there may be more."""
@@ -241,7 +261,7 @@ def _write(call: Operation, writes: MustMay) -> Value:
                 machine, state, given.ref, op, call.node, others, mine, more or len(mine) != len(saved),
                 saves_result=any(name.startswith(">") for name in labels.must),
                 overwrites=not call.differentiable(label),
-                certain=label in writes.must,
+                certain=label in writes.must, frees=call.frees(),
             )  # fmt: skip
             last = given.ref
     views = call.labels(call.entry.row.views)
@@ -333,21 +353,49 @@ def _unclear(call: Operation) -> Value:
 
 def _several(call: Operation, kind: str, sizes: Operand | Several) -> Value:
     """A tuple of results: they share one node of the tape."""
-    from gradlint.domain.value import Sequence
-
     names = kind[kind.index("(") + 1 : -1]
     made = _node(call, None)
     if names == "*":
         items, is_open = _list_sizes(sizes)
         outputs = tuple(_output(call, ">*", size, made) for size in items)
         return call.state.new(Sequence(outputs, "list", True)) if is_open else outputs
-    count = len(names.split(","))
-    return tuple(
-        _output(
-            call, f">{index}", item_of(sizes, index) if isinstance(sizes, Several) else Operand(), made
-        )
-        for index in range(count)
-    )
+    if kind.startswith("named("):
+        names = ",".join(["Tensor"] * len(names.split(",")))
+    return _structure(call, _parsed(names), sizes, made, count())
+
+
+_Shape: TypeAlias = "str | list[_Shape]"
+
+
+def _parsed(names: str) -> list[_Shape]:
+    """`Tensor,tuple(Tensor,Tensor)` as nested lists."""
+    stack: list[list[_Shape]] = [[]]
+    for part in re.findall(r"\w+\(|\)|[\w*]+", names):
+        if part.endswith("("):
+            stack.append([])
+        elif part == ")":
+            inner = stack.pop()
+            stack[-1].append(inner)
+        else:
+            stack[-1].append(part)
+    return stack[0]
+
+
+def _structure(
+    call: Operation, names: list[_Shape], sizes: Operand | Several, made: Node, number: Iterator[int]
+) -> Value:
+    """The tensors of a nested result, numbered as they come."""
+    outputs: list[Value] = []
+    for index, name in enumerate(names):
+        size = item_of(sizes, index) if isinstance(sizes, Several) else Operand()
+        if isinstance(name, list):
+            outputs.append(_structure(call, name, size, made, number))
+        elif name == "Tensor":
+            plain = size if isinstance(size, Operand) else Operand()
+            outputs.append(_output(call, f">{next(number)}", plain, made))
+        else:
+            outputs.append(None if name == "NoneType" else call.machine.unknown())
+    return tuple(outputs)
 
 
 def _list_sizes(sizes: Operand | Several) -> tuple[list[Operand], bool]:
@@ -381,7 +429,7 @@ def _node(call: Operation, dtype: str | None) -> Node:
     if not produces.must:
         tracked = None
     saved, more = call.saved_inputs(call.saved_labels())
-    return Node(call.name, call.node, edges, tracked=tracked, saved=saved, maybe_saved=more)
+    return Node(call.name, call.node, edges, tracked=tracked, saved=saved, maybe_saved=more, frees=call.frees())
 
 
 def _tensor(call: Operation, label: str, size: Operand) -> Value:

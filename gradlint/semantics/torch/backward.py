@@ -62,7 +62,7 @@ def run_backward(
     if troubled(machine, state, found, syntax):
         return None
     if retain is False:
-        freed = [node.id for node in found.certain if node.saved]
+        freed = [node.id for node in found.certain if node.frees]
         state.free(freed, syntax)
     return found
 
@@ -71,8 +71,6 @@ def troubled(machine: Machine, state: State, found: Walk, syntax: cst.CSTNode) -
     """Report the first node that was freed already, or of which a saved tensor has been written."""
     silent = False
     for node in found.certain:
-        if not node.saved:
-            continue
         earlier = state.freed.get(node.id)
         if earlier is not None:
             machine.emit(SecondBackward(syntax, earlier, node.syntax, node.op))

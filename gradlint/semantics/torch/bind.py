@@ -16,13 +16,42 @@ from gradlint.semantics.torch.size import UNKNOWN, Operand
 from gradlint.semantics.torch.tensor import known_tensor, size_symbol, tensor_at
 
 
-def bind(signature: Signature, args: Args) -> tuple[dict[str, Value], tuple[Param, ...]] | None:
+def bind(
+    machine: Machine, state: State, signature: Signature, args: Args
+) -> tuple[dict[str, Value], tuple[Param, ...]] | None:
     """The arguments by parameter name, for the first overload that takes them."""
+    possible: tuple[dict[str, Value], tuple[Param, ...]] | None = None
     for overload in signature.overloads:
         bound = _bind_overload(overload, args)
-        if bound is not None:
+        if bound is None:
+            continue
+        if len(signature.overloads) == 1 or all(
+            param.name not in bound or _takes(machine, state, param, bound[param.name]) for param in overload
+        ):
             return bound, overload
-    return None
+        possible = possible or (bound, overload)
+    return possible
+
+
+_SIZES = frozenset({"size", "shape", "dims", "sizes", "repeats"})
+
+
+def _takes(machine: Machine, state: State, param: Param, value: Value) -> bool:
+    """Whether a parameter takes a value of this sort; what is not known is taken."""
+    if value is None:
+        return param.default
+    if param.name == "dtype":
+        return isinstance(value, Unknown) or (isinstance(value, External) and dtype_flag(value) is not None)
+    if isinstance(value, External):
+        return dtype_flag(value) is None and not param.tensor
+    if param.name == "device":
+        return isinstance(value, (str, int, Unknown))
+    number = isinstance(value, (bool, int, float, complex, Sym))
+    if param.tensor:
+        return (not number and not isinstance(value, str)) or param.number
+    if param.name in _SIZES and not param.variadic:
+        return not number
+    return known_tensor(machine, state, value) is None
 
 
 def _bind_overload(overload: tuple[Param, ...], args: Args) -> dict[str, Value] | None:

@@ -126,7 +126,7 @@ def _size_of(machine: Machine, state: State, name: str, args: Args) -> Operand:
     entry = fact(name)
     if entry is None:
         return Operand()
-    bound, _ = bind(entry.sig, args) or bind_loosely(entry.sig, args)
+    bound, _ = bind(machine, state, entry.sig, args) or bind_loosely(entry.sig, args)
     size = result(name, operands_of(machine, state, bound))
     return size if isinstance(size, Operand) else Operand()
 

@@ -207,7 +207,7 @@ def _between(roots: list[Node], wanted: set[int]) -> set[int]:
 
 def _run_part(machine: Machine, state: State, part: Walk, node: cst.CSTNode, retain: bool | None) -> None:
     if not troubled(machine, state, part, node) and retain is False:
-        state.free([one.id for one in part.certain if one.saved], node)
+        state.free([one.id for one in part.certain if one.frees], node)
 
 
 def _gradients(

@@ -6,10 +6,10 @@ import libcst as cst
 
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
-from gradlint.domain.value import Ref, Tensor, Unknown, Value, View
+from gradlint.domain.value import Ref, Tensor, Unknown, Value, View, Write
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch.bind import operand_of, tensors_in
-from gradlint.semantics.torch.inplace import saved_now, write
+from gradlint.semantics.torch.inplace import bump, saved_now, write
 from gradlint.semantics.torch.size import indexed
 from gradlint.semantics.torch.tensor import both, either, known_tensor, new_tensor, tensor_at, view_of
 
@@ -90,6 +90,7 @@ def write_tensor(
             state, source.counter, node
         ):
             # `t[i] += x` stores the view that it has just written in place: torch copies it onto itself.
+            bump(machine, state, ref, Write(node, "index assignment"))
             return
         sources.append(Edge(source.node, source.grad))
     elif isinstance(value, Unknown):

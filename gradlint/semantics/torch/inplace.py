@@ -62,6 +62,7 @@ def write(
     saves_result: bool = False,
     overwrites: bool = False,
     certain: bool = True,
+    frees: bool | None = None,
 ) -> bool:
     """Write to a tensor in place, `sources` being the graphs of the other inputs. False where torch refuses."""
     refused = refusal(state, ref, sources) if certain else None
@@ -76,7 +77,7 @@ def write(
     bump(machine, state, ref, Write(syntax, op, certain))
     if "data" in record.tags:
         note_data_write(machine, state, ref, op, sources, syntax)
-    _rebase(machine, state, ref, op, syntax, sources, saved, maybe_saved, saves_result, overwrites)
+    _rebase(machine, state, ref, op, syntax, sources, saved, maybe_saved, saves_result, overwrites, frees)
     return True
 
 
@@ -114,6 +115,7 @@ def _rebase(
     maybe_saved: bool,
     saves_result: bool,
     overwrites: bool,
+    frees: bool | None,
 ) -> None:
     """The history behind a write: a tensor written with grad mode on joins the graph of what is written."""
     record = tensor_at(state, ref)
@@ -126,10 +128,13 @@ def _rebase(
         edges = sources if overwrites and view is None else (Edge(record.node, record.grad), *sources)
         if saves_result:
             saved = (*saved, saved_now(machine, state, ref, ">"))
-        node = Node(op, syntax, edges, tracked=tracked, saved=saved, maybe_saved=maybe_saved)
-        state.put(ref.id, record._replace(node=node, grad=either([record.grad, tracked])))
+        node = Node(op, syntax, edges, tracked=tracked, saved=saved, maybe_saved=maybe_saved, frees=frees)
+        grad = either([record.grad, tracked])
+        state.put(ref.id, record._replace(node=node, grad=grad))
+        if tracked is not False and view is None:
+            regenerate_views(state, ref.id, node, grad)
         return
-    _rebase_view(machine, state, ref, view, op, syntax, sources, saved, maybe_saved, saves_result, tracked)
+    _rebase_view(machine, state, ref, view, op, syntax, sources, saved, maybe_saved, saves_result, tracked, frees)
 
 
 def _rebase_view(
@@ -144,6 +149,7 @@ def _rebase_view(
     maybe_saved: bool,
     saves_result: bool,
     tracked: bool | None,
+    frees: bool | None,
 ) -> None:
     """CopySlices: the base gets the new history, and every view of it is a view of that."""
     base = state.heap[view.base]
@@ -151,7 +157,7 @@ def _rebase_view(
     if saves_result:
         saved = (*saved, saved_now(machine, state, ref, ">"))
     edges = (Edge(base.node, base.grad), *sources)
-    node = Node(op, syntax, edges, tracked=tracked, saved=saved, maybe_saved=maybe_saved)
+    node = Node(op, syntax, edges, tracked=tracked, saved=saved, maybe_saved=maybe_saved, frees=frees)
     grad = either([base.grad, tracked])
     state.put(view.base, base._replace(node=node, grad=grad))
     regenerate_views(state, view.base, node, grad)

@@ -15,7 +15,7 @@ from gradlint.semantics.torch.apply import Input, apply
 from gradlint.semantics.torch.bind import bind, bind_loosely, flag_of
 from gradlint.semantics.torch.names import fact
 from gradlint.semantics.torch.parameters import is_module_path, module_base
-from gradlint.semantics.torch.tensor import new_leaf, new_tensor
+from gradlint.semantics.torch.tensor import UNCOUNTED, new_leaf, new_tensor
 
 _CONTAINERS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict", "torch.nn.ParameterList"})
 
@@ -61,16 +61,16 @@ def fill_module(machine: Machine, state: State, ref: Ref, path: str, args: Args,
         machine.give_ups[path] += 1
         state.put(ref.id, record._replace(open=True))
         return
-    config, _ = bind(entry.sig, args) or bind_loosely(entry.sig, args)
+    config, _ = bind(machine, state, entry.sig, args) or bind_loosely(entry.sig, args)
     flags = {name: flag_of(machine, state, value) for name, value in config.items()}
     attrs = dict(record.attrs)
     names = resolve(entry.row.parameters, flags)
     buffers = resolve(entry.row.buffers, flags)
     for name in sorted(names.must):
-        attrs[name] = new_leaf(state, node, dtype="float32", parameter=True)
+        attrs[name] = new_leaf(state, node, dtype="float32", parameter=True, tags=UNCOUNTED)
     for name in sorted(buffers.must):
-        attrs[name] = new_tensor(state, _origin(node))
-    is_open = record.open or bool(names.may - names.must) or args.open or "*" in names.must
+        attrs[name] = new_tensor(state, _origin(node), tags=UNCOUNTED)
+    is_open = record.open or bool(names.may - names.must) or args.open
     state.put(ref.id, Instance(record.cls, attrs, {**record.config, **config}, is_open, record.syntax))
 
 

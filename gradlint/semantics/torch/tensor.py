@@ -22,6 +22,10 @@ _TENSOR_ONLY = frozenset(
 """Attributes that show a value to be a tensor: nothing else that programs use has them."""
 
 
+UNCOUNTED = frozenset({"uncounted", "contiguous"})
+"""The tags of a tensor that torch made and initialised itself: how often it was written by then is not known."""
+
+
 def new_tensor(
     state: State,
     node: Node,

@@ -12,7 +12,7 @@ from tools.facts.probes.saved import gradients, leaves_of, tracked_outputs, weig
 
 
 def observe(call: Call, requiring: frozenset[str]) -> Facts:
-    """Say whether the call with `out=` `raises`, lets backward raise (`late`), `cuts` the graph, or `works`."""
+    """Say whether `out=` `raises` at the call, in backward (`late`), `cuts` the graph, or `works`."""
     plain = run(call)
     fresh = [torch.empty_like(t) for t in plain.outputs.values()]
     out = fresh[0] if isinstance(plain.result, torch.Tensor) else tuple(fresh)

@@ -18,7 +18,7 @@ _FREED = "Trying to backward through the graph a second time"
 _NO_DERIVATIVE = ("is not implemented", "not differentiable", "not implemented for", "not yet implemented")
 
 
-class Underivable(Exception):
+class UnderivableError(Exception):
     """Torch lets the output require grad but has no derivative for it."""
 
 
@@ -50,7 +50,7 @@ def leaves_of(state: Run) -> list[torch.Tensor]:
 def observe(call: Call, requiring: frozenset[str]) -> Facts:
     """Return what is saved, copied and freed if exactly `requiring` require grad.
 
-    Raises `Underivable` when torch has no derivative.
+    Raises `UnderivableError` when torch has no derivative.
     """
     state = run(call, requiring)
     outputs = tracked_outputs(state)
@@ -61,7 +61,7 @@ def observe(call: Call, requiring: frozenset[str]) -> Facts:
         gradients(totals, leaves)
     except (RuntimeError, NotImplementedError) as error:
         if any(text in str(error) for text in _NO_DERIVATIVE):
-            raise Underivable(str(error)) from error
+            raise UnderivableError(str(error)) from error
         raise
     saved = frozenset(
         label for label, tensors in state.everything().items() if _needs(tensors, totals, leaves)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 
@@ -47,9 +47,9 @@ def _size_rules(call: Call, output: torch.Tensor, state: Run) -> Iterator[str]:
 
 
 def _broadcast(inputs: dict[str, list[torch.Tensor]]) -> torch.Size | None:
-    shapes = [t.shape for tensors in inputs.values() for t in tensors]
+    meet: Callable[..., torch.Size] = torch.broadcast_shapes
     try:
-        return torch.broadcast_tensors(*(torch.empty(shape) for shape in shapes))[0].shape
+        return meet(*(t.shape for tensors in inputs.values() for t in tensors))
     except RuntimeError:  # These shapes do not meet, so the rule does not hold.
         return None
 
@@ -83,44 +83,12 @@ def structure(result: object) -> str:
     return type(result).__name__
 
 
-_FIELDS = frozenset(
-    [
-        "values",
-        "indices",
-        "mode",
-        "eigenvalues",
-        "eigenvectors",
-        "U",
-        "S",
-        "Vh",
-        "sign",
-        "logabsdet",
-        "Q",
-        "R",
-        "L",
-        "P",
-        "LU",
-        "pivots",
-        "info",
-        "solution",
-        "residuals",
-        "rank",
-        "singular_values",
-        "inverse",
-        "result",
-        "mantissa",
-        "exponent",
-        "hist",
-        "bin_edges",
-        "min",
-        "max",
-        "logdet",
-        "cloned",
-        "H",
-        "tau",
-        "X",
-    ]  # fmt: skip
-)
+_FIELDS = frozenset([
+    "values", "indices", "mode", "eigenvalues", "eigenvectors", "U", "S", "Vh", "sign", "logabsdet", "Q",
+    "R", "L", "P", "LU", "pivots", "info", "solution", "residuals", "rank", "singular_values", "inverse",
+    "result", "mantissa", "exponent", "hist", "bin_edges", "min", "max", "logdet", "cloned", "H", "tau",
+    "X",
+])  # fmt: skip
 
 
 def _in_order(result: object, names: list[str]) -> str:
