@@ -18,6 +18,7 @@ from gradlint.domain.value import (
     Function,
     Instance,
     Mapping,
+    NoGradient,
     Ref,
     Sequence,
     Tensor,
@@ -68,6 +69,7 @@ class Meeting:
             left.set_in(frame, name, value)
         if left.freed is not right.freed:
             left.freed = {**right.freed, **left.freed}
+        left.escaped = max(left.escaped, right.escaped)
         left.dirty |= right.dirty
         left.dirty_frames |= right.dirty_frames
         if left.facts is not right.facts:
@@ -116,6 +118,8 @@ class Meeting:
                 return ours
             number = isinstance(ours, (int, float)) and isinstance(theirs, (int, float))
             return Unknown("number" if number else None)
+        if isinstance(ours, NoGradient) and isinstance(theirs, NoGradient):
+            return ours
         if kind is not other:
             raise _Disagree
         if isinstance(ours, tuple) and isinstance(theirs, tuple):

@@ -25,6 +25,7 @@ class State:
         "_owns_heap",
         "dirty",
         "dirty_frames",
+        "escaped",
         "facts",
         "frame",
         "frames",
@@ -39,6 +40,7 @@ class State:
         self.heap: dict[int, object] = {}
         self.frames: dict[int, dict[str | int, Value]] = {}
         self.facts: dict[object, object] = {}
+        self.escaped = 0
         self.freed: dict[int, cst.CSTNode] = {}
         self.grad: Tri = True
         self.inference: Tri = False
@@ -54,6 +56,7 @@ class State:
         other = State.__new__(State)
         other.heap = self.heap
         other.frames = self.frames.copy()
+        other.escaped = self.escaped
         other.facts = self.facts
         other.freed = self.freed
         other.grad = self.grad
@@ -144,6 +147,10 @@ class State:
     def free(self, nodes: list[int], syntax: cst.CSTNode) -> None:
         """Remember which nodes a backward has freed, and where."""
         self.freed = {**self.freed, **dict.fromkeys(nodes, syntax)}
+
+    def escape(self) -> None:
+        """A graph went where gradlint does not look: the gradients of what is older may have been filled there."""
+        self.escaped = fresh_number()
 
     # The path.
 

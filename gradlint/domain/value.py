@@ -102,6 +102,13 @@ class Super(NamedTuple):
     receiver: Value
 
 
+class NoGradient(NamedTuple):
+    """The None that `.grad` is where no backward has filled it: like None, and it knows whose it is."""
+
+    syntax: cst.CSTNode | None
+    since: int
+
+
 class Context(NamedTuple):
     """A context manager that changes the grad mode or is otherwise known: `mode` such as "no_grad"."""
 

@@ -12,6 +12,7 @@ from gradlint.domain.value import (
     Function,
     Instance,
     Mapping,
+    NoGradient,
     Partial,
     Ref,
     Sequence,
@@ -23,6 +24,7 @@ from gradlint.domain.value import (
 from gradlint.semantics.args import Args
 from gradlint.semantics.classes import find_in_class, has_unknown_base, library_base
 from gradlint.semantics.machine import SIMPLE, Machine
+from gradlint.semantics.operator import absent_gradient
 from gradlint.source.core import Attr, SetAttr
 
 
@@ -35,6 +37,10 @@ def get_attribute(machine: Machine, state: State, obj: Value, name: str, node: c
     """obj.name, for any value."""
     if isinstance(obj, Ref):
         return _of_record(machine, state, obj, name, node)
+    if isinstance(obj, NoGradient):
+        if not name.startswith("__"):
+            absent_gradient(machine, obj, node)
+        return machine.unknown()
     if isinstance(obj, External):
         return machine.program.external(f"{obj.path}.{name}")
     if isinstance(obj, Unknown):

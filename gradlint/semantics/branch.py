@@ -10,6 +10,7 @@ from gradlint.domain.value import (
     Function,
     Instance,
     Mapping,
+    NoGradient,
     Ref,
     Sequence,
     Unknown,
@@ -32,6 +33,8 @@ def truth(state: State, value: Value) -> bool | None:
         if isinstance(record, (Class, Instance)):
             return True if not isinstance(record, Instance) or not _sized(state, record) else None
         return None
+    if isinstance(value, NoGradient):
+        return False
     if isinstance(value, (External, Function, Bound)):
         return True
     if type(value) is tuple:

@@ -85,6 +85,8 @@ def _function(machine: Machine, state: State, function: Function, args: Args) ->
     if function.frame not in state.frames:
         return
     with machine.bounded(SHARE):
+        # Between the top level and this call anything may have run.
+        state.escape()
         region = machine.open(state)
         results = invoke(machine, state, function, args, function.code.node)
         machine.close([end for end, _ in results], region)

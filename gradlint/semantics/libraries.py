@@ -14,13 +14,20 @@ from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import origins
 from gradlint.semantics.torch import faults
+from gradlint.semantics.torch.bind import tensors_in
 from gradlint.semantics.torch.tensor import UNCOUNTED, known_tensor, new_leaf, new_tensor, tensor_at
 
 Library: TypeAlias = "Callable[[Machine, State, Args, cst.CSTNode], Value]"
 
 
 def _numpy(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    """numpy: the values flow into an array, no gradient does."""
+    """numpy: the values flow into an array, no gradient does; a tensor that requires grad is refused."""
+    for value in args.positional:
+        for ref in tensors_in(machine, state, value):
+            record = tensor_at(state, ref)
+            if record.grad is True and not args.open:
+                related = [] if record.syntax is None else [(record.syntax, "the tensor comes from here")]
+                faults.refused(machine, "numpy-on-grad", node, related=related)
     edges = [Edge(origin, False, "numpy") for origin in origins(state, args.values()) if origin.live]
     return Unknown("array", Node("numpy", node, edges, cut="numpy") if edges else None, None, node)
 

@@ -7,9 +7,22 @@ from collections.abc import Callable
 
 import libcst as cst
 
+from gradlint.domain.event import Refused
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
-from gradlint.domain.value import Bound, External, Function, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.domain.value import (
+    Bound,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    NoGradient,
+    Ref,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+)
 from gradlint.semantics.args import Args
 from gradlint.semantics.branch import truth
 from gradlint.semantics.iteration import items_of
@@ -117,6 +130,9 @@ def operate(
     """A binary operator on any two values."""
     from gradlint.semantics.torch.operators import tensor_operator
 
+    if isinstance(left, NoGradient) or isinstance(right, NoGradient):
+        absent_gradient(machine, left if isinstance(left, NoGradient) else right, node)
+        return machine.unknown()
     left_tensor = isinstance(left, Ref) and isinstance(state[left], Tensor)
     if left_tensor or (isinstance(right, Ref) and isinstance(state[right], Tensor)):
         return tensor_operator(machine, state, op, left, right, node, inplace and left_tensor)
@@ -127,6 +143,13 @@ def operate(
     if type(left) is tuple and type(right) is int and op == "*" and right < 100:
         return left * right
     return symbolic(machine, op, left, right, node)
+
+
+def absent_gradient(machine: Machine, value: Value, node: cst.CSTNode) -> None:
+    """None stands where a gradient is computed with."""
+    assert isinstance(value, NoGradient)
+    related = [] if value.syntax is None else [(value.syntax, "the tensor whose .grad is None comes from here")]
+    machine.emit(Refused(node, "none-grad-used", "", tuple(related)))
 
 
 def symbolic(machine: Machine, op: str, left: Value, right: Value, node: cst.CSTNode) -> Value:
@@ -252,7 +275,7 @@ def _compare(machine: Machine, state: State, instr: Compare, left: Value, right:
         if found is None:
             return machine.symbol(op, left, right, kind="bool")
         return found is (op == "in")
-    if op in ("==", "!=") and (left is None or right is None):
+    if op in ("==", "!=") and (_is_none(left) or _is_none(right)):
         same = _identical(state, left, right)
         if same is not None:
             return same is (op == "==")
@@ -268,8 +291,14 @@ def _negated(machine: Machine, left: Value, right: Value) -> Value:
     return machine.symbol("not", machine.symbol("==", left, right, kind="bool"), kind="bool")
 
 
+def _is_none(value: Value) -> bool:
+    return value is None or isinstance(value, NoGradient)
+
+
 def _identical(state: State, left: Value, right: Value) -> bool | None:
     """`left is right`, as far as it is known."""
+    left = None if isinstance(left, NoGradient) else left
+    right = None if isinstance(right, NoGradient) else right
     if isinstance(left, Unknown) or isinstance(right, Unknown):
         value, other = (left, right) if isinstance(left, Unknown) else (right, left)
         if left is right:

@@ -150,6 +150,7 @@ class Program:
             return values[0]
         edges = [Edge(origin, None) for origin in origins(state, values)]
         if any(edge.node.live for edge in edges):
+            state.escape()
             return Unknown(None, Node("call", node, edges, tracked=None), None, node)
         return Unknown(syntax=node)
 

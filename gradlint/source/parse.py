@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 import itertools
+import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import libcst as cst
@@ -15,6 +18,9 @@ from gradlint.source.unusable import Unusable, invalid
 
 MAX_BRACKETS = 200
 """CPython's tokenizer refuses deeper brackets (MAXLEVEL), so a program that runs never has them."""
+
+USUAL_RECURSION = 1_000
+"""What Python starts with, and so what decides which programs it compiles."""
 
 LONG_TEXT = 30_000
 LONG_LINE = 5_000
@@ -72,13 +78,25 @@ def _refusal_of_cpython(text: str) -> _Refusal | None:
         with warnings.catch_warnings():
             # An invalid escape sequence warns; that is no business of ours.
             warnings.simplefilter("ignore")
-            ast.parse(text)
+            with _recursion_as_usual():
+                ast.parse(text)
     except SyntaxError as error:
         return _Refusal(_refused(text, error), error.msg.startswith(("too many nested", "too many levels")))
     except (RecursionError, MemoryError):
         message = "the code is nested too deeply: Python cannot compile it, and gradlint does not read it"
         return _Refusal(invalid(message), too_deep=True)
     return None
+
+
+@contextmanager
+def _recursion_as_usual() -> Iterator[None]:
+    """CPython measures depth against the limit of recursion, which is raised while gradlint runs."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(min(limit, USUAL_RECURSION))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 def _refused(text: str, error: SyntaxError) -> Unusable:

@@ -17,7 +17,7 @@ Linter = Callable[[str, str], Sequence[Finding]]
 
 
 class Guarded:
-    """A linter whose crashes are kept in `crashes` and printed with the score; it goes on without a finding."""
+    """A linter whose crashes are kept in `crashes`; the score goes on without a finding, and prints them."""
 
     def __init__(self, lint: Linter) -> None:
         self._lint = lint
@@ -70,9 +70,7 @@ def catches(lint: Linter, program: Program) -> list[Catch]:
     """
     found = _lint_all(lint, program.files, sorted({mutation.file for mutation in program.mutations}))
     before = {file: _keys(program.files[file], findings) for file, findings in found.items()}
-    return [
-        _catch(lint, mutate(program, mutation), before[mutation.file]) for mutation in program.mutations
-    ]
+    return [_catch(lint, mutate(program, mutation), before[mutation.file]) for mutation in program.mutations]
 
 
 def _catch(lint: Linter, mutant: Mutant, before: set[tuple[str, str]]) -> Catch:

@@ -33,7 +33,7 @@ def shrink(source: str, holds: Holds) -> str:
     while smaller:
         smaller = False
         for candidate in _smaller(source):
-            if holds(candidate):
+            if candidate != source and holds(candidate):
                 source, smaller = candidate, True
                 break
     return source

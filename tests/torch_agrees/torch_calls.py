@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from torch.overrides import TorchFunctionMode, resolve_name
 
+from gradlint.facts import Param, Signature
 from gradlint.semantics.torch.size import Operand
 
 Value = Any
@@ -224,3 +225,30 @@ def _fits(kind: str, value: Value) -> bool:
         "Generator": (torch.Generator,),
     }
     return isinstance(value, checks.get(kind, (object,)))
+
+
+def bind_by_number(
+    signature: Signature, positional: tuple[Value, ...], keywords: dict[str, Value]
+) -> dict[str, Value] | None:
+    """The arguments bound to the first overload of the facts table that has room for them."""
+    for overload in signature.overloads:
+        bound = _fill(overload, positional, keywords)
+        if bound is not None:
+            return bound
+    return None
+
+
+def _fill(
+    overload: tuple[Param, ...], positional: tuple[Value, ...], keywords: dict[str, Value]
+) -> dict[str, Value] | None:
+    bound = dict(keywords)
+    rest = list(positional)
+    for param in overload:
+        if param.variadic:
+            bound[param.name] = rest[0] if len(rest) == 1 else tuple(rest)
+            rest = []
+        elif rest and not param.keyword_only:
+            bound[param.name] = rest.pop(0)
+    names = {param.name for param in overload}
+    missing = [param for param in overload if param.name not in bound and not param.default]
+    return None if rest or missing or not names.issuperset(bound) else bound

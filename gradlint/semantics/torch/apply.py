@@ -67,6 +67,16 @@ class Operation:
                 self.flags.setdefault(param.name, facts.UNKNOWN)
         if extra:
             self.flags.update(extra)
+        self._describe()
+
+    def _describe(self) -> None:
+        """Flags that speak of the call as a whole: the largest rank, and whether all inputs are contiguous."""
+        records = [tensor_at(self.state, given.ref) for given in self.inputs if given.ref is not None]
+        if records and len(records) == len(self.inputs):
+            if all(record.shape is not None for record in records):
+                self.flags["@ndim"] = max(len(record.shape or ()) for record in records)
+            if all("contiguous" in record.tags for record in records):
+                self.flags["@contiguous"] = "yes"
 
     def _inputs(self, args: Args) -> Iterable[Input]:
         params = {param.name: param for param in self.overload}

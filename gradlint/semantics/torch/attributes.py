@@ -12,7 +12,7 @@ from gradlint.domain.event import DataWrite
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.shape import same_shape
 from gradlint.domain.state import State, fresh_address
-from gradlint.domain.value import Bound, External, Ref, Tensor, Unknown, Value, Write
+from gradlint.domain.value import Bound, External, NoGradient, Ref, Tensor, Unknown, Value, Write
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch import faults
@@ -59,12 +59,17 @@ def _grad(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
     if record.grad is True and record.leaf is False and record.retains is False:
         related = [] if record.syntax is None else [(record.syntax, "the tensor is a result of this operation")]
         faults.noticed(machine, "nonleaf-grad", node, related=related)
-        return None
+        return NoGradient(record.syntax, ref.id)
     if record.retains is True or record.leaf is not True:
         return Unknown("gradient", Node("gradient", node, [Edge(record.node, False, "gradient")]), None, node)
     value = record.accumulated
     if isinstance(value, Unknown):
         return state.facts.get(("tensor", value)) or value
+    if value is None or isinstance(value, NoGradient):
+        since = ref.id if value is None else value.since
+        if record.leaf is None or since <= state.escaped:
+            return machine.symbol("gradient", ref, state.escaped, kind="gradient")
+        return NoGradient(record.syntax, since)
     return value
 
 
@@ -179,6 +184,11 @@ def _set_grad(machine: Machine, state: State, ref: Ref, value: Value, node: cst.
             faults.refused(machine, "grad-assigned-mismatch", node)
             return
         value = given
+    elif isinstance(value, (bool, int, float, complex, str)):
+        faults.refused(machine, "grad-assigned-mismatch", node)
+        return
+    if value is None or isinstance(value, NoGradient):
+        value = NoGradient(record.syntax, fresh_address())
     state.put(ref.id, tensor_at(state, ref)._replace(accumulated=value))
 
 
@@ -199,6 +209,9 @@ def set_flag(
         if not wanted or spelled == ".requires_grad":
             related = [] if record.syntax is None else [(record.syntax, "the result of this operation is no leaf")]
             faults.refused(machine, "flag-on-nonleaf", node, spelled, related)
+        return
+    if wanted and record.inference is True and state.inference is False:
+        faults.refused(machine, "inference-write", node, spelled)
         return
     if wanted and dtypes.can_require_grad(record.dtype) is False:
         faults.refused(machine, "integer-requires-grad", node, record.dtype or "")

@@ -14,7 +14,7 @@ import libcst as cst
 from gradlint.domain.event import LostLeaf, SecondBackward, StaleSaved
 from gradlint.domain.graph import Edge, Node, Saved
 from gradlint.domain.state import State
-from gradlint.domain.value import Ref, Tensor, Unknown, Write
+from gradlint.domain.value import NoGradient, Ref, Tensor, Unknown, Write
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch.inplace import bump
 from gradlint.semantics.torch.tensor import new_tensor
@@ -128,7 +128,7 @@ def _add_gradient(
         node = Node("gradient", syntax)
         fresh = new_tensor(state, node, grad=False, dtype=record.dtype, shape=record.shape)
         state.put(leaf, record._replace(accumulated=fresh))
-    elif former is None:
+    elif former is None or isinstance(former, NoGradient):
         state.put(leaf, record._replace(accumulated=Unknown("gradient")))
 
 

@@ -10,7 +10,7 @@ import libcst as cst
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
-from gradlint.domain.value import Bound, Context, External, Function, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.domain.value import Bound, Context, External, Function, Instance, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import origins
@@ -23,7 +23,7 @@ from gradlint.semantics.torch.gradcall import autograd_backward, autograd_grad
 from gradlint.semantics.torch.inplace import write
 from gradlint.semantics.torch.methods import METHODS, call_tensor_method
 from gradlint.semantics.torch.module import WRAPPERS, new_module
-from gradlint.semantics.torch.names import fact
+from gradlint.semantics.torch.names import fact, method_fact
 from gradlint.semantics.torch.optim import is_optimizer_path, new_optimizer
 from gradlint.semantics.torch.parameters import is_module_path
 from gradlint.semantics.torch.size import Operand, result
@@ -38,6 +38,8 @@ def call_torch(machine: Machine, state: State, path: str, args: Args, node: cst.
     if special is not None:
         return special(machine, state, args, node)
     name = path.removeprefix("torch.")
+    if path.endswith(".__init__") and args.positional:
+        return _unbound_init(machine, state, args, node)
     if path.startswith("torch.Tensor."):
         return _unbound_method(machine, state, name.removeprefix("Tensor."), args, node)
     if path.startswith("torch.nn.init."):
@@ -52,15 +54,33 @@ def call_torch(machine: Machine, state: State, path: str, args: Args, node: cst.
         ref = as_tensor(machine, state, args.positional[0], node)
         if ref is not None:
             return METHODS[name](machine, state, ref, Args(args.positional[1:], args.keywords, args.open), node)
-    entry = fact(name)
+    entry = fact(name) or (method_fact(name) if name.endswith("_") and "." not in name else None)
     if entry is not None:
         return _from_table(machine, state, name, args, node)
     machine.give_ups[path] += 1
+    if name.endswith("_") and not name.endswith("__") and args.positional:
+        # By torch's naming, a trailing underscore writes to the first argument.
+        ref = as_tensor(machine, state, args.positional[0], node)
+        if ref is not None:
+            write(machine, state, ref, name.rpartition(".")[2], node, maybe_saved=True)
+            return ref
     return machine.program.opaque(machine, state, args.values(), node)
 
 
 def _is_module_class(path: str) -> bool:
     return is_module_path(path) and path.count(".") == 2 and path.rpartition(".")[2][:1].isupper()
+
+
+def _unbound_init(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """nn.Module.__init__(self)"""
+    from gradlint.semantics.torch.module import call_module_method
+
+    receiver = args.positional[0]
+    record = state[receiver] if isinstance(receiver, Ref) else None
+    if isinstance(receiver, Ref) and isinstance(record, Instance):
+        rest = Args(args.positional[1:], args.keywords, args.open)
+        return call_module_method(machine, state, receiver, record, "super.__init__", rest, node)
+    return None
 
 
 def _unbound_method(machine: Machine, state: State, name: str, args: Args, node: cst.CSTNode) -> Value:
@@ -75,7 +95,7 @@ def _unbound_method(machine: Machine, state: State, name: str, args: Args, node:
 
 
 def _from_table(machine: Machine, state: State, name: str, args: Args, node: cst.CSTNode) -> Value:
-    entry = fact(name)
+    entry = fact(name) or method_fact(name)
     assert entry is not None
     value = apply(machine, state, entry, args, node)
     if isinstance(value, Ref) and "requires_grad" in args.keywords:

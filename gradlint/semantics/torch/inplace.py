@@ -25,6 +25,10 @@ _KINDS: dict[str, Refusal] = {
 }
 
 
+_FILLING = frozenset({"fill_", "zero_", "masked_fill_", "index assignment"})
+"""Writes that do not go through torch's element-wise iterator: an expanded tensor takes them (measured)."""
+
+
 def refusal(state: State, ref: Ref, sources: Sequence[Edge]) -> tuple[Refusal, Tensor] | None:
     """Why torch certainly refuses to write to a tensor here, with the leaf in question."""
     record = tensor_at(state, ref)
@@ -67,7 +71,8 @@ def write(
     """Write to a tensor in place, `sources` being the graphs of the other inputs. False where torch refuses."""
     refused = refusal(state, ref, sources) if certain else None
     record = tensor_at(state, ref)
-    if refused is None and certain and record.view is not None and record.view.expanded is True:
+    expanded = record.view is not None and record.view.expanded is True
+    if refused is None and certain and expanded and op not in _FILLING:
         refused = "overlap", record
     if refused is not None:
         reason, leaf = refused

@@ -83,7 +83,7 @@ def _detach(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTN
 def _detach_in_place(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """detach_(): the tensor leaves its graph; a view cannot."""
     record = tensor_at(state, ref)
-    if record.view is not None and record.view.kind != "maybe" and record.grad is True:
+    if record.view is not None and record.view.kind != "maybe":
         faults.refused(machine, "detach-view", node)
         return ref
     made = Node("detach_", node, [Edge(record.node, False, "detach")], cut="detach")

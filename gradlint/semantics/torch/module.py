@@ -134,14 +134,24 @@ def set_module_attribute(
 ) -> None:
     """obj.name = value: a tensor does not go where a parameter is registered."""
     former = record.attrs.get(name)
-    if module_base(state, record) is not None and isinstance(former, Ref) and isinstance(value, Ref):
-        old, new = state.heap.get(former.id), state.heap.get(value.id)
-        if isinstance(old, Tensor) and old.parameter and isinstance(new, Tensor) and not new.parameter:
-            if new.view is None or new.view.kind != "maybe":
+    if module_base(state, record) is not None and isinstance(former, Ref):
+        old = state.heap.get(former.id)
+        if isinstance(old, Tensor) and old.parameter:
+            if _no_parameter(state, value):
                 related = [] if old.syntax is None else [(old.syntax, "the parameter is made here")]
                 faults.refused(machine, "parameter-overwritten", node, name, related)
                 return
     state.put(obj.id, record._replace(attrs={**record.attrs, name: value}))
+
+
+def _no_parameter(state: State, value: Value) -> bool:
+    """Whether a value is certainly neither a parameter nor None."""
+    if isinstance(value, Ref):
+        record = state.heap.get(value.id)
+        if isinstance(record, Tensor):
+            return not record.parameter and (record.view is None or record.view.kind != "maybe")
+        return not isinstance(record, Instance)
+    return isinstance(value, (bool, int, float, str)) or type(value) is tuple
 
 
 def iterate_module(

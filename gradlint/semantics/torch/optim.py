@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 import libcst as cst
 
-from gradlint.domain.state import State
-from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value, Write
+from gradlint.domain.state import State, fresh_address
+from gradlint.domain.value import External, Instance, Mapping, NoGradient, Ref, Sequence, Tensor, Unknown, Value, Write
 from gradlint.semantics.args import Args
 from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Machine
@@ -34,14 +34,11 @@ def new_optimizer(machine: Machine, state: State, path: str, args: Args, node: c
 def fill_optimizer(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> None:
     """What an optimizer's constructor does: it takes leaves, and at least one."""
     params, is_open = _collect(machine, state, args.get(0, "params"), node)
-    for param in params:
-        record = tensor_at(state, param)
-        if record.leaf is False and record.retains is False:
-            related = [] if record.syntax is None else [(record.syntax, "this operation makes it no leaf")]
-            faults.refused(machine, "nonleaf-optimizer", node, related=related)
-        if record.node.leaf is not None:
-            machine.optimized.add(record.node.syntax)
-    if not params and not is_open and not args.open and args.has(0, "params"):
+    _admit(machine, state, params, node)
+    given = args.get(0, "params")
+    if known_tensor(machine, state, given) is not None:
+        faults.refused(machine, "optimizer-wants-a-list", node)
+    elif not params and not is_open and not args.open and _is_empty(state, given):
         faults.refused(machine, "empty-optimizer", node)
     record_ = state[ref]
     assert isinstance(record_, Instance)
@@ -49,6 +46,25 @@ def fill_optimizer(machine: Machine, state: State, ref: Ref, args: Args, node: c
     groups = tuple([state.new(Mapping({"params": state.new(Sequence(tuple(params), "list", is_open))}, True))])
     attrs["param_groups"] = state.new(Sequence(groups, "list", is_open))
     state.put(ref.id, record_._replace(attrs=attrs))
+
+
+def _admit(machine: Machine, state: State, params: list[Ref], node: cst.CSTNode) -> None:
+    """An optimizer takes leaves, and non-leaves that retain their gradient."""
+    for param in params:
+        record = tensor_at(state, param)
+        if record.leaf is False and record.retains is False:
+            related = [] if record.syntax is None else [(record.syntax, "this operation makes it no leaf")]
+            faults.refused(machine, "nonleaf-optimizer", node, related=related)
+        if record.node.leaf is not None:
+            machine.optimized.add(record.node.syntax)
+
+
+def _is_empty(state: State, value: Value) -> bool:
+    """Whether a list is empty itself; a group without parameters is let pass."""
+    if isinstance(value, Ref):
+        record = state[value]
+        return isinstance(record, Sequence) and (not record.items or record.kind == "iterator")
+    return value == ()
 
 
 def _collect(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> tuple[list[Ref], bool]:
@@ -95,10 +111,19 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
         result = call_in_place(machine, state, closure, Args(), node)
     for param in _params(state, ref):
         record = state.heap.get(param.id)
-        if isinstance(record, Tensor) and record.accumulated is not None and record.grad is not False:
-            certain = isinstance(record.accumulated, Ref)
+        if not isinstance(record, Tensor) or record.grad is False:
+            continue
+        certain = isinstance(record.accumulated, Ref)
+        if certain or not _absent(state, param, record.accumulated):
             bump(machine, state, param, Write(node, "optimizer.step", certain))
     return result
+
+
+def _absent(state: State, param: Ref, gradient: Value) -> bool:
+    """Whether a parameter certainly has no gradient."""
+    if gradient is None:
+        return param.id > state.escaped
+    return isinstance(gradient, NoGradient) and gradient.since > state.escaped
 
 
 def _zero_grad(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
@@ -110,11 +135,13 @@ def _zero_grad(machine: Machine, state: State, ref: Ref, args: Args, node: cst.C
 def clear_gradient(machine: Machine, state: State, param: Ref, args: Args, node: cst.CSTNode) -> None:
     """zero_grad(set_to_none=True): gradients are dropped, or set to zero in place."""
     record = state.heap.get(param.id)
-    if not isinstance(record, Tensor) or record.accumulated is None:
+    if not isinstance(record, Tensor):
         return
     drop = args.get(0, "set_to_none", True)
     if drop is True:
-        state.put(param.id, record._replace(accumulated=None))
+        state.put(param.id, record._replace(accumulated=NoGradient(record.syntax, fresh_address())))
+    elif _absent(state, param, record.accumulated):
+        return
     elif drop is False:
         if isinstance(record.accumulated, Ref):
             bump(machine, state, record.accumulated, Write(node, "zero_grad"))
@@ -127,9 +154,7 @@ def _add_group(machine: Machine, state: State, ref: Ref, args: Args, node: cst.C
     more, more_open = _collect(machine, state, (group,), node)
     record = state[ref]
     assert isinstance(record, Instance)
-    for param in more:
-        if tensor_at(state, param).node.leaf is not None:
-            machine.optimized.add(tensor_at(state, param).node.syntax)
+    _admit(machine, state, more, node)
     attrs = {**record.attrs, "<params>": (*_params(state, ref), *more)}
     attrs["<open>"] = record.attrs.get("<open>", True) or more_open
     state.put(ref.id, record._replace(attrs=attrs))

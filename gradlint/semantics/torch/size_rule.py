@@ -117,7 +117,7 @@ def tensors(value: object) -> tuple[Operand, ...] | None:
 
 def unpacked(value: object) -> tuple[Operand, ...] | None:
     """The operands of an argument that takes `*tensors` or one list of them."""
-    if isinstance(value, _SEQUENCES) and len(value) == 1 and isinstance(value[0], _SEQUENCES):
+    if isinstance(value, _SEQUENCES) and len(value) == 1 and not isinstance(value[0], Operand):
         return tensors(value[0])
     return tensors(value)
 

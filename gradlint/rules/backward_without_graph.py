@@ -1,0 +1,147 @@
+"""GRD205: `backward` or `autograd.grad` starts at a tensor without a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import Backward, Event
+from gradlint.rules.base import Bad, Good, Report, Rule
+
+_RAISES = "element 0 of tensors does not require grad and does not have a grad_fn"
+
+
+class BackwardWithoutGraph(Rule):
+    """`backward` or `autograd.grad` starts at a tensor without a graph.
+
+    What torch does
+        It raises a RuntimeError: "element 0 of tensors does not require grad and does not have a
+        grad_fn".
+
+    Why it matters
+        Either nothing that the loss was computed from requires grad, or the graph was cut on the way:
+        by `detach()`, `.data`, `.item()`, by numpy, by `torch.tensor(loss)`, or because the forward ran
+        under `torch.no_grad()`. The finding names the places. Setting `loss.requires_grad = True`
+        silences the error and trains nothing.
+
+    When it may be wrong
+        Where the line is never reached, or the parameters are made to require grad by something that
+        gradlint does not see.
+
+    Instead
+        Let the way from the parameters to the loss consist of torch operations with grad mode on. Use
+        `torch.stack` in place of `torch.tensor` for a list of losses, and `loss.item()` for printing
+        only.
+
+    References
+        https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html
+        https://docs.pytorch.org/docs/stable/notes/autograd.html#setting-requires-grad
+        https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html
+    """
+
+    code = "GRD205"
+    name = "backward-without-graph"
+    effect = "raises"
+    events = (Backward,)
+    bad = (
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(4, 1)
+with torch.no_grad():
+    loss = model(torch.randn(8, 4)).pow(2).mean()
+loss.backward()  # GRD205
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+
+x, y = torch.randn(8, 3), torch.randn(8)
+w = torch.zeros(3)
+loss = ((x @ w - y) ** 2).mean()
+loss.backward()  # GRD205
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(4, 1)
+prediction = model(torch.randn(8, 4)).detach()
+loss = prediction.pow(2).mean()
+loss.backward()  # GRD205
+""",
+            error=_RAISES,
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(4, 1)
+loss = model(torch.randn(8, 4)).pow(2).mean()
+loss.backward()
+with torch.no_grad():
+    validation = model(torch.randn(8, 4)).pow(2).mean()
+""",
+            shows="model.weight.grad is not None",
+        ),
+        Good(
+            """\
+import torch
+
+x, y = torch.randn(8, 3), torch.randn(8)
+w = torch.zeros(3, requires_grad=True)
+loss = ((x @ w - y) ** 2).mean()
+loss.backward()
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(4, 1)
+x = torch.randn(8, 4)
+target = model(x).detach() + 1
+(model(x) - target).pow(2).mean().backward()
+""",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A root without a graph, unless the cut is an operation without a gradient, which GRD401 reports."""
+        if not isinstance(event, Backward) or event.tracked is not False:
+            return
+        if any(kind in _TOLD_ELSEWHERE for kind, _ in event.cuts):
+            return
+        call = "`backward`" if event.call == "backward" else "`autograd.grad`"
+        why = "whose graph is cut" if event.cuts else "that nothing with `requires_grad` is behind"
+        related = [(place, _CUTS.get(kind, "the graph ends here")) for kind, place in event.cuts]
+        yield Report(
+            event.node,
+            f"{call} starts at a tensor {why}: torch raises, it does not require grad",
+            hint=_RESTORE if event.cuts else _REQUIRE,
+            related=tuple(related),
+        )
+
+
+_RESTORE = "keep the way from the parameters to the loss in torch operations, with grad mode on"
+_REQUIRE = "make what should be trained with `requires_grad=True`, or as an `nn.Parameter`"
+_TOLD_ELSEWHERE = frozenset({"nondiff", "integer"})
+_CUTS = {
+    "data": "`.data` leaves the graph here",
+    "detach": "`detach` leaves the graph here",
+    "item": "the tensor becomes a Python number here",
+    "no_grad": "this runs with grad mode off",
+    "numpy": "the tensor becomes a numpy array here",
+    "rewrap": "this copies the numbers and not the graph",
+    "sample": "`sample` has no gradient; `rsample` has",
+}

@@ -1,0 +1,91 @@
+"""GRD222: integers are assigned to `.data` of a tensor that requires grad."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import Event, Refused
+from gradlint.rules.base import Bad, Good, Report, Rule
+
+_RAISES = "data set to a tensor that requires gradients must be floating point or complex dtype"
+
+
+class DataIncompatible(Rule):
+    """Integers are assigned to `.data` of a tensor that requires grad.
+
+    What torch does
+        It raises a RuntimeError: "data set to a tensor that requires gradients must be floating point
+        or complex dtype". Another floating type or another shape is let pass, and the tensor has them
+        from then on.
+
+    Why it matters
+        `w.data = torch.tensor([1, 2])` holds integers for want of a dot; `.data =` checks little else,
+        so that this is the lucky case.
+
+    When it may be wrong
+        Where the line is never reached.
+
+    Instead
+        `with torch.no_grad(): w.copy_(values)`, which converts the values and checks the shape.
+
+    References
+        https://docs.pytorch.org/docs/stable/generated/torch.Tensor.copy_.html
+        https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html
+    """
+
+    code = "GRD222"
+    name = "data-incompatible"
+    effect = "raises"
+    events = (Refused,)
+    bad = (
+        Bad(
+            """\
+import torch
+
+w = torch.zeros(2, requires_grad=True)
+w.data = torch.tensor([1, 2])  # GRD222
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+layer = nn.Linear(2, 3)
+layer.bias.data = torch.arange(3)  # GRD222
+""",
+            error=_RAISES,
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+
+w = torch.zeros(2, requires_grad=True)
+with torch.no_grad():
+    w.copy_(torch.tensor([1, 2]))
+""",
+            shows="w.tolist() == [1.0, 2.0]",
+        ),
+        Good(
+            """\
+import torch
+
+counts = torch.zeros(2)
+counts.data = torch.tensor([1, 2])
+""",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """An assignment that torch refuses."""
+        if not isinstance(event, Refused) or event.fault != "data-incompatible":
+            return
+        yield Report(
+            event.node,
+            "integers are assigned to `.data` of a tensor that requires grad: torch raises here",
+            hint="write `with torch.no_grad(): w.copy_(values)`, which converts them",
+            related=event.related,
+        )

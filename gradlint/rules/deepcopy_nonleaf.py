@@ -1,0 +1,125 @@
+"""GRD211: `copy.deepcopy` meets a tensor that is no leaf."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import Event, Refused
+from gradlint.rules.base import Bad, Good, Report, Rule
+
+_RAISES = "Only Tensors created explicitly by the user"
+
+
+class DeepcopyNonleaf(Rule):
+    """`copy.deepcopy` meets a tensor that is no leaf.
+
+    What torch does
+        It raises a RuntimeError: "Only Tensors created explicitly by the user (graph leaves) support
+        the deepcopy protocol at the moment." It does so for a tensor, for a list or dict that holds
+        one, and for a module that keeps one as an attribute.
+
+    Why it matters
+        A module is copied for a target network or a best checkpoint long after its `forward` has put an
+        activation, a loss or a hidden state on `self`.
+
+    When it may be wrong
+        Where the attribute is replaced before the copy by something that gradlint does not see.
+
+    Instead
+        Keep `.detach()`ed tensors on `self`, copy `model.state_dict()` in place of the model, or clone:
+        `y.detach().clone()`.
+
+    References
+        https://docs.pytorch.org/docs/stable/generated/torch.Tensor.is_leaf.html
+        https://docs.pytorch.org/docs/stable/generated/torch.Tensor.detach.html
+    """
+
+    code = "GRD211"
+    name = "deepcopy-nonleaf"
+    effect = "raises"
+    events = (Refused,)
+    bad = (
+        Bad(
+            """\
+import copy
+
+import torch
+
+x = torch.ones(3, requires_grad=True)
+best = copy.deepcopy(x * 2)  # GRD211
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import copy
+
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x):
+        self.hidden = self.fc(x)
+        return self.hidden.tanh()
+
+
+net = Net()
+net(torch.randn(2, 4)).sum().backward()
+target = copy.deepcopy(net)  # GRD211
+""",
+            error=_RAISES,
+        ),
+    )
+    good = (
+        Good(
+            """\
+import copy
+
+import torch
+
+x = torch.ones(3, requires_grad=True)
+best = copy.deepcopy(x)
+value = (x * 2).detach().clone()
+""",
+        ),
+        Good(
+            """\
+import copy
+
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x):
+        hidden = self.fc(x)
+        self.hidden = hidden.detach()
+        return hidden.tanh()
+
+
+net = Net()
+net(torch.randn(2, 4)).sum().backward()
+target = copy.deepcopy(net)
+""",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A copy that torch refuses."""
+        if not isinstance(event, Refused) or event.fault != "deepcopy-nonleaf":
+            return
+        yield Report(
+            event.node,
+            "`deepcopy` meets a tensor that an operation made: torch copies leaves only, and raises here",
+            hint="keep `.detach()`ed tensors on what is copied, or copy the `state_dict()`",
+            related=event.related,
+        )

@@ -1,0 +1,94 @@
+"""GRD220: `detach_()` is called on a view."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import Event, Refused
+from gradlint.rules.base import Bad, Good, Report, Rule
+
+_RAISES = "Can't detach views in-place"
+
+
+class DetachView(Rule):
+    """`detach_()` is called on a view.
+
+    What torch does
+        It raises a RuntimeError: "Can't detach views in-place. Use detach() instead." It does so for
+        every view: a slice, a row, an output of `split` or `view`.
+
+    Why it matters
+        A view shares its history with its base, so that it cannot leave the graph alone. Recurrent code
+        detaches its hidden state in place and fails as soon as the state is a slice.
+
+    When it may be wrong
+        Where the tensor is a copy after all, because `reshape` or `contiguous` had to make one.
+
+    Instead
+        Bind the name to the result of `detach()`: `h = h.detach()`.
+
+    References
+        https://docs.pytorch.org/docs/stable/generated/torch.Tensor.detach_.html
+        https://docs.pytorch.org/docs/stable/generated/torch.Tensor.detach.html
+        https://docs.pytorch.org/docs/stable/tensor_view.html
+    """
+
+    code = "GRD220"
+    name = "detach-view"
+    effect = "raises"
+    events = (Refused,)
+    bad = (
+        Bad(
+            """\
+import torch
+from torch import nn
+
+states = nn.Linear(4, 4)(torch.randn(3, 4))
+last = states[-1]
+last.detach_()  # GRD220
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+
+x = torch.randn(4, 2, requires_grad=True)
+flat = x.view(-1)
+flat.detach_()  # GRD220
+""",
+            error=_RAISES,
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+from torch import nn
+
+states = nn.Linear(4, 4)(torch.randn(3, 4))
+last = states[-1].detach()
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+state = nn.Linear(4, 4)(torch.randn(3, 4))
+state.detach_()
+""",
+            shows="not state.requires_grad",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A view that torch refuses to detach."""
+        if not isinstance(event, Refused) or event.fault != "detach-view":
+            return
+        yield Report(
+            event.node,
+            "`detach_()` is called on a view, which cannot leave its base's graph: torch raises here",
+            hint="bind the name to `.detach()` instead",
+            related=event.related,
+        )

@@ -1,0 +1,113 @@
+"""GRD602: an optimizer is given no parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import Event, Refused
+from gradlint.rules.base import Bad, Good, Report, Rule
+
+_RAISES = "optimizer got an empty parameter list"
+
+
+class EmptyOptimizer(Rule):
+    """An optimizer is given no parameters.
+
+    What torch does
+        It raises a ValueError: "optimizer got an empty parameter list".
+
+    Why it matters
+        The module has no parameters, or none that it knows: layers in a plain Python list or dict are
+        not registered. An iterator such as `model.parameters()` is empty when it has been used once.
+
+    When it may be wrong
+        Where parameters are registered by something that gradlint does not see.
+
+    Instead
+        Register the layers (`nn.ModuleList`, `nn.ModuleDict`), make tensors `nn.Parameter`s, and call
+        `parameters()` anew, or keep `list(model.parameters())`.
+
+    References
+        https://docs.pytorch.org/docs/stable/optim.html#constructing-it
+        https://docs.pytorch.org/docs/stable/generated/torch.nn.ModuleList.html
+    """
+
+    code = "GRD602"
+    name = "empty-optimizer"
+    effect = "raises"
+    events = (Refused,)
+    bad = (
+        Bad(
+            """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = [nn.Linear(4, 4), nn.Linear(4, 1)]
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+optimizer = torch.optim.SGD(Net().parameters(), lr=0.1)  # GRD602
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+activation = nn.ReLU()
+optimizer = torch.optim.Adam(activation.parameters())  # GRD602
+""",
+            error=_RAISES,
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(4, 4), nn.Linear(4, 1)])
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+optimizer = torch.optim.SGD(Net().parameters(), lr=0.1)
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+activation = nn.PReLU()
+optimizer = torch.optim.Adam(activation.parameters())
+""",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A list of parameters that is certainly empty."""
+        if not isinstance(event, Refused) or event.fault != "empty-optimizer":
+            return
+        yield Report(
+            event.node,
+            "this optimizer is given no parameters at all: torch raises here",
+            hint="register layers in `nn.ModuleList` or as attributes, and tensors as `nn.Parameter`",
+            related=event.related,
+        )

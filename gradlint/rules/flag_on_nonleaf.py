@@ -1,0 +1,113 @@
+"""GRD208: `requires_grad` of a tensor that is no leaf is set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import Event, Refused
+from gradlint.rules.base import Bad, Good, Report, Rule
+
+_RAISES = "you can only change requires_grad flags of leaf variables"
+
+
+class FlagOnNonleaf(Rule):
+    """`requires_grad` of a tensor that is no leaf is set.
+
+    What torch does
+        It raises a RuntimeError: "you can only change requires_grad flags of leaf variables." Assigning
+        raises for True and False alike; `requires_grad_(False)` raises too, while
+        `requires_grad_(True)` on a result that requires grad already is let pass.
+
+    Why it matters
+        `loss.requires_grad = True` is a common answer to "element 0 of tensors does not require grad".
+        On a loss with a graph it raises; on one whose graph was cut it silences the error, and nothing
+        is trained.
+
+    When it may be wrong
+        Where the line is never reached.
+
+    Instead
+        Leave a loss alone: its flag follows from the parameters. To stop gradients at a result use
+        `y.detach()`; to freeze a network set the flag on its parameters: `model.requires_grad_(False)`.
+
+    References
+        https://docs.pytorch.org/docs/stable/generated/torch.Tensor.requires_grad_.html
+        https://docs.pytorch.org/docs/stable/generated/torch.Tensor.detach.html
+        https://docs.pytorch.org/docs/stable/notes/autograd.html#setting-requires-grad
+    """
+
+    code = "GRD208"
+    name = "flag-on-nonleaf"
+    effect = "raises"
+    events = (Refused,)
+    bad = (
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(4, 1)
+loss = model(torch.randn(8, 4)).pow(2).mean()
+loss.requires_grad = True  # GRD208
+loss.backward()
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+backbone, head = nn.Linear(4, 8), nn.Linear(8, 1)
+features = backbone(torch.randn(2, 4))
+features.requires_grad_(False)  # GRD208
+head(features).sum().backward()
+""",
+            error=_RAISES,
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(4, 1)
+loss = model(torch.randn(8, 4)).pow(2).mean()
+loss.backward()
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+backbone, head = nn.Linear(4, 8), nn.Linear(8, 1)
+features = backbone(torch.randn(2, 4)).detach()
+head(features).sum().backward()
+""",
+            shows="grad_is_none(backbone.weight)",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+backbone, head = nn.Linear(4, 8), nn.Linear(8, 1)
+backbone.requires_grad_(False)
+head(backbone(torch.randn(2, 4))).sum().backward()
+""",
+            shows="grad_is_none(backbone.weight)",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A flag that torch refuses to change."""
+        if not isinstance(event, Refused) or event.fault != "flag-on-nonleaf":
+            return
+        yield Report(
+            event.node,
+            f"`{event.subject}` changes the flag of a tensor that is no leaf: torch raises here",
+            hint="use `detach()` to stop gradients here, or set the flag on the leaf; a loss needs no flag",
+            related=event.related,
+        )

@@ -1,0 +1,89 @@
+"""GRD218: a tensor of another shape or type is assigned to `.grad`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import Event, Refused
+from gradlint.rules.base import Bad, Good, Report, Rule
+
+_RAISES = "attempting to assign a gradient"
+
+
+class GradAssignedMismatch(Rule):
+    """A tensor of another shape or type is assigned to `.grad`.
+
+    What torch does
+        It raises a RuntimeError: "attempting to assign a gradient of size '[3]' to a tensor of size
+        '[2, 3]'", or, for another type, "attempting to assign a gradient with dtype 'double'". A
+        gradient has the shape and the type of its tensor.
+
+    Why it matters
+        Gradients that are computed by hand or averaged between workers are often flat, or of numpy's
+        float64.
+
+    When it may be wrong
+        Where the line is never reached.
+
+    Instead
+        Bring it into shape first: `p.grad = g.view_as(p).to(p.dtype)`.
+
+    References
+        https://docs.pytorch.org/docs/stable/generated/torch.Tensor.grad.html
+    """
+
+    code = "GRD218"
+    name = "grad-assigned-mismatch"
+    effect = "raises"
+    events = (Refused,)
+    bad = (
+        Bad(
+            """\
+import torch
+
+w = torch.zeros(2, 3, requires_grad=True)
+w.grad = torch.ones(6)  # GRD218
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+
+w = torch.zeros(3, requires_grad=True)
+w.grad = torch.ones(3, dtype=torch.float64)  # GRD218
+""",
+            error=_RAISES,
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+
+w = torch.zeros(2, 3, requires_grad=True)
+w.grad = torch.ones(6).view_as(w)
+""",
+            shows="w.grad.shape == w.shape",
+        ),
+        Good(
+            """\
+import torch
+
+w = torch.zeros(3, requires_grad=True)
+w.grad = torch.ones(3, dtype=torch.float64).to(w.dtype)
+w.grad = None
+""",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """An assignment that torch refuses."""
+        if not isinstance(event, Refused) or event.fault != "grad-assigned-mismatch":
+            return
+        yield Report(
+            event.node,
+            "a tensor of another shape or type is assigned to `.grad`: torch raises here",
+            hint="bring it to the shape and type of the tensor: `g.view_as(p).to(p.dtype)`",
+            related=event.related,
+        )

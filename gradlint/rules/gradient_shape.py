@@ -1,0 +1,120 @@
+"""GRD202: the gradient given to `backward` or `autograd.grad` has another shape than its tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import Backward, Event
+from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.phrases import sizes
+
+_RAISES = "Mismatch in shape"
+
+
+class GradientShape(Rule):
+    """The gradient given to `backward` or `autograd.grad` has another shape than the tensor it starts at.
+
+    What torch does
+        It raises a RuntimeError: "Mismatch in shape: grad_output[0] has a shape of torch.Size([2]) and
+        output[0] has a shape of torch.Size([3])." Nothing is broadcast: `torch.ones(1)` for a tensor
+        without dimensions is refused as well. Another floating type is let pass.
+
+    Why it matters
+        The gradient argument holds one weight for each element of the output, so it has the output's
+        shape.
+
+    When it may be wrong
+        Where the line is never reached. Sizes that gradlint does not know are never reported.
+
+    Instead
+        Pass `torch.ones_like(y)` or weights of the same shape. A loss of one element needs no argument.
+
+    References
+        https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html
+        https://docs.pytorch.org/docs/stable/generated/torch.autograd.grad.html
+    """
+
+    code = "GRD202"
+    name = "gradient-shape"
+    effect = "raises"
+    events = (Backward,)
+    bad = (
+        Bad(
+            """\
+import torch
+
+x = torch.ones(3, requires_grad=True)
+y = x * 2
+y.backward(torch.ones(1))  # GRD202
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+
+x = torch.ones(3, requires_grad=True)
+loss = (x * 2).sum()
+loss.backward(torch.tensor([1.0]))  # GRD202
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+
+w, x = torch.ones(4, 1, requires_grad=True), torch.ones(8, 4)
+torch.autograd.grad(x @ w, w, grad_outputs=torch.ones(8))  # GRD202
+""",
+            error=_RAISES,
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+
+x = torch.ones(3, requires_grad=True)
+y = x * 2
+y.backward(torch.ones_like(y))
+""",
+            shows="x.grad.tolist() == [2, 2, 2]",
+        ),
+        Good(
+            """\
+import torch
+
+x = torch.ones(3, requires_grad=True)
+loss = (x * 2).sum()
+loss.backward(torch.tensor(1.0))
+""",
+        ),
+        Good(
+            """\
+import torch
+
+w, x = torch.ones(4, 1, requires_grad=True), torch.ones(8, 4)
+torch.autograd.grad(x @ w, w, grad_outputs=torch.ones(8, 1))
+""",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A gradient of certainly another shape; a root without a graph is refused before it matters."""
+        if (
+            not isinstance(event, Backward)
+            or event.gradient_fits is not False
+            or event.has_gradient is not True
+        ):
+            return
+        if event.tracked is False:
+            return
+        shape = sizes(event.shape)
+        wanted = f"the shape {shape}" if shape else "the shape of the tensor"
+        keyword = "gradient" if event.call == "backward" else "grad_outputs"
+        yield Report(
+            event.node,
+            f"`{keyword}` has not {wanted} that it needs, and is not broadcast: torch raises here",
+            hint="pass `torch.ones_like(...)` of the tensor itself, or weights of its shape",
+            related=() if event.root is None else ((event.root, "backward starts at this tensor"),),
+        )

@@ -1,0 +1,95 @@
+"""GRD219: a hook or `retain_grad()` is asked of a tensor that does not require grad."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import Event, Refused
+from gradlint.rules.base import Bad, Good, Report, Rule
+
+
+class HookWithoutGrad(Rule):
+    """A hook or `retain_grad()` is asked of a tensor that does not require grad.
+
+    What torch does
+        It raises a RuntimeError: "cannot register a hook on a tensor that doesn't require gradient", or
+        "can't retain_grad on Tensor that has requires_grad=False".
+
+    Why it matters
+        No gradient will ever arrive, so that the hook would never run. Mostly the tensor is data, or
+        the graph was cut before it.
+
+    When it may be wrong
+        Where the line is never reached, or the tensor is made to require grad by something that
+        gradlint does not see.
+
+    Instead
+        Call `requires_grad_()` on the tensor before, or take the hook to a tensor on the way of the
+        gradient.
+
+    References
+        https://docs.pytorch.org/docs/stable/generated/torch.Tensor.register_hook.html
+        https://docs.pytorch.org/docs/stable/generated/torch.Tensor.retain_grad.html
+    """
+
+    code = "GRD219"
+    name = "hook-without-grad"
+    effect = "raises"
+    events = (Refused,)
+    bad = (
+        Bad(
+            """\
+import torch
+
+x = torch.randn(4)
+x.register_hook(print)  # GRD219
+""",
+            error="cannot register a hook on a tensor that doesn't require gradient",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+layer = nn.Linear(4, 2)
+with torch.no_grad():
+    hidden = layer(torch.randn(3, 4))
+hidden.retain_grad()  # GRD219
+""",
+            error="can't retain_grad on Tensor that has requires_grad=False",
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+
+x = torch.randn(4, requires_grad=True)
+x.register_hook(print)
+x.sum().backward()
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+layer = nn.Linear(4, 2)
+hidden = layer(torch.randn(3, 4))
+hidden.retain_grad()
+hidden.sum().backward()
+""",
+            shows="hidden.grad is not None",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A hook that torch refuses."""
+        if not isinstance(event, Refused) or event.fault != "hook-without-grad":
+            return
+        yield Report(
+            event.node,
+            f"`{event.subject}` is called on a tensor that does not require grad: torch raises here",
+            hint="call `requires_grad_()` on it first, or take a tensor on the way of the gradient",
+            related=event.related,
+        )

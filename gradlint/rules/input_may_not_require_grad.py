@@ -1,0 +1,101 @@
+"""GRD223: an argument requires grad for which the function has no derivative."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import Event, Refused
+from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.phrases import operation
+
+_RAISES = "the derivative for '\\w+' is not implemented"
+
+
+class InputMayNotRequireGrad(Rule):
+    """An argument requires grad for which the function has no derivative.
+
+    What torch does
+        It raises a RuntimeError that names the function: "the derivative for 'weight' is not
+        implemented", or, for `resize_as_`, "cannot resize variables that require grad". It does so at
+        the call, as long as grad mode is on.
+
+    Why it matters
+        Some functions are differentiable in one argument and refuse another: the class weights of
+        `nll_loss` and `binary_cross_entropy`, the targets of `soft_margin_loss`.
+
+    When it may be wrong
+        Where the line is never reached, or something that gradlint does not see switches grad mode off.
+
+    Instead
+        Detach the argument (`weight.detach()`), or, if it is to be trained, multiply it in yourself:
+        `reduction="none"` and a product.
+
+    References
+        https://docs.pytorch.org/docs/stable/generated/torch.Tensor.detach.html
+        https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.nll_loss.html
+    """
+
+    code = "GRD223"
+    name = "input-may-not-require-grad"
+    effect = "raises"
+    events = (Refused,)
+    bad = (
+        Bad(
+            """\
+import torch
+import torch.nn.functional as F
+
+weight = torch.ones(3, requires_grad=True)
+scores = torch.randn(4, 3, requires_grad=True).log_softmax(dim=1)
+loss = F.nll_loss(scores, torch.tensor([0, 1, 2, 0]), weight)  # GRD223
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+import torch.nn.functional as F
+
+weight = torch.ones(4, requires_grad=True)
+p = torch.sigmoid(torch.randn(4, requires_grad=True))
+loss = F.binary_cross_entropy(p, torch.ones(4), weight=weight)  # GRD223
+""",
+            error=_RAISES,
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+import torch.nn.functional as F
+
+weight = torch.ones(3, requires_grad=True)
+scores = torch.randn(4, 3, requires_grad=True).log_softmax(dim=1)
+loss = F.nll_loss(scores, torch.tensor([0, 1, 2, 0]), weight.detach())
+loss.backward()
+""",
+        ),
+        Good(
+            """\
+import torch
+import torch.nn.functional as F
+
+weight = torch.ones(4, requires_grad=True)
+p = torch.sigmoid(torch.randn(4, requires_grad=True))
+loss = (F.binary_cross_entropy(p, torch.ones(4), reduction="none") * weight).mean()
+loss.backward()
+""",
+            shows="weight.grad is not None",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """An argument that torch refuses to differentiate."""
+        if not isinstance(event, Refused) or event.fault != "input-may-not-require-grad":
+            return
+        yield Report(
+            event.node,
+            f"{operation(event.subject, event.node)} has no derivative for an argument that requires grad: torch raises",
+            hint="pass that argument with `.detach()`, or multiply it in yourself",
+            related=event.related,
+        )

@@ -1,0 +1,103 @@
+"""GRD108: a view made under `no_grad` is written in place with grad mode on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import Event, RefusedWrite
+from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.phrases import writing
+
+_RAISES = "A view was created in no_grad mode and is being modified inplace with grad mode enabled"
+
+
+class NoGradViewInplace(Rule):
+    """A view made under `no_grad` is written in place with grad mode on.
+
+    What torch does
+        It raises a RuntimeError: "A view was created in no_grad mode and is being modified inplace with
+        grad mode enabled." It does so if the view's base requires grad, or what is written does. A view
+        of plain data may be written with plain values.
+
+    Why it matters
+        The view says `requires_grad=True` and has no `grad_fn`: torch cannot tell whether the write is
+        to be recorded or not, and refuses to guess.
+
+    When it may be wrong
+        Where the line is never reached, or grad mode is switched off around it by something that
+        gradlint does not see.
+
+    Instead
+        Take the view and write to it in the same mode: both inside the `no_grad` block if the write is
+        not to be recorded, both outside if it is.
+
+    References
+        https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html
+        https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation
+    """
+
+    code = "GRD108"
+    name = "no-grad-view-inplace"
+    effect = "raises"
+    events = (RefusedWrite,)
+    bad = (
+        Bad(
+            """\
+import torch
+from torch import nn
+
+table = nn.Embedding(10, 4)
+with torch.no_grad():
+    padding = table.weight[0]
+padding.zero_()  # GRD108
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+
+x = torch.randn(4, 3, requires_grad=True)
+y = x * 2
+with torch.no_grad():
+    head = y[:2]
+head += 1  # GRD108
+""",
+            error=_RAISES,
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+from torch import nn
+
+table = nn.Embedding(10, 4)
+with torch.no_grad():
+    padding = table.weight[0]
+    padding.zero_()
+""",
+            shows="not table.weight[0].any()",
+        ),
+        Good(
+            """\
+import torch
+
+x = torch.randn(4, 3)
+with torch.no_grad():
+    head = x[:2]
+head += 1
+""",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A write that torch refuses because its target is a view from another mode."""
+        if not isinstance(event, RefusedWrite) or event.reason != "no-grad-view":
+            return
+        yield Report(
+            event.node,
+            f"{writing(event.op, event.node)} writes with grad mode on to a view made without: torch raises here",
+            hint="take the view and write to it in the same grad mode",
+            related=() if event.viewed is None else ((event.viewed, "the view is taken here"),),
+        )

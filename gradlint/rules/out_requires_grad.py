@@ -1,0 +1,102 @@
+"""GRD110: `out=` is used where an argument requires grad."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import Event, Refused
+from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.phrases import operation
+
+_RAISES = "functions with out=... arguments don't support automatic differentiation"
+
+
+class OutRequiresGrad(Rule):
+    """`out=` is used where an argument requires grad.
+
+    What torch does
+        It raises a RuntimeError: "functions with out=... arguments don't support automatic
+        differentiation, but one of the arguments requires grad." It does so for inputs and for the
+        target alike, as long as grad mode is on.
+
+    Why it matters
+        `out=` saves an allocation, and there is no history that the target could get.
+
+    When it may be wrong
+        Where the line is never reached, or something that gradlint does not see switches grad mode off.
+
+    Instead
+        Assign the result (`y = torch.mm(a, b)`), write it into a part of a buffer (`buffer[0] =
+        torch.mm(a, b)`), which is recorded, or compute under `torch.no_grad()`.
+
+    References
+        https://docs.pytorch.org/docs/stable/notes/autograd.html#in-place-operations-with-autograd
+        https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html
+    """
+
+    code = "GRD110"
+    name = "out-requires-grad"
+    effect = "raises"
+    events = (Refused,)
+    bad = (
+        Bad(
+            """\
+import torch
+
+w = torch.randn(3, 3, requires_grad=True)
+y = torch.empty(2, 3)
+torch.mm(torch.randn(2, 3), w, out=y)  # GRD110
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+total = nn.Parameter(torch.zeros(3))
+torch.add(total, 1, out=total)  # GRD110
+""",
+            error=_RAISES,
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+
+w = torch.randn(3, 3, requires_grad=True)
+y = torch.mm(torch.randn(2, 3), w)
+y.sum().backward()
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+total = nn.Parameter(torch.zeros(3))
+with torch.no_grad():
+    torch.add(total, 1, out=total)
+""",
+        ),
+        Good(
+            """\
+import torch
+
+y = torch.empty(2, 3)
+torch.mm(torch.randn(2, 3), torch.randn(3, 3), out=y)
+""",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A call with `out=` that torch refuses."""
+        if not isinstance(event, Refused) or event.fault != "out-requires-grad":
+            return
+        yield Report(
+            event.node,
+            f"{operation(event.subject, event.node)} has `out=` and an input that requires grad: torch raises",
+            hint="assign the result instead, or compute it under `torch.no_grad()`",
+            related=event.related,
+        )

@@ -1,0 +1,88 @@
+"""GRD221: `resize_` is called on a tensor that requires grad."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import Event, Refused
+from gradlint.rules.base import Bad, Good, Report, Rule
+
+_RAISES = "cannot resize variables that require grad"
+
+
+class ResizeRequiresGrad(Rule):
+    """`resize_` is called on a tensor that requires grad.
+
+    What torch does
+        It raises a RuntimeError: "cannot resize variables that require grad". Grad mode does not matter
+        for it.
+
+    Why it matters
+        `resize_` reuses the memory whatever it holds, which no gradient can follow.
+
+    When it may be wrong
+        Where the line is never reached.
+
+    Instead
+        `view` or `reshape` for the same elements in another shape; a new tensor or
+        `torch.nn.functional.pad` for another size.
+
+    References
+        https://docs.pytorch.org/docs/stable/generated/torch.Tensor.resize_.html
+        https://docs.pytorch.org/docs/stable/generated/torch.reshape.html
+    """
+
+    code = "GRD221"
+    name = "resize-requires-grad"
+    effect = "raises"
+    events = (Refused,)
+    bad = (
+        Bad(
+            """\
+import torch
+
+w = torch.randn(2, 3, requires_grad=True)
+w.resize_(6)  # GRD221
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+hidden = nn.Linear(4, 4)(torch.randn(2, 4))
+hidden.resize_(4, 2)  # GRD221
+""",
+            error=_RAISES,
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+
+w = torch.randn(2, 3, requires_grad=True)
+w.reshape(6).sum().backward()
+""",
+        ),
+        Good(
+            """\
+import torch
+
+buffer = torch.empty(2, 3)
+buffer.resize_(6)
+""",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A change of size that torch refuses."""
+        if not isinstance(event, Refused) or event.fault != "resize-requires-grad":
+            return
+        yield Report(
+            event.node,
+            "`resize_` is called on a tensor that requires grad: torch raises here",
+            hint="use `reshape` or `view` for another shape, a new tensor for another size",
+            related=event.related,
+        )
