@@ -35,17 +35,19 @@ OUTPUT = Path(__file__).parent.parent / "gradlint" / "facts" / "torch.json"
 @click.option(
     "--calls",
     type=click.Path(path_type=Path),
-    help="Where the measured calls are kept; if the file exists nothing is measured.",
+    help="Where the calls are kept; if the file exists only the units given by --only are measured again.",
 )
 @click.option("--output", type=click.Path(path_type=Path), default=OUTPUT, help="Where the table goes.")
 def main(only: tuple[str, ...], jobs: int, report: bool, calls: Path | None, output: Path) -> None:
     """Measure torch and write the table."""
     torch.set_num_threads(1)
     started = time.monotonic()
-    if calls is not None and calls.exists():
-        measured: list[Measured] = pickle.loads(calls.read_bytes())
-    else:
-        measured = _measured(only, jobs, started)
+    kept: list[Measured] = pickle.loads(calls.read_bytes()) if calls is not None and calls.exists() else []
+    measured = _measured(only, jobs, started) if only or not kept else []
+    again = {unit.unit for unit in measured}
+    measured = sorted(
+        [*measured, *(unit for unit in kept if unit.unit not in again)], key=lambda unit: unit.unit
+    )
     if calls is not None:
         calls.write_bytes(pickle.dumps(measured))
     table = assemble(measured)
@@ -67,7 +69,7 @@ def _measured(only: tuple[str, ...], jobs: int, started: float) -> list[Measured
         if not len(measured) % 50:
             took = time.monotonic() - started
             click.echo(f"{len(measured)} of {len(chosen)} units, {took:.0f} s", err=True)
-    return sorted(measured, key=lambda unit: unit.unit)
+    return measured
 
 
 def _report(measured: list[Measured], output: Path) -> None:

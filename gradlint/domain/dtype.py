@@ -1,8 +1,8 @@
 """Element types and how torch promotes them, over partly known types.
 
-A type is a name as torch writes it (`"float32"`), the kind `"float"` (some floating type) or `"int"` (some integer
-type), or None when nothing is known. Where torch has its own names for the same type (`torch.long`), `named` gives
-the one used here.
+A type is a name as torch writes it (`"float32"`), the kind `"float"` (some floating type) or `"int"` (some
+integer type), or None when nothing is known. Where torch has its own names for the same type (`torch.long`),
+`named` gives the one used here.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Literal, NamedTuple, TypeAlias
 
 DType: TypeAlias = str | None
 Level: TypeAlias = Literal["tensor", "scalar", "number", "any"]
-"""What an operand is in a promotion: a tensor with dimensions, one without, a Python number, or a tensor of either
-sort. A lower level changes the result only if its kind is higher."""
+"""What an operand is in a promotion: a tensor with dimensions, one without, a Python number, or a tensor of
+either sort. A lower level changes the result only if its kind is higher."""
 
 DEFAULT: str = "float32"
 
@@ -269,7 +269,7 @@ def _promote_pair(one: str, other: str) -> DType:
 
 
 def _promote_ints(one: str, other: str) -> DType:
-    """Signed types meet in the wider, an unsigned byte beside a signed type in a signed one of twice its width."""
+    """Signed types meet in the wider one; an unsigned byte beside int8 needs int16."""
     unsigned = [name for name in (one, other) if name.startswith("u")]
     if not unsigned:
         return max(one, other, key=_WIDTH.__getitem__)

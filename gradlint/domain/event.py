@@ -30,7 +30,8 @@ class RefusedWrite(Event):
     """An in-place write that torch refuses at once.
 
     `reason` is torch's, `op` what writes (`+=`, `add_`, `index assignment`, `out=`), `made` where the tensor, or the
-    leaf it is a view of, was made, `viewed` where the view was taken.
+    leaf it is a view of, was made, `viewed` where the view was taken. `used`: torch lets the write pass and refuses the
+    view there, because its history cannot be told any more.
     """
 
     reason: Refusal
@@ -38,6 +39,7 @@ class RefusedWrite(Event):
     made: cst.CSTNode | None = None
     viewed: cst.CSTNode | None = None
     parameter: bool = False
+    used: cst.CSTNode | None = None
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Shapes of which some sizes are known, some are symbols, and sometimes nothing is known at all.
 
-Every answer is one of three: yes, no, unknown (None). A certain answer holds for every size that the symbols may
-stand for in a program that torch runs without a shape error; shapes that do not fit each other are answered with
-unknown, for shape errors are not what gradlint reports.
+Every answer is one of three: yes, no, unknown (None). A certain answer holds for every size that the symbols
+may stand for in a program that torch runs without a shape error; shapes that do not fit each other are
+answered with unknown, for shape errors are not what gradlint reports.
 """
 
 from __future__ import annotations
@@ -125,8 +125,8 @@ def broadcast_all(shapes: Iterable[Shape]) -> Shape:
 def _meet(one: Dim, other: Dim) -> Dim | None:
     """One size of a broadcast, or None when the two cannot meet.
 
-    A size of one gives way. Beside any other number a symbol has to be that number or one, so the number stays;
-    a symbol of two or more stays for the same reason beside another symbol.
+    A size of one gives way. Beside any other number a symbol has to be that number or one, so the number
+    stays; a symbol of two or more stays for the same reason beside another symbol.
     """
     if one is other or other == 1:
         return one
@@ -147,14 +147,19 @@ def is_expansion(small: Shape, large: Shape) -> bool | None:
     """Whether `small` broadcasts into exactly `large`, as an in-place write and `expand` demand."""
     if small is None or large is None:
         return None
-    met = broadcast(small, large)
-    if met is None:
-        return False if _all_known(small) and _all_known(large) else None
-    return same_shape(met, large)
-
-
-def _all_known(shape: tuple[Dim, ...]) -> bool:
-    return all(isinstance(dim, int) for dim in shape)
+    extra = len(large) - len(small)
+    if extra < 0:
+        return False
+    answer: bool | None = True
+    for mine, theirs in zip(small, large[extra:], strict=True):
+        fits = True if mine == 1 else same_dim(mine, theirs)
+        if fits is False and isinstance(mine, Sym) and not mine.many:
+            fits = None
+        if fits is False:
+            return False
+        if fits is None:
+            answer = None
+    return answer
 
 
 def product(dims: Iterable[Dim]) -> Dim:
@@ -226,8 +231,8 @@ def _either(one: Dim, other: Dim) -> Sym:
 def covers(shape: Shape, sizes: Sequence[int], valuation: dict[Sym, int]) -> bool:
     """Whether a concrete shape lies inside a partly known one.
 
-    `valuation` says what the symbols stand for; those it does not name yet take the size they meet first, so that
-    a second shape judged with the same valuation has to agree.
+    `valuation` says what the symbols stand for; those it does not name yet take the size they meet first, so
+    that a second shape judged with the same valuation has to agree.
     """
     if shape is None:
         return True

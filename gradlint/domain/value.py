@@ -121,12 +121,19 @@ class View(NamedTuple):
     """How a tensor is a view: of which base, made how.
 
     `kind` is "plain", "multi" (an output of split, chunk, unbind or iteration), "no_grad" (made while grad mode was
-    off), "inference", or "custom"; `expanded` where several elements share one memory cell.
+    off), "inference", "custom", or "maybe" (a view or a copy). `expanded` says of each dimension whether its
+    elements share one memory cell, or is None. `version`: how many writes the counter had seen when it was made.
     """
 
     base: int
     kind: str
-    expanded: Tri = False
+    expanded: tuple[bool, ...] | None = ()
+    version: int = 0
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether several elements certainly share one memory cell."""
+        return self.expanded is not None and any(self.expanded)
 
 
 class Write(NamedTuple):

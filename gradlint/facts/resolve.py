@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Final, Literal
 
-from gradlint.facts.row import MustMay, Sum, Value
+from gradlint.facts.row import MustMay, Row, Sum, Value
 
 
 class Unknown:
@@ -37,7 +37,8 @@ def resolve(value: Value, flags: Mapping[str, object]) -> MustMay:
         return joined(resolve(v, flags) for v in (*value.cases.values(), value.default))
     if key == "N":
         numeric = [v for k, v in value.cases.items() if _is_number(k)]
-        return joined(resolve(v, flags) for v in numeric or [value.default])
+        unseen = [] if "N" in value.cases else [value.default]
+        return joined(resolve(v, flags) for v in (*numeric, *unseen))
     case = value.cases.get(key)
     if case is None and _is_number(key):
         case = value.cases.get("N")
@@ -50,6 +51,14 @@ def resolve_flag(value: Value, flags: Mapping[str, object]) -> bool | None:
     if "yes" in found.must:
         return True
     return None if "yes" in found.may else False
+
+
+def scalar_of(row: Row, output: str, flags: Mapping[str, object]) -> Literal["always", "never", "?"]:
+    """Say whether an output has no dimension when all inputs have at least one."""
+    found = resolve(row.scalar, flags)
+    if output in found.must:
+        return "always"
+    return "?" if output in found.may else "never"
 
 
 def joined(values: Iterable[MustMay]) -> MustMay:

@@ -123,11 +123,11 @@ target = model(x).detach() + 1
         if any(kind in _TOLD_ELSEWHERE for kind, _ in event.cuts):
             return
         call = "`backward`" if event.call == "backward" else "`autograd.grad`"
-        why = "whose graph is cut" if event.cuts else "that nothing with `requires_grad` is behind"
+        why = "whose graph is cut" if event.cuts else "behind which nothing requires grad"
         related = [(place, _CUTS.get(kind, "the graph ends here")) for kind, place in event.cuts]
         yield Report(
             event.node,
-            f"{call} starts at a tensor {why}: torch raises, it does not require grad",
+            f"{call} starts at a tensor {why}: torch raises here",
             hint=_RESTORE if event.cuts else _REQUIRE,
             related=tuple(related),
         )

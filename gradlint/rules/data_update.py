@@ -9,12 +9,12 @@ from gradlint.rules.base import Bad, Good, Report, Rule
 from gradlint.rules.phrases import writing
 
 _INSTEAD: dict[DataUse, str] = {
-    "update": "with torch.no_grad(): w -= lr * w.grad",
-    "assign": "with torch.no_grad(): w.copy_(values)",
-    "initialise": "nn.init (`nn.init.normal_(w)`), or with torch.no_grad(): w.fill_(value)",
-    "load": "with torch.no_grad(): w.copy_(other)",
-    "average": "with torch.no_grad(): w.lerp_(other, 1 - decay)",
-    "clip": "with torch.no_grad(): w.clamp_(low, high)",
+    "update": "`with torch.no_grad(): w -= lr * w.grad`",
+    "assign": "`with torch.no_grad(): w.copy_(values)`",
+    "initialise": "`nn.init.normal_(w)` or its like, or `with torch.no_grad(): w.fill_(value)`",
+    "load": "`with torch.no_grad(): w.copy_(other)`",
+    "average": "`with torch.no_grad(): w.lerp_(other, 1 - decay)`",
+    "clip": "`with torch.no_grad(): w.clamp_(low, high)`",
 }
 _MILD: dict[DataUse, str] = {
     "initialise": "initialises",

@@ -1,4 +1,4 @@
-"""GRD218: a tensor of another shape or type is assigned to `.grad`."""
+"""GRD218: something other than a tensor of the same shape and type is assigned to `.grad`."""
 
 from __future__ import annotations
 
@@ -7,26 +7,27 @@ from collections.abc import Iterator
 from gradlint.domain.event import Event, Refused
 from gradlint.rules.base import Bad, Good, Report, Rule
 
-_RAISES = "attempting to assign a gradient"
+_RAISES = "attempting to assign a gradient|assigned grad expected to be a Tensor or None"
 
 
 class GradAssignedMismatch(Rule):
-    """A tensor of another shape or type is assigned to `.grad`.
+    """Something other than a tensor of the same shape and type is assigned to `.grad`.
 
     What torch does
         It raises a RuntimeError: "attempting to assign a gradient of size '[3]' to a tensor of size
-        '[2, 3]'", or, for another type, "attempting to assign a gradient with dtype 'double'". A
-        gradient has the shape and the type of its tensor.
+        '[2, 3]'", or, for another type, "attempting to assign a gradient with dtype 'double'". For a
+        number it raises a TypeError: "assigned grad expected to be a Tensor or None but got grad of
+        type int".
 
     Why it matters
-        Gradients that are computed by hand or averaged between workers are often flat, or of numpy's
-        float64.
+        A gradient has the shape and the type of its tensor. Those that are computed by hand or averaged
+        between workers are often flat, or of numpy's float64; and `p.grad = 0` is no way to clear one.
 
     When it may be wrong
         Where the line is never reached.
 
     Instead
-        Bring it into shape first: `p.grad = g.view_as(p).to(p.dtype)`.
+        Bring it into shape first: `p.grad = g.view_as(p).to(p.dtype)`. To begin anew, assign None.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.grad.html
@@ -52,6 +53,16 @@ import torch
 
 w = torch.zeros(3, requires_grad=True)
 w.grad = torch.ones(3, dtype=torch.float64)  # GRD218
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+
+w = torch.ones(3, requires_grad=True)
+(w * w).sum().backward()
+w.grad = 0  # GRD218
 """,
             error=_RAISES,
         ),
@@ -83,7 +94,7 @@ w.grad = None
             return
         yield Report(
             event.node,
-            "a tensor of another shape or type is assigned to `.grad`: torch raises here",
-            hint="bring it to the shape and type of the tensor: `g.view_as(p).to(p.dtype)`",
+            "what is assigned to `.grad` is no tensor of the same shape and type: torch raises here",
+            hint="bring it to the shape and type of its tensor, `g.view_as(p).to(p.dtype)`, or assign None",
             related=event.related,
         )

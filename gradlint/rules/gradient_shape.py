@@ -110,11 +110,11 @@ torch.autograd.grad(x @ w, w, grad_outputs=torch.ones(8, 1))
         if event.tracked is False:
             return
         shape = sizes(event.shape)
-        wanted = f"the shape {shape}" if shape else "the shape of the tensor"
+        tensor = f"its tensor of shape {shape}" if shape else "its tensor"
         keyword = "gradient" if event.call == "backward" else "grad_outputs"
         yield Report(
             event.node,
-            f"`{keyword}` has not {wanted} that it needs, and is not broadcast: torch raises here",
+            f"`{keyword}` has another shape than {tensor}, and is not broadcast: torch raises here",
             hint="pass `torch.ones_like(...)` of the tensor itself, or weights of its shape",
             related=() if event.root is None else ((event.root, "backward starts at this tensor"),),
         )

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeAlias
+
+import libcst as cst
 
 from gradlint.domain.event import Event, Refused, RefusedWrite
 from gradlint.rules.base import Bad, Good, Report, Rule
 from gradlint.rules.phrases import operation, writing
+
+_Told: TypeAlias = tuple[str, tuple[tuple[cst.CSTNode, str], ...]]
 
 
 class InferenceTensor(Rule):
@@ -115,18 +120,33 @@ shifted.sum().backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """Four ways to meet such a tensor: as what is written, as its view, as `out=`, and as what would be saved."""
-        if isinstance(event, RefusedWrite) and event.reason in ("inference", "inference-view"):
-            what = "a view" if event.reason == "inference-view" else "a tensor"
-            place = event.viewed if event.reason == "inference-view" else event.made
-            related = () if place is None else ((place, "it is made here"),)
-            message = f"{writing(event.op, event.node)} writes to {what} made in inference mode"
-        elif isinstance(event, Refused) and event.fault == "inference-write":
-            message, related = f"`{event.subject}` writes to a tensor made in inference mode", event.related
-        elif isinstance(event, Refused) and event.fault == "inference-saved":
-            message = f"{operation(event.subject, event.node)} cannot save a tensor made in inference mode for backward"
-            related = event.related
-        else:
+        """Four ways to meet such a tensor: written, as a view, as `out=`, and as what would be saved."""
+        told = _written(event) if isinstance(event, RefusedWrite) else _met(event)
+        if told is None:
             return
-        hint = "make it under `torch.no_grad()` instead, or use its `.clone()`"
-        yield Report(event.node, f"{message}: torch raises here", hint=hint, related=related)
+        message, related = told
+        yield Report(
+            event.node,
+            f"{message}: torch raises here",
+            hint="make it under `torch.no_grad()` instead, or use its `.clone()`",
+            related=related,
+        )
+
+
+def _written(event: RefusedWrite) -> _Told | None:
+    if event.reason not in ("inference", "inference-view"):
+        return None
+    what, place = ("a tensor", event.made) if event.reason == "inference" else ("a view", event.viewed)
+    related = () if place is None else ((place, "it is made here"),)
+    return f"{writing(event.op, event.node)} writes to {what} made in inference mode", related
+
+
+def _met(event: Event) -> _Told | None:
+    if not isinstance(event, Refused):
+        return None
+    if event.fault == "inference-write":
+        return f"`{event.subject}` changes a tensor made in inference mode", event.related
+    if event.fault == "inference-saved":
+        op = operation(event.subject, event.node)
+        return f"{op} cannot save a tensor made in inference mode", event.related
+    return None

@@ -8,20 +8,21 @@ from gradlint.domain.event import Event, Refused
 from gradlint.rules.base import Bad, Good, Report, Rule
 from gradlint.rules.phrases import operation
 
-_RAISES = "the derivative for '\\w+' is not implemented"
+_RAISES = "is not differentiable with respect to argument 'weight'"
 
 
 class InputMayNotRequireGrad(Rule):
     """An argument requires grad for which the function has no derivative.
 
     What torch does
-        It raises a RuntimeError that names the function: "the derivative for 'weight' is not
-        implemented", or, for `resize_as_`, "cannot resize variables that require grad". It does so at
-        the call, as long as grad mode is on.
+        It raises a RuntimeError that names the function: "The function 'nll_loss_forward' is not
+        differentiable with respect to argument 'weight'. This input cannot have requires_grad True." It
+        does so at the call, as long as grad mode is on.
 
     Why it matters
         Some functions are differentiable in one argument and refuse another: the class weights of
-        `nll_loss` and `binary_cross_entropy`, the targets of `soft_margin_loss`.
+        `nll_loss`, the weights of `binary_cross_entropy`, the targets of `soft_margin_loss`. Weights of
+        losses that are to be learned end here.
 
     When it may be wrong
         Where the line is never reached, or something that gradlint does not see switches grad mode off.
@@ -93,9 +94,10 @@ loss.backward()
         """An argument that torch refuses to differentiate."""
         if not isinstance(event, Refused) or event.fault != "input-may-not-require-grad":
             return
+        op = operation(event.subject, event.node)
         yield Report(
             event.node,
-            f"{operation(event.subject, event.node)} has no derivative for an argument that requires grad: torch raises",
+            f"{op} has no derivative for an input that requires grad: torch raises here",
             hint="pass that argument with `.detach()`, or multiply it in yourself",
             related=event.related,
         )

@@ -95,9 +95,10 @@ head += 1
         """A write that torch refuses because its target is a view from another mode."""
         if not isinstance(event, RefusedWrite) or event.reason != "no-grad-view":
             return
+        writer = writing(event.op, event.node)
         yield Report(
             event.node,
-            f"{writing(event.op, event.node)} writes with grad mode on to a view made without: torch raises here",
+            f"{writer} writes, with grad mode on, to a view made under `no_grad`: torch raises here",
             hint="take the view and write to it in the same grad mode",
             related=() if event.viewed is None else ((event.viewed, "the view is taken here"),),
         )

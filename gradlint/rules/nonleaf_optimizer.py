@@ -85,7 +85,7 @@ optimizer = torch.optim.Adam([{"params": [code]}])
             return
         yield Report(
             event.node,
-            "this optimizer is given a tensor that an operation made: torch takes leaves only, and raises here",
+            "this optimizer is given a tensor that an operation made, which is no leaf: torch raises here",
             hint="make the leaf last: `value.detach().requires_grad_()`, or `nn.Parameter(value)`",
             related=event.related,
         )

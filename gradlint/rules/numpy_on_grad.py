@@ -1,22 +1,26 @@
-"""GRD210: `numpy()` is called on a tensor that requires grad."""
+"""GRD210: a tensor that requires grad is handed to numpy."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from gradlint.domain.event import Event, Refused
 from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.phrases import source
 
 _RAISES = "Can't call numpy\\(\\) on Tensor that requires grad"
 
 
 class NumpyOnGrad(Rule):
-    """`numpy()` is called on a tensor that requires grad.
+    """A tensor that requires grad is handed to numpy.
 
     What torch does
         It raises a RuntimeError: "Can't call numpy() on Tensor that requires grad. Use
-        tensor.detach().numpy() instead." So it does under `torch.no_grad()` for a tensor whose flag is
-        set. `numpy(force=True)` detaches and copies to the CPU by itself.
+        tensor.detach().numpy() instead." So do numpy's own functions on such a tensor, or on a list
+        with one, since they ask for the array. Under `torch.no_grad()` it lets them pass.
+        `numpy(force=True)` detaches and copies to the CPU by itself.
 
     Why it matters
         An array has no graph: torch wants you to say that the gradient may end here. If the array goes
@@ -26,8 +30,9 @@ class NumpyOnGrad(Rule):
         Where the line is never reached.
 
     Instead
-        `t.detach().numpy()` for plots and metrics (`t.detach().cpu().numpy()` from a GPU). On the way
-        to a loss use torch's own functions.
+        `t.detach().numpy()` for plots and metrics (`t.detach().cpu().numpy()` from a GPU);
+        `loss.item()` for a list of losses that is only looked at. On the way to a loss use torch's own
+        functions.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.numpy.html
@@ -55,6 +60,17 @@ import torch
 
 w = torch.ones(3, requires_grad=True)
 print(w.numpy().mean())  # GRD210
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import numpy as np
+import torch
+
+w = torch.ones(3, requires_grad=True)
+losses = [(w * x).sum() for x in (1, 2)]
+print(np.mean(losses))  # GRD210
 """,
             error=_RAISES,
         ),
@@ -95,7 +111,18 @@ print(w.numpy(force=True).mean())
             return
         yield Report(
             event.node,
-            "`numpy()` is called on a tensor that requires grad: torch raises here",
-            hint="write `.detach().numpy()`; on the way to a loss, use torch's own functions instead",
+            f"{_call(event.node)} a tensor that requires grad: torch raises here",
+            hint="write `.detach()` before it; on the way to a loss, use torch's own functions instead",
             related=event.related,
         )
+
+
+def _call(node: cst.CSTNode) -> str:
+    """Whether the method is called, or a function of numpy."""
+    if isinstance(node, cst.Call) and not _is_method(node.func):
+        return f"`{source(node.func)}` is given"
+    return "`numpy()` is called on"
+
+
+def _is_method(function: cst.BaseExpression) -> bool:
+    return isinstance(function, cst.Attribute) and function.attr.value == "numpy"

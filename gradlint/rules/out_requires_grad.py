@@ -94,9 +94,10 @@ torch.mm(torch.randn(2, 3), torch.randn(3, 3), out=y)
         """A call with `out=` that torch refuses."""
         if not isinstance(event, Refused) or event.fault != "out-requires-grad":
             return
+        op = operation(event.subject, event.node)
         yield Report(
             event.node,
-            f"{operation(event.subject, event.node)} has `out=` and an input that requires grad: torch raises",
+            f"{op} has `out=` and an argument that requires grad: torch raises here",
             hint="assign the result instead, or compute it under `torch.no_grad()`",
             related=event.related,
         )

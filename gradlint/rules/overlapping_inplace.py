@@ -86,9 +86,10 @@ rows.sum().backward()
         """A write that torch refuses because elements of its target share memory."""
         if not isinstance(event, RefusedWrite) or event.reason != "overlap":
             return
+        writer = writing(event.op, event.node)
         yield Report(
             event.node,
-            f"{writing(event.op, event.node)} writes to an expanded tensor, whose rows are one: torch raises here",
+            f"{writer} writes to an expanded tensor, whose elements share memory: torch raises here",
             hint="copy it first: `.clone()`, or use `repeat` in place of `expand`",
             related=() if event.viewed is None else ((event.viewed, "it is expanded here"),),
         )

@@ -120,6 +120,6 @@ Scaled()(torch.randn(3)).sum().backward()
         yield Report(
             event.node,
             f"a plain tensor is assigned to the parameter `{event.subject}`: torch raises here",
-            hint="write its values in place under `torch.no_grad()`, or give the computed tensor another name",
+            hint="write its values under `torch.no_grad()`, or give the computed tensor another name",
             related=event.related,
         )

@@ -119,7 +119,11 @@ y.sum().backward()
         what = f"the result that {saver} saved" if event.label == ">" else f"a value that {saver} saved"
         yield Report(
             event.node,
-            f"{writing(event.by, event.node)} changes {what} for backward: torch raises at that backward",
-            hint="write out of place, write to a copy (`.clone()`), or write after the backward",
+            f"{writing(event.by, event.node)} changes {what}: torch raises at the backward",
+            hint=_NO_INPLACE if event.by.startswith("nn.") else _OUT_OF_PLACE,
             related=((event.saver, f"{saver} saves it here"), (event.backward, "this backward needs it")),
         )
+
+
+_NO_INPLACE = "leave `inplace=True` out behind an operation that saves its result"
+_OUT_OF_PLACE = "write out of place, write to a copy (`.clone()`), or write after the backward"

@@ -117,7 +117,7 @@ optimizer.step()
         saver = operation(event.saver_op, event.saver)
         yield Report(
             event.node,
-            "this step changes parameters that a graph built before still needs: torch raises at its backward",
+            "this step changes parameters that an earlier graph still needs: torch raises at its backward",
             hint="run both backwards before the step, or compute the second loss after it",
             related=(
                 (event.saver, f"{saver} saves them here"),

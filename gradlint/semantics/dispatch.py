@@ -9,6 +9,7 @@ from gradlint.domain.value import Bound, Class, Context, External, Function, Ins
 from gradlint.semantics import builtin, containers
 from gradlint.semantics.args import Args
 from gradlint.semantics.classes import find_in_class, instantiate
+from gradlint.semantics.libraries import array_method
 from gradlint.semantics.machine import Machine
 
 
@@ -77,6 +78,8 @@ def _method_of_unknown(
     from gradlint.semantics.torch.methods import call_tensor_method
     from gradlint.semantics.torch.tensor import shown_tensor
 
+    if isinstance(receiver, Unknown) and receiver.kind == "array":
+        return array_method(receiver, name, args, node)
     if isinstance(receiver, Unknown):
         tensor = shown_tensor(machine, state, receiver, name)
         if tensor is not None:

@@ -25,11 +25,45 @@ def _numpy(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Val
     for value in args.positional:
         for ref in tensors_in(machine, state, value):
             record = tensor_at(state, ref)
-            if record.grad is True and not args.open:
+            if record.grad is True and state.grad is True and not args.open:
                 related = [] if record.syntax is None else [(record.syntax, "the tensor comes from here")]
                 faults.refused(machine, "numpy-on-grad", node, related=related)
     edges = [Edge(origin, False, "numpy") for origin in origins(state, args.values()) if origin.live]
     return Unknown("array", Node("numpy", node, edges, cut="numpy") if edges else None, None, node)
+
+
+_FILLED = frozenset({"ones", "zeros", "empty", "full"})
+_RANDOM = frozenset({"rand", "randn"})
+
+
+def _array(name: str) -> Library:
+    """numpy arrays made of sizes alone: their shape is known, and that they hold float64 unless asked otherwise."""
+
+    def make(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+        sizes: tuple[Value, ...] | None = args.positional
+        if name in _FILLED:
+            first = args.get(0, "shape")
+            sizes = first if type(first) is tuple else (first,)
+        known = tuple(size if isinstance(size, int) else None for size in sizes or ())
+        dtype = args.keywords.get("dtype", args.get(1, "dtype") if name in ("ones", "zeros", "empty") else None)
+        kind = "float64" if dtype is None and name != "full" else _NUMPY_TYPES.get(getattr(dtype, "path", ""))
+        return Unknown("array", None, ("array", known, kind, node), node)
+
+    return make
+
+
+_NUMPY_TYPES = {f"numpy.{name}": name for name in ("float32", "float64", "int64", "int32", "float16")}
+
+
+def array_method(array: Unknown, name: str, args: Args, node: cst.CSTNode) -> Value:
+    """A method of a numpy array: an array again, computed from the first."""
+    if name == "astype" and array.key is not None and array.key[0] == "array":
+        wanted = args.get(0, "dtype")
+        kind = wanted if isinstance(wanted, str) else _NUMPY_TYPES.get(getattr(wanted, "path", ""))
+        return Unknown("array", array.origin, ("array", array.key[1], kind, node), node)
+    if name == "item":
+        return Unknown("number", array.origin, None, node)
+    return Unknown("array", array.origin, None, node)
 
 
 def _math(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -115,6 +149,8 @@ def _abs(name: str) -> Library:
 
 LIBRARIES: dict[str, Library] = {
     "numpy.*": _numpy,
+    **{f"numpy.{name}": _array(name) for name in _FILLED},
+    **{f"numpy.random.{name}": _array(name) for name in _RANDOM},
     "math.*": _math,
     "random.*": _number,
     "time.*": _number,

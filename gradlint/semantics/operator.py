@@ -22,6 +22,7 @@ from gradlint.domain.value import (
     Tensor,
     Unknown,
     Value,
+    Write,
 )
 from gradlint.semantics.args import Args
 from gradlint.semantics.branch import truth
@@ -142,7 +143,20 @@ def operate(
         return left + right
     if type(left) is tuple and type(right) is int and op == "*" and right < 100:
         return left * right
+    if inplace and isinstance(left, Unknown) and shares_memory(state, left, op, node):
+        return left
     return symbolic(machine, op, left, right, node)
+
+
+def shares_memory(state: State, value: Unknown, op: str, node: cst.CSTNode) -> bool:
+    """A write to a numpy array of a tensor's memory: no version counter sees it."""
+    if value.key is None or value.key[0] != "memory":
+        return False
+    assert isinstance(value.key[1], Ref)
+    record = state[value.key[1]]
+    assert isinstance(record, Tensor)
+    state.put(record.memory, (*state.writes(record.memory), Write(node, f"numpy {op}")))
+    return True
 
 
 def absent_gradient(machine: Machine, value: Value, node: cst.CSTNode) -> None:

@@ -10,6 +10,7 @@ from gradlint.semantics.args import Args
 from gradlint.semantics.classes import find_method
 from gradlint.semantics.containers import get_item, set_item
 from gradlint.semantics.machine import SIMPLE, Machine
+from gradlint.semantics.operator import shares_memory
 from gradlint.source.core import Item, SetItem
 
 
@@ -57,6 +58,8 @@ def write_item(machine: Machine, state: State, instr: SetItem) -> None:
     obj, index = machine.read(state, instr.obj), machine.read(state, instr.index)
     value = machine.read(state, instr.value)
     tensor = known_tensor(machine, state, obj)
+    if isinstance(obj, Unknown) and tensor is None:
+        shares_memory(state, obj, "index assignment", instr.node)
     if tensor is not None:
         write_tensor(machine, state, tensor, index, value, instr.node)
     elif isinstance(obj, Ref):

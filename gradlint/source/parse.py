@@ -33,6 +33,8 @@ _NOT_BRACKETS = bytes(set(range(256)) - set(b"()[]{}"))
 
 def parse(text: str) -> cst.Module | Unusable:
     """The module, with every node once in the tree; never raises for what the text contains."""
+    if "\0" in text:
+        return _invalid_at(text, text.index("\0"), "the file contains a NUL byte, which Python refuses")
     if _may_be_deep(text):
         refusal = _refusal_of_cpython(text)
         if refusal is not None and refusal.too_deep:
@@ -41,6 +43,14 @@ def parse(text: str) -> cst.Module | Unusable:
         return cst.parse_module(text)
     except cst.ParserSyntaxError as error:
         return _explain(text, error)
+    except UnicodeEncodeError as error:
+        return _invalid_at(
+            text, error.start, "the file contains half of a surrogate pair, which Python refuses"
+        )
+
+
+def _invalid_at(text: str, offset: int, message: str) -> Unusable:
+    return invalid(message, text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset))
 
 
 def _explain(text: str, error: cst.ParserSyntaxError) -> Unusable:
@@ -61,7 +71,7 @@ def _may_be_deep(text: str) -> bool:
 
 def bracket_depth(text: str) -> int:
     """An estimate of how deep brackets nest, found fast: those in strings and comments count as well."""
-    brackets = text.encode("utf-8", "replace").translate(None, _NOT_BRACKETS)
+    brackets = text.encode("ascii", "ignore").translate(None, _NOT_BRACKETS)
     steps = (1 if bracket in b"([{" else -1 for bracket in brackets)
     return max(itertools.accumulate(steps), default=0)
 

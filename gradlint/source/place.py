@@ -51,7 +51,9 @@ class Places:
 
     def _last_row(self, statement: cst.CSTNode) -> int:
         body = getattr(statement, "body", None)
-        if isinstance(statement, _HEADED) and not isinstance(body, cst.SimpleStatementSuite):
+        if isinstance(body, cst.SimpleStatementSuite):
+            return self._range(body).end.line
+        if isinstance(statement, _HEADED):
             return self._end_of_header(statement).line
         return self._range(statement).end.line
 

@@ -38,12 +38,11 @@ def decode(content: bytes) -> str | Unusable:
     except SyntaxError as error:
         return _undetected(content, error)
     try:
-        text = content.decode(encoding)
+        return content.decode(encoding)
     except UnicodeDecodeError as error:
         return _undecodable(content, error, encoding)
     except LookupError as error:
         return invalid(f"the coding line names no text encoding: {error}")
-    return _without_nul(text)
 
 
 def _undecodable(content: bytes, error: UnicodeDecodeError, encoding: str) -> Unusable:
@@ -65,11 +64,3 @@ def _undetected(content: bytes, error: SyntaxError) -> Unusable:
         return _undecodable(head, wrong, "utf-8")
     row = 2 if b"coding" in head.partition(b"\n")[2] else 1
     return invalid(error.msg, row)
-
-
-def _without_nul(text: str) -> str | Unusable:
-    at = text.find("\0")
-    if at < 0:
-        return text
-    row, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
-    return invalid("the file contains a NUL byte, which Python refuses", row, column)

@@ -108,4 +108,10 @@ class OldName(Rule):
         yield Report(event.node, "an old name")
 
 
-FAKE_RULES: tuple[Rule, ...] = (InvalidSyntax(), UnreadableFile(), LeafInplace(), LeafViewInplace(), OldName())
+FAKE_RULES: tuple[Rule, ...] = (
+    InvalidSyntax(),
+    UnreadableFile(),
+    LeafInplace(),
+    LeafViewInplace(),
+    OldName(),
+)

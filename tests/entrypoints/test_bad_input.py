@@ -20,7 +20,10 @@ ONE = "import torch\nfault_a\n"
     [
         (b"import torch\ndef f(:\n", "2:7: GRD001 invalid syntax"),
         (b"import torch\nx = (1,\n\ny = 2\n", "2:5: GRD001 '(' was never closed"),
-        (b"import torch\nif 1:\ny = 1\n", "3:1: GRD001 expected an indented block after 'if' statement on line 2"),
+        (
+            b"import torch\nif 1:\ny = 1\n",
+            "3:1: GRD001 expected an indented block after 'if' statement on line 2",
+        ),
         (b"import torch\nx = 1\0\n", "2:6: GRD001 the file contains a NUL byte, which Python refuses"),
         (
             b"import torch\ns = 'gr\xfc\xdfe'\n",
@@ -32,7 +35,10 @@ ONE = "import torch\nfault_a\n"
             b"# coding: ascii\nimport torch\n# \xfc\n",
             "3:3: GRD001 byte 0xfc is not ascii, which the coding line names",
         ),
-        (b"\xfc = 1\nimport torch\n", "1:1: GRD001 byte 0xfc is not UTF-8, and no coding line names another encoding"),
+        (
+            b"\xfc = 1\nimport torch\n",
+            "1:1: GRD001 byte 0xfc is not UTF-8, and no coding line names another encoding",
+        ),
         (
             b"# coding: rot13\nimport torch\n",
             "1:1: GRD001 the coding line names no text encoding: 'rot13' is not a text encoding; "
@@ -145,7 +151,12 @@ def test_deep_parentheses_are_refused_as_python_refuses_them(run: Run, tree: Tre
 def test_deep_code_of_other_kinds(run: Run, tree: Tree, link: str) -> None:
     """50,000 links are refused like parentheses; Python cannot compile them either."""
     chain = f"x = 1{link * 50_000}" if link[0] in "+ " else f"x = {link * 50_000}1"
-    tree({"deep.py": f"import torch\n{chain if link[0] != chr(10) else 'if 1: pass' + link * 50_000}\n", "good.py": ONE})
+    tree(
+        {
+            "deep.py": f"import torch\n{chain if link[0] != chr(10) else 'if 1: pass' + link * 50_000}\n",
+            "good.py": ONE,
+        }
+    )
     ran = run("check")
     assert ran.out == [
         "deep.py:1:1: GRD001 the code is nested too deeply: Python cannot compile it, and gradlint does not read it",
@@ -157,7 +168,11 @@ def test_deep_code_of_other_kinds(run: Run, tree: Tree, link: str) -> None:
 def test_long_chains_that_python_compiles(run: Run, tree: Tree, link: str) -> None:
     """900 links need more than the usual depth of recursion, and are read."""
     chains = {"-": "x = " + link * 900 + "1", "\n": "if 1: pass" + link * 900}
-    tree({"deep.py": f"import torch\n{chains.get(link[0], chains['-'] if link == 'not ' else 'x = y' + link * 900)}\nfault_a\n"})
+    tree(
+        {
+            "deep.py": f"import torch\n{chains.get(link[0], chains['-'] if link == 'not ' else 'x = y' + link * 900)}\nfault_a\n"
+        }
+    )
     assert run("check").out[0].endswith("GRD101 torch raises here")
 
 

@@ -32,7 +32,9 @@ def test_findings_come_by_file_place_and_code(run: Run, tree: Tree) -> None:
         "a/z.py:2:14: GRD101 torch raises here",
         "b.py:2:1: GRD101 torch raises here",
     ]
-    assert ran.err == ["3 findings (2 errors, 1 warning) in 2 files: 3 files checked, 2 of which are about torch."]
+    assert ran.err == [
+        "3 findings (2 errors, 1 warning) in 2 files: 3 files checked, 2 of which are about torch."
+    ]
 
 
 def test_names_are_as_typed(run: Run, tree: Tree) -> None:
@@ -124,7 +126,9 @@ def test_a_crash_is_ours_and_hides_no_finding(run: Run, tree: Tree) -> None:
     ran = run("check", "--exit-zero")
     assert ran.code == 2
     assert ran.out == ["a.py:2:1: GRD101 torch raises here", "c.py:2:1: GRD101 torch raises here"]
-    assert ran.err[0].startswith("gradlint: internal error in b.py: RuntimeError: the fake interpreter broke (gradlint/")
+    assert ran.err[0].startswith(
+        "gradlint: internal error in b.py: RuntimeError: the fake interpreter broke (gradlint/"
+    )
     assert len(ran.err) == 2
     assert "Traceback (most recent call last):" in run("check", "--traceback").err
 
@@ -157,5 +161,9 @@ def test_bad_usage_is_one_line(run: Run, tree: Tree, arguments: list[str], messa
     """Exit 2, nothing on standard output."""
     tree({"a.py": ONE, "gradlint.toml": ""})
     ran = run("check", *arguments, stdin=b"")
-    assert (ran.code, ran.out, ran.err[0].partition("; did you mean `GRD")[0]) == (2, [], f"gradlint: error: {message}")
+    assert (ran.code, ran.out, ran.err[0].partition("; did you mean `GRD")[0]) == (
+        2,
+        [],
+        f"gradlint: error: {message}",
+    )
     assert len(ran.err) == 1

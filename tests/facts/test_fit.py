@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradlint.facts import resolve
+from gradlint.facts import UNKNOWN, resolve
 from gradlint.facts.table import decode_value
 from tools.facts.agree import flags_of
 from tools.facts.fit import Seen, fit, has_common
@@ -85,6 +85,7 @@ FLAGS = st.fixed_dictionaries(
 LABELS = st.frozensets(st.sampled_from(["input", "other", ">", ">1"]))
 
 
+@settings(deadline=None)
 @given(st.lists(st.builds(Seen, FLAGS, LABELS), min_size=1, max_size=30))
 def test_every_observation_lies_inside_the_value(calls):
     value = decode_value(fit(calls))
@@ -93,11 +94,10 @@ def test_every_observation_lies_inside_the_value(calls):
         assert found.must <= call.labels <= found.may
 
 
+@settings(deadline=None)
 @given(st.lists(st.builds(Seen, FLAGS, LABELS), min_size=1, max_size=30))
 def test_knowing_less_decides_less(calls):
     value = decode_value(fit(calls))
-    from gradlint.facts import UNKNOWN
-
     unknown = resolve(value, dict.fromkeys(("inplace", "dim", "p", "other"), UNKNOWN))
     for call in calls:
         known = resolve(value, flags_of(Record("op", call.flags)))

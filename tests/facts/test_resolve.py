@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradlint.facts import UNKNOWN, Alias, Cond, MustMay, Sum, alias_of, resolve, resolve_flag
+from gradlint.facts import UNKNOWN, Alias, Cond, MustMay, Sum, alias_of, resolve, resolve_flag, scalar_of
 from gradlint.facts.table import decode_row, decode_signature, decode_value
 
 A = MustMay(frozenset({"a"}), frozenset({"a"}))
@@ -90,3 +90,8 @@ def test_signature():
 def test_a_row_that_says_nothing_has_one_result_with_a_graph():
     row = decode_row({})
     assert (resolve(row.requires_grad, {}).must, resolve(row.result, {}).must) == ({">"}, {"Tensor"})
+
+
+def test_scalar_outputs():
+    row = decode_row({"l": {"?": "dim", "-": ">", "N": "", "*": {"?": "", "must": "", "may": ">"}}})
+    assert [scalar_of(row, ">", flags) for flags in ({}, {"dim": 0}, {"dim": UNKNOWN})] == ["always", "never", "?"]

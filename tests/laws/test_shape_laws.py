@@ -32,8 +32,8 @@ LEVELS = ("tensor", "scalar", "number")
 def forgotten(draw: st.DrawFn, count: int) -> tuple[list[tuple[int, ...]], list[Shape], dict[Sym, int]]:
     """Known shapes, the same shapes with sizes replaced by symbols, and what the symbols stand for.
 
-    Equal sizes may have the same symbol, across shapes too. Shapes often fit each other, for that is what programs
-    do, and some are forgotten altogether.
+    Equal sizes may have the same symbol, across shapes too. Shapes often fit each other, for that is what
+    programs do, and some are forgotten altogether.
     """
     first = draw(KNOWN)
     others = st.one_of(KNOWN, st.just(first), st.just(first[1:]), st.just(tuple([1] * len(first))))

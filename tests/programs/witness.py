@@ -43,7 +43,8 @@ class Witness:
         """Start to observe this process; there is no way back, so call it in a child process."""
         self._warnings = caught
         _after(torch.nn.Module, "__init__", self._modules.append)
-        _after(Optimizer, "__init__", self._optimizer_made)
+        _after(Optimizer, "__init__", self.optimizers.append)
+        _after(Optimizer, "add_param_group", self._watch_parameters)
         register_optimizer_step_pre_hook(self._before_step)
         sys.settrace(self._trace)
 
@@ -100,13 +101,13 @@ class Witness:
             self._locals[name] = types.SimpleNamespace(**frame.f_locals)
         return self._trace_return
 
-    def _optimizer_made(self, optimizer: Optimizer) -> None:
-        self.optimizers.append(optimizer)
-        for parameter in _parameters(optimizer):
+    def _watch_parameters(self, optimizer: Optimizer) -> None:
+        """Called for each group of parameters: those of the first group come before the others exist."""
+        for parameter in optimizer.param_groups[-1]["params"]:
             self._initial.setdefault(parameter, parameter.detach().clone())
             if parameter.requires_grad:
                 hook = self._gradient_hook(optimizer, parameter)
-                parameter.register_hook(hook)  # type: ignore[no-untyped-call]  # so torch declares it
+                parameter.register_hook(hook)
 
     def _gradient_hook(self, optimizer: Optimizer, parameter: torch.Tensor) -> Callable[[torch.Tensor], None]:
         """Called before a gradient is added: what stands in `.grad` then comes from an earlier backward."""

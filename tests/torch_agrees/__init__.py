@@ -1,4 +1,4 @@
-"""Programs that look like a user's, run by torch and read by gradlint: where the two disagree, gradlint is wrong.
+"""Programs that look like a user's, run by torch, read by gradlint. Where they disagree, gradlint is wrong.
 
     generate -> oracle (torch, in worker processes) -> judge (gradlint) -> minimise, report
 

@@ -1,7 +1,7 @@
 """Judge the size rules by all of torch's samples: `python -m tests.torch_agrees.all_shapes`.
 
-Prints every contradiction, how many answers were exact, and the operations without a rule. The exit code is 1 if
-there was a contradiction.
+Prints every contradiction, how many answers were exact, and the operations without a rule. The exit code is 1
+if there was a contradiction.
 """
 
 from __future__ import annotations
@@ -103,10 +103,10 @@ def main() -> int:
     torch.set_num_threads(1)
     tally = Tally()
     _judge_all(tally, options.samples, options.drawn, options.seed, options.turns)
-    print(
-        f"{tally.calls} calls, {tally.exact / tally.calls:.1%} answered exactly; {tally.judged} answers judged"
-    )
-    print("without a rule:", ", ".join(f"{name} {count}" for name, count in tally.ruleless.most_common()))
+    print(f"{tally.calls} calls, {tally.exact / tally.calls:.1%} answered exactly")
+    print(f"{tally.judged} answers judged, known and partly forgotten")
+    ruleless = [f"{name} {count}" for name, count in tally.ruleless.most_common()]
+    print("without a rule:", ", ".join(ruleless))
     print("wrong:", dict(tally.wrong) or "none")
     return 1 if tally.wrong else 0
 

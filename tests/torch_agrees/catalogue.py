@@ -1,4 +1,4 @@
-"""Spellings of torch operations, as flat tables. `{x}` is the tensor, `{t}` and `{F}` are the modules' names."""
+"""Spellings of torch operations, as flat tables. `{x}` is the tensor, `{t}` and `{F}` are modules."""
 
 from __future__ import annotations
 
@@ -110,6 +110,17 @@ SMOOTH: tuple[str, ...] = (
     "{x} / ({x}.std() + 1e-5)",
     "{x}.maximum({t}.zeros_like({x}))",
     "{x}.tril() if {x}.dim() == 2 else {x}.sin()",
+    "{F}.layer_norm({x}, {x}.shape[-1:])", "{x}.sort(0)[0]", "{x}.sort(dim=0).values", "{t}.cummax({x}, 0)[0]",
+    "{x}.clamp_min(0.1)", "{F}.relu6({x})", "{F}.selu({x})", "{F}.celu({x})", "{F}.softsign({x})", "{F}.tanhshrink({x})",
+    "{F}.hardswish({x})", "{F}.hardsigmoid({x})", "{F}.threshold({x}, 0.1, 0.0)", "{t}.special.expit({x})", "{t}.clip({x}, -1, 1)",
+    "{t}.nan_to_num({x})", "{t}.lerp({x}, {t}.zeros_like({x}), 0.5)", "{t}.cat([{x}[:1], {x}[1:]])", "{t}.stack(list({x}))",
+    "{t}.stack([row * 2 for row in {x}])", "{x}.index_select(0, {t}.arange({x}.shape[0]))", "{nn}.Sigmoid()({x})", "{nn}.ReLU()({x})",
+    "{nn}.Tanh()({x})", "{nn}.Softmax(dim=-1)({x})", "{nn}.GELU()({x})", "{nn}.Softplus()({x})", "{nn}.LeakyReLU(0.1)({x})",
+    "{t}.add(input={x}, other=1)", "{t}.mul({x}, other=2)", "{x}.multiply(2)", "{x}.subtract(1)", "{x}.divide(2)", "{t}.true_divide({x}, 3)",
+    "{t}.negative({x})", "{t}.multiply({x}, {x})", "{x}.type({t}.float32)", "{x}.to({t}.float32) * 1", "{x}.double().float()", "{x}.asinh()",
+    "{t}.logaddexp({x}, {t}.zeros_like({x}))", "{t}.addcmul({x}, {x}, {x}, value=0.5)", "{x}.rsub(1)", "2 - {x}", "1 / (2 + {x} ** 2)",
+    "{x}.detach() + {x}", "{x} * {x}.detach()", "{t}.where({x}.isnan(), {t}.zeros_like({x}), {x})", "{x}.repeat(2, *[1] * ({x}.dim() - 1))[: {x}.shape[0]]",
+    "{x}[{t}.arange({x}.shape[0])]", "{x}.clone().contiguous()", "{t}.cos({x}) ** 2 + {t}.sin({x})", "({x} > 0) * {x}", "{t}.exp({x}).log1p()",
 )
 """Differentiable, of the same shape, finite for what the programs feed them."""
 
@@ -134,6 +145,9 @@ SAVING_OUTPUT: tuple[str, ...] = (
     "{t}.softmax({x}, -1)",
     "({x} * {x} + 1).rsqrt()",
     "{x}.expm1()",
+    "{t}.softmax({x}, dim=0)", "{nn}.Sigmoid()({x})", "{nn}.Tanh()({x})", "{nn}.Softmax(dim=-1)({x})", "{nn}.ReLU()({x})",
+    "{t}.special.expit({x})", "{nn}.functional.softmax({x}, dim=-1)", "{t}.rsqrt({x} ** 2 + 1)", "1 / (1 + {t}.exp(-{x}))",
+    "{F}.elu({x})", "{x}.tan()", "{t}.sqrt({t}.exp({x}))", "{F}.relu({x} + 1)", "{t}.sigmoid({x} * 2)",
 )
 """The result is what backward needs."""
 
@@ -155,6 +169,9 @@ SAVING_INPUT: tuple[str, ...] = (
     "{x}.square()",
     "{x} * {x}.detach()",
     "{t}.atan({x})",
+    "{F}.hardswish({x})", "{F}.logsigmoid({x})", "{t}.erf({x})", "{F}.mish({x})", "{nn}.GELU()({x})", "{nn}.SiLU()({x})",
+    "{F}.layer_norm({x}, {x}.shape[-1:])", "{t}.clamp({x}, -1, 1)", "{x} * {t}.sigmoid({x})", "{x}.sin() + 1", "{t}.square({x}) * 2",
+    "{x} ** 3", "({x} + 0) * {x}", "{x}.asinh()", "{x} / ({x} ** 2 + 1)", "{F}.softsign({x})",
 )
 """The argument is what backward needs."""
 
@@ -179,6 +196,9 @@ SAVING_NOTHING: tuple[str, ...] = (
     "1 - {x}",
     "{x}.mul(2).add(1)",
     "{x} * {t}.ones_like({x})",
+    "{t}.cat([{x}[:1], {x}[1:]])", "{t}.stack(list({x}))", "{x}.roll(1, 0)", "{x}.rsub(1)", "{t}.add(input={x}, other=1)",
+    "{x}.multiply(2)", "{x} - {x}.mean(0)", "{x} / 4 + 1", "{x}[{t}.arange({x}.shape[0])]", "{x}.double().float()",
+    "{t}.lerp({x}, {t}.zeros_like({x}), 0.5)", "{x}.detach() + {x}", "{x} + {t}.randn_like({x})", "{x}.clone().contiguous()", "{x} * 0.5 - {x}",
 )
 """Backward needs neither argument nor result."""
 
@@ -205,6 +225,8 @@ PAIRED: tuple[str, ...] = (
     "{t}.stack([{x}, {y}]).sum(0)",
     "{t}.stack([{x}, {y}], dim=0).mean(dim=0)",
     "{x}.exp() * {y}",
+    "{t}.dist({x}, {y}) * {x}", "{x}.lerp({y}, 0.5)", "{t}.logaddexp({x}, {y})", "{x} * {y}.detach()", "{x} * {y}.tanh() + {y}",
+    "{t}.cat([{x}, {y}])[: {x}.shape[0]]", "sum([{x}, {y}])", "{t}.fmax({x}, {y})", "{x}.atan2({y} + 5)", "{y} - {x} * 0.1",
 )
 """Two tensors of one shape."""
 
@@ -248,6 +270,12 @@ SCALAR: tuple[str, ...] = (
     "{t}.einsum('i,i->', {x}.flatten(), {x}.flatten())",
     "{t}.dot({x}.flatten(), {t}.ones({n}))",
     "{x}.exp().sum()",
+    "{x}.std()", "{t}.logsumexp({x}.flatten(), 0)", "{x}.prod()", "{x}.median()", "{t}.var({x})", "{x}.min()", "{t}.max({x})",
+    "{F}.binary_cross_entropy_with_logits({x}, {t}.ones_like({x}))", "{F}.cosine_similarity({x}.flatten(), {t}.ones({n}), dim=0)",
+    "{F}.mse_loss({x}, {x}.detach() + 1)", "{F}.mse_loss({x}, {t}.zeros_like({x}), reduction='sum')", "{x}.norm(p=2)", "{x}.norm(1)",
+    "({x}.sum() - 1) ** 2", "{t}.linalg.vector_norm({x})", "{nn}.L1Loss()({x}, {t}.zeros_like({x}))", "{x}.tanh().sum() * 0.1",
+    "{x}.flatten()[0] * 2", "{t}.stack([item.sum() for item in {x}]).mean()", "{x}.square().mean().sqrt()", "{x}.topk(1, dim=0)[0].sum()",
+    "{t}.sum(input={x})", "{x}.nansum()", "{x}.double().sum()", "{F}.gaussian_nll_loss({x}, {t}.zeros_like({x}), {t}.ones_like({x}))",
 )
 """One number of a tensor with `{n}` elements."""
 
@@ -353,8 +381,19 @@ WRITES: tuple[tuple[int, str], ...] = (
     (3, "{x}[:, :, 0] = 0"),
     (3, "{x}[0, 1] = 1"),
     (3, "{x}.permute(2, 0, 1)[0] = 1"),
+    (0, "{x}.abs_()"), (0, "{x}.cos_()"), (0, "{x}.bernoulli_()"), (0, "{x}.relu_().add_(0.5)"), (0, "{x}.__iadd__(1)"), (0, "{x}.__imul__(2)"),
+    (0, "{F}.relu_({x}).sub_(1)"), (0, "{t}.neg_({x})"), (0, "{t}.exp_({x})"), (0, "{x}.square_()"), (0, "{x}.clamp_max_(-0.2)"), (0, "{x}.multiply_(2)"),
+    (0, "{x}.subtract_(1)"), (0, "{init}.constant_({x}, 0.3)"), (0, "{init}.uniform_({x})"), (0, "{x}.set_({t}.zeros_like({x}))"), (0, "{x}.mul_({x})"),
+    (0, "{x}.copy_({t}.full_like({x}, 2.0), non_blocking=True)"), (0, "{x}.add_(1).mul_(2)"), (0, "{x}.where({x} > 0, {t}.zeros_like({x})).add_(1)"),
+    (0, "{F}.dropout({x}, 0.5, inplace=True)"), (0, "{nn}.Dropout(0.5, inplace=True)({x})"), (0, "{nn}.Hardtanh(-0.1, 0.1, inplace=True)({x})"),
+    (0, "{x}.logit_(eps=0.2)"), (0, "{x}.exponential_()"), (0, "{x}.masked_fill_({x}.abs() > 0.1, 0)"), (0, "{x}.random_(5)"), (0, "{x}.addcdiv_({x}.detach(), {t}.ones_like({x}))"),
+    (1, "{x}[slice(0, 1)] = 0"), (1, "{x}[{t}.arange(2)] += 1"), (1, "{x}[0], {x}[1] = 0.5, 1.5"), (1, "{x}.index_add_(0, {t}.tensor([0]), {t}.ones_like({x}[:1]))"),
+    (1, "{x}.index_put_(({t}.tensor([0]),), {t}.tensor(2.0))"), (1, "{x}.masked_scatter_({x} > 0, {t}.zeros({n}))"), (1, "{x}.put_({t}.tensor([0]), {t}.tensor([9.0]))"),
+    (1, "{x}.scatter_(0, {t}.zeros_like({x}[:1], dtype={t}.long), 3.0)"), (1, "{x}.cumsum_(0)"), (1, "{t}.flatten({x})[:1].fill_(0.9)"), (1, "{x}.unsqueeze(-1).zero_()"),
+    (1, "{x}[-1:] = {x}[:1] * 2"), (1, "{x}[0, ...] = 0"), (1, "{x}.reshape(-1)[0] += 2"), (1, "{x}.view(-1).mul_(2)"), (1, "{x}.detach().add_(1)"), (1, "{x}.detach()[0] = 3"),
+    (2, "{x}[:, None].add_(1)"), (2, "{x}[:, [0]] = 0"), (2, "{x}[0:1, 0:1] += 1"), (2, "{x}.mT.add_(1)"), (2, "{x}[[0], [1]] = 2"), (2, "{x}.tril_()"), (2, "{x}[{t}.arange(2), 0] = 1"),
 )
-"""Writes into a tensor of at least so many dimensions that change values of random numbers (two only: `.t()`, `triu_`)."""
+"""Writes into a tensor of at least so many dimensions; those for two fit two only."""
 
 WHOLE_WRITES: tuple[str, ...] = tuple(
     template for rank, template in WRITES if rank == 0 and "[" not in template
@@ -390,5 +429,9 @@ VIEWS: tuple[tuple[int, str, str], ...] = (
     (2, "{x}.permute(1, 0)", "turn"),
     (2, "{x}.swapaxes(0, 1)", "turn"),
     (1, "{x}.squeeze()", "same"),
+    (1, "{t}.narrow({x}, 0, 0, 2)", "two"), (1, "{t}.select({x}, 0, 0)", "drop first"), (1, "{x}.view({x}.shape)", "same"),
+    (1, "{x}.unflatten(0, (1, -1))", "lead"), (1, "{x}.expand_as({x})", "same"), (1, "{x}.reshape({x}.size())", "same"),
+    (2, "{t}.permute({x}, (1, 0))", "turn"), (2, "{t}.swapaxes({x}, 0, 1)", "turn"), (2, "{x}.mT", "turn"), (2, "{x}.movedim(0, 1)", "turn"),
+    (2, "{t}.diagonal({x})", "diagonal"), (2, "{x}.t()", "turn"),
 )
-"""Views of a tensor of at least so many dimensions, with what becomes of its shape (see `pieces.viewed_shape`)."""
+"""Views of a tensor of at least so many dimensions, and what becomes of its shape."""

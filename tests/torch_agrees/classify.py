@@ -34,11 +34,11 @@ MESSAGES: tuple[tuple[str, str], ...] = (
     ),
     (
         "hook",
-        r"cannot register a hook on a tensor|can't retain_grad on Tensor|hooks cannot be registered on non-leaf",
+        r"cannot register a hook on a tensor|can't retain_grad on|hooks cannot be registered on non-leaf",
     ),
     ("detach-view", r"Can't detach views in-place"),
     ("resize", r"cannot resize variables that require grad"),
-    ("parameter-assign", r"^cannot assign '.*' as (parameter|buffer|child module)"),
+    ("parameter-assign", r"^cannot assign '.*' as parameter"),
     (
         "data-type",
         r"incompatible tensor type|data set to a tensor that requires gradients|Variable data has to be",

@@ -1,4 +1,4 @@
-"""Ways a write reaches a tensor: in place, through an alias, a helper function, a loop, a container, a branch."""
+"""Ways a write reaches a tensor: directly, through an alias, a helper, a loop, a container, a branch."""
 
 from __future__ import annotations
 
@@ -152,6 +152,71 @@ def _in_comprehension(p: Program, x: Var) -> None:
     p.line(p.pick("_ = [t.mul_(0.5) for t in [{x}]]", "results = [t.add_(1) for t in ({x},)]"), x=x)
 
 
+def _by_getattr(p: Program, x: Var) -> None:
+    name = p.pick("add_", "mul_", "sub_", "fill_")
+    p.line('getattr({x}, "{n}")(2)', x=x, n=name)
+
+
+def _by_bound_method(p: Program, x: Var) -> None:
+    p.line(p.pick("change = {x}.add_\nchange(1)", "change = {x}.mul_\nchange(0.5)", "change = {x}.zero_\nchange()"), x=x)
+
+
+def _through_unpacking(p: Program, x: Var) -> None:
+    first, _ = p.fresh("first", "head", "left"), p.reserve("rest_")
+    p.line(p.pick("{f}, rest_ = {x}, 1", "({f}, *rest_) = ({x}, 1, 2)", "[{f}] = [{x}]"), f=first, x=x)
+    p.line("{w}", w=writing(p, Var(first, x.shape)))
+
+
+def _through_conditional(p: Program, x: Var) -> None:
+    name = p.let("{x} if {c} else None", "chosen", "maybe", "picked", x=x, c=p.constant("True", "USE", "ACTIVE"))
+    p.line("{w}", w=writing(p, Var(name, x.shape)))
+
+
+def _through_generator(p: Program, x: Var) -> None:
+    name = p.fresh("each_of", "walk", "iterate")
+    p.define("def {f}(tensors):\n    for t in tensors:\n        yield t", f=name)
+    with p.block("for item_ in {f}([{x}]):", f=name, x=x):
+        p.line("{w}", w=writing(p, Var("item_", x.shape)))
+
+
+def _through_nested_function(p: Program, x: Var) -> None:
+    outer = p.fresh("make_updater", "updater", "factory")
+    statement = writing(p, "t", x.rank)
+    p.define("def {f}(t):\n    def inner():\n        {w}\n        return t\n    return inner", f=outer, w=statement)
+    p.line(p.pick("{f}({x})()", "go = {f}({x})\ngo()"), f=outer, x=x)
+
+
+def _through_star(p: Program, x: Var) -> None:
+    name = p.fresh("apply_all", "update_all", "touch")
+    template = p.pick(
+        "def {f}(*tensors):\n    for t in tensors:\n        {w}",
+        "def {f}(**named):\n    for t in named.values():\n        {w}",
+        "def {f}(op, *tensors):\n    for t in tensors:\n        op(t)",
+    )
+    p.define(template, f=name, w=writing(p, "t", x.rank))
+    call = "{f}(x={x})" if "**" in template else "{f}(lambda t: t.add_(1), {x})" if "op" in template else "{f}({x})"
+    p.line(call, f=name, x=x)
+
+
+def _through_dict_values(p: Program, x: Var) -> None:
+    store = p.let('{{"a": {x}}}', "named", "table_", "by_name", x=x)
+    header = p.pick("for t_ in {s}.values():", "for key_, t_ in {s}.items():", "for t_ in list({s}.values()):")
+    with p.block(header, s=store):
+        p.line("{w}", w=writing(p, Var("t_", x.shape)))
+
+
+def _through_attribute(p: Program, x: Var) -> None:
+    name = p.fresh("Holder", "Slot", "Cell", "Wrapper")
+    template = p.pick(
+        "class {c}:\n    def __init__(self, t):\n        self.t = t\n\n    def change(self):\n        {w}",
+        "class {c}:\n    def __init__(self, t):\n        self._t = t\n\n    @property\n    def t(self):\n"
+        "        return self._t\n\n    def change(self):\n        {w}",
+    )
+    p.define(template, c=name, w=writing(p, "self.t", x.rank) if "property" not in template else "self.t.mul_(0.5)")
+    holder = p.let("{c}({x})", "holder", "slot", "wrapped", c=name, x=x)
+    p.line(p.pick("{h}.change()", "{h}.change()", "{h}.t.add_(1)"), h=holder)
+
+
 Way = Callable[[Program, Var], None]
 WAYS: tuple[tuple[Way, int], ...] = (
     (_direct, 36),
@@ -169,4 +234,13 @@ WAYS: tuple[tuple[Way, int], ...] = (
     (_in_dict, 3),
     (_in_list, 3),
     (_in_comprehension, 1),
+    (_by_getattr, 1),
+    (_by_bound_method, 1),
+    (_through_unpacking, 2),
+    (_through_conditional, 2),
+    (_through_generator, 1),
+    (_through_nested_function, 2),
+    (_through_star, 2),
+    (_through_dict_values, 2),
+    (_through_attribute, 3),
 )

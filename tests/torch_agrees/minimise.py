@@ -1,4 +1,4 @@
-"""Make a disagreement small: take away statements as long as torch and gradlint go on to disagree in the same way."""
+"""Make a disagreement small: take statements away as long as torch and gradlint disagree in the same way."""
 
 from __future__ import annotations
 
@@ -40,14 +40,13 @@ def shrink(source: str, holds: Holds) -> str:
 
 
 def _smaller(source: str) -> Iterator[str]:
-    """Yield programs with one statement less, or with a block replaced by its body; the largest cuts first."""
+    """Yield programs with one statement less, or with a block replaced by its body; large cuts first."""
     lines = source.split("\n")
     try:
         tree = ast.parse(source)
     except SyntaxError:
         return
-    bodies = [node.body for node in ast.walk(tree) if isinstance(getattr(node, "body", None), list)]
-    for body in bodies:
+    for body in _bodies(tree):
         for statement in body:
             yield _without(lines, statement, only=len(body) == 1)
     for node in ast.walk(tree):
@@ -55,9 +54,18 @@ def _smaller(source: str) -> Iterator[str]:
             yield _unwrapped(lines, node, node.body)
 
 
+def _bodies(tree: ast.Module) -> Iterator[list[ast.stmt]]:
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            yield body
+
+
 def _first_line(statement: ast.stmt) -> int:
-    decorators = getattr(statement, "decorator_list", [])
-    return min([statement.lineno, *(decorator.lineno for decorator in decorators)]) - 1
+    first = statement.lineno
+    if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+        first = min([first, *(decorator.lineno for decorator in statement.decorator_list)])
+    return first - 1
 
 
 def _without(lines: list[str], statement: ast.stmt, *, only: bool) -> str:

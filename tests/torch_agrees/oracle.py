@@ -31,9 +31,9 @@ Kind = Literal["ok", "fails", "doubtful", "dropped"]
 class Outcome:
     """What torch did with a program.
 
-    `ok`: it ran, and every gradient is right. `fails`: a mistake of class `error`; `line` is where torch raised or
-    warned (None if it said nothing), `culprits` are lines that caused it. `doubtful`: it ran, with gradients that
-    are not finite, or with saved values changed to no effect. `dropped`: an error that is not autograd's.
+    `ok`: it ran, and every gradient is right. `fails`: a mistake of class `error`; `line` is where torch
+    raised or warned (None if it said nothing), `culprits` are lines that caused it. `doubtful`: it ran, with
+    gradients that are not finite, or with saved values changed to no effect. `dropped`: another error.
     """
 
     kind: Kind

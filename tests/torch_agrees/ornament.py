@@ -1,4 +1,4 @@
-"""Small things that change the look of a program and nothing it does: blocks around it, comments, annotations."""
+"""What changes the look of a program and nothing it does: blocks around it, comments, annotations."""
 
 from __future__ import annotations
 
@@ -8,11 +8,22 @@ import re
 from .pieces import flag
 from .program import Program
 
-COMMENTS = ("# forward", "# TODO: tune", "# in place", "# update", "# shape: (N, D)", "# see the paper", "# why?", "# step", "# noqa: E501")
+COMMENTS = (
+    "# forward",
+    "# TODO: tune",
+    "# in place",
+    "# update",
+    "# shape: (N, D)",
+    "# see the paper",
+    "# why?",
+    "# step",
+    "# noqa: E501",
+)
 
 HEADERS = (
     "for _ in range(1):", "with {t}.enable_grad():", "if True:", "while True:", "try:", "for epoch in [0]:",
-    "with {t}.set_grad_enabled(True):", "if {flag}:", "if {flag}:", "with {t}.autograd.set_detect_anomaly(False):",
+    "with {t}.set_grad_enabled(True):", "if {flag}:", "if {flag}:",
+    "with {t}.autograd.set_detect_anomaly(False):",
 )  # fmt: skip
 
 
@@ -74,5 +85,6 @@ def _balanced(text: str) -> bool:
         call = ast.parse(f"f({text})", mode="eval").body
     except SyntaxError:
         return False
-    whole = isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
-    return whole and not any(isinstance(argument, ast.GeneratorExp) for argument in call.args)
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+        return False
+    return not any(isinstance(argument, ast.GeneratorExp) for argument in call.args)

@@ -1,4 +1,4 @@
-"""A sequence of statements cut in parts, with what each part reads, binds, needs from before, and gives on."""
+"""Statements cut in parts, with what each part reads, binds, needs from before, and gives on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .program import Program
 
 @dataclass(frozen=True)
 class Part:
-    """Consecutive statements. `needs` are names that earlier parts bind, `gives` those that later parts read."""
+    """Consecutive statements. `needs` are bound by earlier parts, `gives` are read by later ones."""
 
     lines: list[str]
     reads: list[str]
@@ -78,7 +78,11 @@ class _Scope(ast.NodeVisitor):
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         """A function's name is bound here, its arguments and what it binds are its own."""
         self.binds[node.name] = None
-        own = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)}
+        own = {
+            inner.id
+            for inner in ast.walk(node)
+            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)
+        }
         self._within(own | {argument.arg for argument in node.args.args}, node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
@@ -102,7 +106,7 @@ class _Scope(ast.NodeVisitor):
 def replaced(part: Part, names: set[str], template: str) -> list[str] | None:
     """Return the lines with every one of the names put into the template, say `self.{}`.
 
-    None if a name stands where only a name may: in the arguments of a lambda, a comprehension, an f-string, a def.
+    None if one stands where only a name may: arguments of a lambda, a comprehension, an f-string, a def.
     """
     lines = list(part.lines)
     tree = ast.parse("\n".join(lines))

@@ -52,6 +52,20 @@ LEAVES: tuple[tuple[str, int], ...] = (
     ("{n} = {t}.randn({s}, dtype={t}.float32, requires_grad=True)", 1),
     ("{n} = {t}.randn(*({s},), requires_grad=True)", 1),
     ("{n} = {t}.ones({s}).mul_(0.4).requires_grad_()", 1),
+    ("{n} = {t}.randn({s}, device='cpu', requires_grad=True)", 1),
+    ("{n} = {t}.randn({s}).to('cpu').requires_grad_()", 1),
+    ("{n} = {t}.zeros({s}).uniform_(-1, 1).requires_grad_()", 1),
+    ("{n} = {init}.normal_({t}.empty({s})).requires_grad_()", 1),
+    ("{n} = {nn}.Parameter({init}.uniform_({t}.empty({s}), -1, 1))", 1),
+    ("{n} = {t}.Tensor({s}).uniform_(-1, 1).requires_grad_()", 1),
+    ("{n} = {t}.rand(size=({s},), requires_grad=True)", 1),
+    ("{n} = {t}.ones_like({t}.zeros({s}), requires_grad=True)", 1),
+    ("{n} = {t}.randn_like({t}.zeros({s}), requires_grad=True)", 1),
+    ("{n}_init = {t}.randn({s})\n{n} = {n}_init.clone().requires_grad_()", 1),
+    ("{n} = {t}.as_tensor({np}.random.rand({s}), dtype={t}.float32).requires_grad_()", 1),
+    ("{n} = {nn}.parameter.Parameter({t}.randn({s}))", 1),
+    ("{n} = {t}.randn({s}).cpu().float().requires_grad_()", 1),
+    ("{n}, _ = {t}.randn({s}, requires_grad=True), None", 1),
 )
 """How people make a leaf, and how often."""
 
@@ -185,7 +199,8 @@ def writing(p: Program, x: Var | str, rank: int | None = None) -> str:
     if "[" in str(x):
         # An augmented assignment to an element of a tuple is an error of Python's.
         options = [template for template in options if not re.match(r"\{x\} .?.= ", template)]
-    return p.text(p.rng.choice(options), x=x)
+    numel = x.numel if isinstance(x, Var) else 100
+    return p.text(p.rng.choice(options), x=x, n=numel)
 
 
 def scalar(p: Program, x: Var) -> str:

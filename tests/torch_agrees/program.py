@@ -1,8 +1,9 @@
-"""A program under construction: the lines written so far, the names taken, the imports and definitions they need."""
+"""A program under construction: the lines so far, the names taken, the imports and definitions they need."""
 
 from __future__ import annotations
 
 import random
+import re
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -47,7 +48,7 @@ MODULES: dict[str, tuple[tuple[str, str, int], ...]] = {
     "math": (("import math", "math", 1),),
     "Variable": (("from torch.autograd import Variable", "Variable", 1),),
 }
-"""How a program may import what it needs: the statement, the name it then uses, and how often people write that."""
+"""How a program may import what it needs: the statement, the name it then uses, and how often."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,9 @@ class Program:
 
     def define(self, template: str, **names: object) -> None:
         """Write a function or class at the top of the program, before the statements."""
-        self.definitions.append(textwrap.dedent(self.text(template, **names)).strip("\n"))
+        text = textwrap.dedent(self.text(template, **names)).strip("\n")
+        self.reserve(*re.findall(r"^(?:class|def) (\w+)", text, re.MULTILINE))
+        self.definitions.append(text)
 
     def constant(self, value: str, *suggestions: str) -> str:
         """Return a value as it stands, or the name of a constant of the program that has it."""

@@ -113,7 +113,7 @@ def _crashes(score: Score) -> Iterator[str]:
 
 
 def render_disagreement(case: Case, source: str, outcome: Outcome) -> str:
-    """Return one disagreement with its program, the lines numbered; `*` marks the raising line, `!` a culprit."""
+    """Return one disagreement with its program, lines numbered; `*` marks the raising line, `!` a culprit."""
     head = (
         f"--- seed {case.program.seed}: {case.judgement.verdict}, {outcome.error or 'runs'} {outcome.message}"
     )
@@ -121,7 +121,7 @@ def render_disagreement(case: Case, source: str, outcome: Outcome) -> str:
     crash = (
         [f"    {line}" for line in case.judgement.crash.strip().split("\n")] if case.judgement.crash else []
     )
-    marks = {**dict.fromkeys(outcome.culprits, "!"), outcome.line: "*"}
+    marks: dict[int | None, str] = {**dict.fromkeys(outcome.culprits, "!"), outcome.line: "*"}
     text = [
         f"{marks.get(n, ' ')}{n:4d}  {line}"
         for n, line in enumerate(source.rstrip("\n").split("\n"), 1)
@@ -133,7 +133,7 @@ def render_disagreement(case: Case, source: str, outcome: Outcome) -> str:
 def smallest(cases: Sequence[Case], at_most: int) -> list[Case]:
     """Return short disagreements, no two of one verdict, class and scenario as long as there are others."""
     seen: Counter[tuple[str, str | None, str]] = Counter()
-    ranked = []
+    ranked: list[tuple[int, int, Case]] = []
     for case in cases:
         codes = (
             ",".join(sorted({said.code for said in case.judgement.said}))

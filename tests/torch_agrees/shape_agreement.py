@@ -1,4 +1,4 @@
-"""Judging answers of the size rules by what torch really gives, for known and for partly forgotten arguments."""
+"""Judging the size rules by what torch really gives, for known and for partly forgotten arguments."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def is_exact(answer: Result, output: Value) -> bool:
 
 
 class Forgetter:
-    """Replaces parts of arguments by symbols, kinds and `UNKNOWN`, and remembers what the symbols stand for."""
+    """Replaces parts of arguments by symbols, kinds and `UNKNOWN`, and knows what the symbols stand for."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -125,10 +125,11 @@ class Forgetter:
         if chance < self.rate / 5:
             shape = None
         elif shape is not None:
-            shape = tuple([
-                self.symbol(dim) if isinstance(dim, int) and self.random.random() < self.rate else dim for dim in shape
-            ])  # fmt: skip
+            shape = tuple([self._forget_size(dim) for dim in shape])
         return Operand(shape, self._forget_type(value.dtype), value.scalar)
+
+    def _forget_size(self, dim: Value) -> Value:
+        return self.symbol(dim) if isinstance(dim, int) and self.random.random() < self.rate else dim
 
     def _forget_type(self, dtype: str | None) -> str | None:
         chance = self.random.random()

@@ -1,4 +1,4 @@
-"""Where the calls come from that the size rules are judged by: torch's own samples, and calls drawn at random."""
+"""The calls that the size rules are judged by: torch's own samples, and calls drawn at random."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ MODULE_CLASSES = {
 
 
 def module_calls(name: str) -> Iterator[ModuleCall]:
-    """The calls that torch's samples of one module class make, in double precision, as some of them demand."""
+    """The calls that torch's samples of one class make, in double precision, as some of them demand."""
     info = MODULE_CLASSES[name]
     for training in (True, False):
         inputs = info.module_inputs_func(
@@ -118,7 +118,7 @@ def _bound(function: Value, args: tuple[Value, ...], kwargs: dict[str, Value]) -
 
 
 def drawn_calls(seed: int, count: int) -> Iterator[Call]:
-    """Random calls of operations whose arguments torch's samples cover thinly; those that torch refuses are left out."""
+    """Random calls where torch's samples are thin; those that torch refuses are left out."""
     draw = random.Random(seed)
     makers = (_convolve, _pool, _resample, _multiply, _rearrange, _take_apart, _create, _combine, _sum_up)
     while count:

@@ -1,8 +1,8 @@
 """Stories: programs people tell in forums, as text with alternatives, wrong and right in one.
 
-`⟦a¦b¦c⟧` stands for one of its alternatives; `⟦✗a¦b✓c¦d⟧` for one of the first ones where the mistake is made and for
-one of the others where it is not. Above a line `---` stand definitions, below it statements. `{t}`, `{nn}`, `{F}`
-and so on are the modules.
+`⟦a¦b¦c⟧` stands for one of its alternatives; `⟦✗a¦b✓c¦d⟧` for one of the first where the mistake is made,
+and for one of the others where it is not. Above a line `---` stand definitions, below it statements. `{t}`,
+`{nn}`, and so on are the modules.
 """
 
 from __future__ import annotations

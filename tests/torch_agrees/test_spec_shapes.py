@@ -1,4 +1,4 @@
-"""What the size rules say of a call is what torch gives: exactly or not at all, and still so when told less."""
+"""What the size rules say of a call is what torch gives, and still so when they are told less."""
 
 from __future__ import annotations
 
@@ -15,7 +15,18 @@ import torch
 
 from gradlint import facts
 from gradlint.domain import dtype as dtypes
-from gradlint.semantics.torch.size import Operand, Result, has_rule, indexed, module_result, result
+from gradlint.domain.shape import Sym
+from gradlint.semantics.torch.size import (
+    Operand,
+    Result,
+    Several,
+    has_rule,
+    indexed,
+    item,
+    module_result,
+    result,
+    under_other_default,
+)
 from gradlint.semantics.torch.size_create import nested_shape, nested_type
 from gradlint.semantics.torch.size_module import MODULES
 from gradlint.semantics.torch.size_rule import RULES
@@ -41,7 +52,7 @@ TABLE = facts.load()
 
 @pytest.fixture(scope="module")
 def aside() -> Iterator[Executor]:
-    """A thread with a short stack: torch's samples format the whole stack at every turn, and pytest's is long."""
+    """A thread with a short stack: torch's samples format the stack at every turn, and pytest's is long."""
     with ThreadPoolExecutor(1, initializer=torch.set_num_threads, initargs=(1,)) as executor:
         yield executor
 
@@ -58,7 +69,7 @@ def agree(
 
 
 def agree_on_call(call: Call, seed: int) -> None:
-    """Bound as torch binds, and by the number of arguments alone, which may hit an overload of another sort."""
+    """Bound as torch binds, and by the number of arguments alone, which may hit another overload."""
     agree(partial(result, call.name), call.args, call.output, seed)
     entry = TABLE.find(call.name)
     bound = None if entry is None else bind_by_number(entry.sig, call.positional, call.keywords)
@@ -97,9 +108,9 @@ def test_drawn_calls() -> None:
 
 
 COMMON = """
-    add mul div matmul cat stack sum mean max reshape Tensor.view permute transpose squeeze unsqueeze expand repeat
-    nn.functional.conv2d nn.functional.max_pool2d nn.functional.linear nn.functional.cross_entropy softmax where
-    gather topk arange full einsum nn.functional.embedding nn.functional.interpolate
+    add mul div matmul cat stack sum mean max reshape Tensor.view permute transpose squeeze unsqueeze expand
+    repeat nn.functional.conv2d nn.functional.max_pool2d nn.functional.linear nn.functional.cross_entropy
+    softmax where gather topk arange full einsum nn.functional.embedding nn.functional.interpolate
 """
 
 
@@ -244,9 +255,10 @@ def test_every_type_of_torch_has_a_name() -> None:
 
 
 PARAMETERS = """
-    input other dim size dims weight bias stride padding keepdim tensors index kernel_size repeats equation operands
-    sizes chunks indices mask target reduction q k dim0 dim1 start_dim end_dim pad n s offset step start end fill_value
-    data self shape split_size scale_factor output_size dtype out A B batch1 batch2 condition unbiased ord
+    input other dim size dims weight bias stride padding keepdim tensors index kernel_size repeats equation
+    operands sizes chunks indices mask target reduction q k dim0 dim1 start_dim end_dim pad n s offset step
+    start end fill_value data self shape split_size scale_factor output_size dtype out A B batch1 batch2
+    condition unbiased ord
 """
 
 
@@ -254,8 +266,9 @@ def test_shape_errors_are_answered_with_unknown() -> None:
     """Arguments that torch refuses raise nothing here."""
     draw = random.Random(0)
     pool: tuple[Value, ...] = (
-        Operand((2, 3), "float32"), Operand((), "int64"), Operand((0,), "bool"), Operand(None, None), 0, 1, -7, 99,
-        1.5, True, None, "same", "mean", "ij,jk->ik", (1, 2), [], (), [[1], [2]], [3, -1], ((),), Ellipsis, object(),
+        Operand((2, 3), "float32"), Operand((), "int64"), Operand((0,), "bool"), Operand(), Operand((1, 2, 3)),
+        0, 1, -7, 99, 1.5, True, None, "same", "mean", "ij,jk->ik", "float", (1, 2), [], (), [[1], [2]],
+        [3, -1], ((),), ..., object(), Sym(), Sym(many=True), Several(None), [Operand((2,)), Operand()],
     )  # fmt: skip
     names = PARAMETERS.split()
     for name in sorted(RULES):
@@ -265,3 +278,67 @@ def test_shape_errors_are_answered_with_unknown() -> None:
         for _ in range(25):
             config = {key: draw.choice(pool) for key in draw.sample(names, 20)}
             module_result(name, config, {"input": draw.choice(pool), "target": draw.choice(pool)})
+
+
+def _is_in_torch(name: str) -> bool:
+    """Whether torch has a function, or a method or attribute of tensors, of this name."""
+    if hasattr(torch.Tensor, name.removeprefix("Tensor.")):
+        return True
+    owner: Value = torch
+    for part in name.split("."):
+        owner = getattr(owner, part, None)
+    return owner is not None
+
+
+def test_every_rule_is_about_something_of_torch() -> None:
+    assert [name for name in RULES if not _is_in_torch(name)] == []
+    assert [name for name in MODULES if not hasattr(torch.nn, name)] == []
+
+
+IN_PLACE = ("add_", "Tensor.mul_", "nn.functional.relu_", "Tensor.zero_", "Tensor.__iadd__", "Tensor.normal_")
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_in_place_operations_give_what_they_wrote_to(name: str) -> None:
+    written, larger = Operand((2, 1), "float32"), Operand((2, 3), "float64")
+    assert result(name, {"self": written, "other": larger}) == written
+
+
+def test_in_place_views_change_their_shape() -> None:
+    assert result("Tensor.unsqueeze_", {"self": Operand((2,), "int64"), "dim": 0}) == Operand((1, 2), "int64")
+    assert torch.zeros(2).unsqueeze_(0).shape == (1, 2)
+
+
+def test_out_has_its_own_type() -> None:
+    args = {"input": Operand((2, 3), "float32"), "other": 1, "out": Operand((0,), "float64")}
+    given = torch.add(torch.zeros(2, 3), 1, out=torch.empty(0, dtype=torch.float64))
+    assert contradiction(result("add", args), given, {}) is None
+    assert result("add", args) == Operand((2, 3), "float64")
+
+
+def test_items_of_an_unknown_number_of_pieces() -> None:
+    """The pieces differ in one dimension, so their sizes there are different symbols."""
+    pieces = result("split", {"tensor": Operand((Sym(), 3), "float32"), "split_size_or_sections": 2})
+    assert isinstance(pieces, Several)
+    first, second = item(pieces, 0), item(pieces, 1)
+    assert isinstance(first, Operand) and isinstance(second, Operand)
+    assert first.shape is not None and second.shape is not None
+    assert first.shape[0] != second.shape[0] and first.shape[1:] == second.shape[1:] == (3,)
+
+
+@pytest.mark.parametrize("name", ["zeros", "rand", "arange", "tensor", "full", "div", "sqrt"])
+def test_answers_under_another_default_type(name: str) -> None:
+    number: dict[str, Value] = {"size": (2,), "n": 2, "end": 2.0, "data": 2.5, "fill_value": 2.5}
+    args = {**number, "input": Operand((2,), "int64"), "other": 2}
+    calls: dict[str, Callable[[], torch.Tensor]] = {
+        "zeros": lambda: torch.zeros(2), "rand": lambda: torch.rand(2), "arange": lambda: torch.arange(2.0),
+        "tensor": lambda: torch.tensor(2.5), "full": lambda: torch.full((2,), 2.5),
+        "div": lambda: torch.tensor([1, 2]) / 2, "sqrt": lambda: torch.tensor([1, 2]).sqrt(),
+    }  # fmt: skip
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        output = calls[name]()
+    finally:
+        torch.set_default_dtype(before)
+    assert contradiction(under_other_default(result(name, args)), output, {}) is None

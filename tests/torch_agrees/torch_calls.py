@@ -1,4 +1,4 @@
-"""Calls of real torch as the size rules see them: named canonically, arguments bound, tensors made operands."""
+"""Calls of real torch as the size rules see them: canonical names, bound arguments, operands."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ Value = Any
 
 
 class Call(NamedTuple):
-    """One call: canonical name, arguments by parameter name, what torch gave, and the arguments as they stood.
+    """One call: canonical name, arguments by parameter name, what torch gave, and the arguments as they
+    stood.
 
     Tensors among the arguments are operands.
     """
@@ -112,11 +113,11 @@ def canonical(func: Callable[..., Value]) -> str | None:
 def bind(
     func: Callable[..., Value], args: tuple[Value, ...], kwargs: dict[str, Value]
 ) -> tuple[str, dict[str, Value]] | None:
-    """Name and arguments of a call, bound by the signature of a Python function or the schema of a native one."""
+    """Name and arguments of a call, bound by the signature of a function or the schema of a native one."""
     name = canonical(func)
     if name is None:
         return None
-    if inspect.isfunction(func) and not resolve_name(func).startswith("torch.Tensor.__"):  # type: ignore[union-attr]
+    if inspect.isfunction(func) and not name.startswith("Tensor.__"):
         # Where a flag decides between two functions, the one it usually takes has the signature.
         func = inspect.getclosurevars(func).nonlocals.get("if_false", func)
         bound = dict(inspect.signature(func).bind(*args, **kwargs).arguments)

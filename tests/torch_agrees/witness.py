@@ -1,15 +1,15 @@
 """What torch keeps for backward while a program runs: which line changed it, and what the gradient should be.
 
 Saved tensors are packed with a copy of their values. Backward through the copies gives the gradient that the
-program's forward pass asked for; a difference to the plain run is a silent mistake. With hooks torch no longer
-compares versions, so a `Witness` compares them itself and knows the lines that ran in between.
+program's forward pass asked for; a difference to the plain run is a silent mistake. With hooks torch does not
+compare versions, so a `Witness` compares them itself and knows the lines that ran in between.
 """
 
 from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -120,13 +120,11 @@ class Gradients:
             self.values += [gradient.detach().clone() for gradient in found if gradient is not None]
             return result
 
-        torch.autograd.graph._engine_run_backward = run
-        torch.autograd._engine_run_backward = run
         try:
+            _set_engine(run)
             yield
         finally:
-            torch.autograd.graph._engine_run_backward = original
-            torch.autograd._engine_run_backward = original
+            _set_engine(original)
 
     def same_as(self, other: Gradients) -> bool:
         """Tell whether both runs found the same gradients."""
@@ -137,9 +135,15 @@ class Gradients:
         return all(bool(torch.isfinite(value).all()) for value in self.values)
 
 
+def _set_engine(run: Callable[..., Any]) -> None:
+    """Both modules hold a name of their own for the entry of the engine."""
+    for module in (torch.autograd, torch.autograd.graph):
+        setattr(module, "_engine_run_backward", run)  # noqa: B010 - the name is private, mypy knows no assignment
+
+
 def _leaves(roots: Any) -> list[torch.Tensor]:
     """Return the leaves below the roots, in a fixed order."""
-    queue = [root.grad_fn for root in roots if isinstance(root, torch.Tensor) and root.grad_fn is not None]
+    queue: list[Any] = [root.grad_fn for root in roots if isinstance(root, torch.Tensor)]
     seen: dict[Any, None] = {}
     while queue:
         node = queue.pop()

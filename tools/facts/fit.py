@@ -96,9 +96,15 @@ def _by_label(seen: Sequence[Seen]) -> Json:
     if len(together) == 1:
         return _settled(seen, is_constant)
     parts = [fit([Seen(s.flags, s.labels & group) for s in seen]) for group in together.values()]
-    constant = frozenset(label for part in parts if isinstance(part, str) for label in part.split())
-    rest: list[Json] = [part for part in parts if not isinstance(part, str)]
-    return [text(constant), *rest] if constant else rest
+    tested: list[Json] = [part for part in parts if isinstance(part, dict) and part["?"]]
+    settled = [part.split() for part in parts if isinstance(part, str)]
+    must = frozenset(label for labels in settled for label in labels)
+    open_labels = [str(part["may"]).split() for part in parts if isinstance(part, dict) and not part["?"]]
+    may = must.union(*open_labels)
+    rest: Json = text(must) if must == may else {"?": "", "must": text(must), "may": text(may)}
+    if not tested:
+        return rest
+    return [rest, *tested] if may else tested
 
 
 def leaf(seen: Sequence[Seen], good: Quality = is_constant) -> Json:

@@ -11,7 +11,9 @@ import libcst as cst
 
 from gradlint import facts
 from gradlint.domain import dtype as dtypes
+from gradlint.domain.event import Refusal, RefusedWrite
 from gradlint.domain.graph import Edge, Node, Saved, Tri
+from gradlint.domain.shape import numel
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value, View, Write
 from gradlint.facts import Alias, Entry, MustMay, Param, alias_of, resolve, resolve_flag
@@ -218,6 +220,7 @@ def apply(
     call.config = config
     call.inputs.extend(parts)
     _refused_inputs(call)
+    _broken_views(call)
     _inference_saved(call)
     writes = call.labels(entry.row.writes)
     out = call.bound.get("out")
@@ -235,6 +238,28 @@ def _refused_inputs(call: Operation) -> None:
         if given.label in refused and given.ref is not None and call.grad_of(given) is True:
             if call.state.grad is True:
                 faults.refused(call.machine, "input-may-not-require-grad", call.node, call.name)
+
+
+def _broken_views(call: Operation) -> None:
+    """A view that must not be rebased is read after a write to its base: its history cannot be told."""
+    if call.state.grad is not True:
+        return
+    for given in call.inputs:
+        if given.ref is not None and call.differentiable(given.label):
+            broken_view(call.machine, call.state, given.ref, call.node)
+
+
+def broken_view(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> None:
+    """Report the write behind a view from split, unbind or no_grad that is used after its base was written."""
+    record = tensor_at(state, ref)
+    view = record.view
+    if view is None or view.kind not in ("multi", "no_grad") or record.grad is not True:
+        return
+    for what in state.writes(record.counter)[view.version :]:
+        if what.certain:
+            reason: Refusal = "multi-view" if view.kind == "multi" else "no-grad-view"
+            machine.emit(RefusedWrite(what.syntax, reason, what.op, None, record.syntax, used=node))
+            return
 
 
 def _inference_saved(call: Operation) -> None:
@@ -452,11 +477,32 @@ def _output(call: Operation, label: str, size: Operand, made: Node) -> Ref:
     aliases = [alias_of(view) for view in views.may]
     fitting = [alias for alias in aliases if alias.output in (label, ">*" if label == ">" else label)]
     certain = bool(fitting) and any(alias_of(view) in fitting for view in views.must)
-    if len(fitting) == 1:
-        base = next((one.ref for one in call.inputs if one.label == fitting[0].of), None)
+    alias = _one_alias(call, fitting, size)
+    if alias is not None:
+        base = next((one.ref for one in call.inputs if one.label == alias.of), None)
         if base is not None:
-            return _alias(call, fitting[0], base, size, made, certain)
+            return _alias(call, alias, base, size, made, certain or _differ_in_marks(call, fitting))
     return _fresh(call, label, size, made, maybe_alias=bool(fitting))
+
+
+def _one_alias(call: Operation, fitting: list[Alias], size: Operand) -> Alias | None:
+    """The alias that an output is: of several that were measured, the one that the sizes at hand ask for."""
+    if len({(alias.of, alias.version) for alias in fitting}) != 1:
+        return None
+    same = [alias for alias in fitting if alias.kind == "same"]
+    views = [alias for alias in fitting if alias.kind == "view"]
+    if same and views:
+        base = next((one.ref for one in call.inputs if one.label == same[0].of), None)
+        shape = tensor_at(call.state, base).shape if base is not None else None
+        return same[0] if shape is not None and shape == size.shape else views[0]
+    marked = [alias for alias in fitting if alias.multi or alias.overlap]
+    return marked[0] if marked else fitting[0]
+
+
+def _differ_in_marks(call: Operation, fitting: list[Alias]) -> bool:
+    """Whether the measured calls agree that the output is a view, and differ in what else is said of it."""
+    value = call.entry.row.views
+    return len({alias.kind for alias in fitting}) == 1 and len(fitting) > 1 and not isinstance(value, MustMay)
 
 
 def _fresh(call: Operation, label: str, size: Operand, made: Node, maybe_alias: bool) -> Ref:
@@ -524,7 +570,7 @@ def _alias(call: Operation, alias: Alias, base: Ref, size: Operand, made: Node, 
         kind = "no_grad"
     elif state.grad is None and kind == "plain":
         kind = "maybe"
-    expanded: Tri = _expands(record, shape) if alias.overlap else False
+    expanded = _expanded(record, shape, alias)
     grad = record.grad
     node = made if made.tracked is not False else Node(
         made.op, made.syntax, [Edge(record.node, False, "no_grad" if state.grad is False else None)]
@@ -544,14 +590,28 @@ _KEEPS_LAYOUT = frozenset(
 )
 
 
-def _expands(record: Tensor, shape: tuple[object, ...] | None) -> Tri:
-    """Whether several elements of an expanded tensor share one cell."""
-    from gradlint.domain.shape import numel
+def _expanded(
+    record: Tensor, shape: tuple[object, ...] | None, alias: Alias
+) -> tuple[bool, ...] | None:
+    """Which dimensions of a view repeat one cell: those that an expansion added or made longer."""
+    former = record.view.expanded if record.view is not None else ()
+    if record.shape is None or shape is None or former is None:
+        return None if alias.overlap or former else ()
+    if not _grows(record.shape, shape):
+        return () if former == () else None
+    extra = len(shape) - len(record.shape)
+    known = (*([False] * extra), *(former or [False] * len(record.shape)))
+    sizes = (*([1] * extra), *record.shape)
+    return tuple(
+        (was or old == 1) and isinstance(new, int) and new > 1
+        for was, old, new in zip(known, sizes, shape, strict=True)
+    )
 
-    if record.shape is None or shape is None:
-        return None
-    old, new = numel(record.shape), numel(shape)  # type: ignore[arg-type]
-    return None if old is None or new is None else new > old
+
+def _grows(old: tuple[object, ...], new: tuple[object, ...]) -> bool:
+    """Whether a view has certainly more elements than the tensor it is taken of."""
+    before, after = numel(old), numel(new)  # type: ignore[arg-type]
+    return before is not None and after is not None and after > before
 
 
 def _returns_itself(call: Operation, record: Tensor, size: Operand) -> bool:

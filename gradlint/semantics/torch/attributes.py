@@ -12,7 +12,7 @@ from gradlint.domain.event import DataWrite
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.shape import same_shape
 from gradlint.domain.state import State, fresh_address
-from gradlint.domain.value import Bound, External, NoGradient, Ref, Tensor, Unknown, Value, Write
+from gradlint.domain.value import Bound, External, Mapping, NoGradient, Ref, Sequence, Tensor, Unknown, Value, Write
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch import faults
@@ -154,6 +154,9 @@ def _set_data(machine: Machine, state: State, ref: Ref, value: Value, node: cst.
     if given is not None and _written_through_data(state, record, given, node):
         return  # The second half of `t.data -= ...`, which wrote in place already.
     source = None if given is None else tensor_at(state, given)
+    if _no_tensor(state, value):
+        faults.refused(machine, "data-incompatible", node)
+        return
     if source is not None and source.dtype is not None and record.dtype is not None:
         if dtypes.same_dtype(source.dtype, record.dtype) is False and record.grad is True:
             if dtypes.can_require_grad(source.dtype) is False:
@@ -165,6 +168,15 @@ def _set_data(machine: Machine, state: State, ref: Ref, value: Value, node: cst.
     dtype = source.dtype if source is not None else None
     shape = source.shape if source is not None else None
     state.put(ref.id, tensor_at(state, ref)._replace(shape=shape, dtype=dtype))
+
+
+def _no_tensor(state: State, value: Value) -> bool:
+    """Whether a value is certainly no tensor."""
+    if isinstance(value, Ref):
+        return isinstance(state.heap.get(value.id), (Sequence, Mapping))
+    if isinstance(value, Unknown):
+        return value.kind in ("array", "number", "int", "str", "bool")
+    return value is None or isinstance(value, (bool, int, float, str)) or type(value) is tuple
 
 
 def _written_through_data(state: State, record: Tensor, given: Ref, node: cst.CSTNode) -> bool:
@@ -184,7 +196,7 @@ def _set_grad(machine: Machine, state: State, ref: Ref, value: Value, node: cst.
             faults.refused(machine, "grad-assigned-mismatch", node)
             return
         value = given
-    elif isinstance(value, (bool, int, float, complex, str)):
+    elif value is not None and not isinstance(value, NoGradient) and _no_tensor(state, value):
         faults.refused(machine, "grad-assigned-mismatch", node)
         return
     if value is None or isinstance(value, NoGradient):

@@ -16,7 +16,7 @@ from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import origins
 from gradlint.semantics.torch import faults
 from gradlint.semantics.torch.apply import CONTIGUOUS, apply
-from gradlint.semantics.torch.bind import bind, bind_loosely, operands_of
+from gradlint.semantics.torch.bind import bind, bind_loosely, operand_of, operands_of
 from gradlint.semantics.torch.data_loader import new_data
 from gradlint.semantics.torch.distribution import new_distribution
 from gradlint.semantics.torch.gradcall import autograd_backward, autograd_grad
@@ -24,6 +24,7 @@ from gradlint.semantics.torch.inplace import write
 from gradlint.semantics.torch.methods import METHODS, call_tensor_method
 from gradlint.semantics.torch.module import WRAPPERS, new_module
 from gradlint.semantics.torch.names import fact, method_fact
+from gradlint.semantics.torch.operators import matmul_fact
 from gradlint.semantics.torch.optim import is_optimizer_path, new_optimizer
 from gradlint.semantics.torch.parameters import is_module_path
 from gradlint.semantics.torch.size import Operand, result
@@ -96,6 +97,8 @@ def _unbound_method(machine: Machine, state: State, name: str, args: Args, node:
 
 def _from_table(machine: Machine, state: State, name: str, args: Args, node: cst.CSTNode) -> Value:
     entry = fact(name) or method_fact(name)
+    if name == "matmul" and len(args.positional) == 2:
+        entry = matmul_fact(machine, state, args.positional[0], args.positional[1])
     assert entry is not None
     value = apply(machine, state, entry, args, node)
     if isinstance(value, Ref) and "requires_grad" in args.keywords:
@@ -180,7 +183,10 @@ def _as_tensor(machine: Machine, state: State, args: Args, node: cst.CSTNode) ->
 
 def _from_numpy(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     edges = [Edge(origin, False, "numpy") for origin in origins(state, args.values()) if origin.live]
-    return new_tensor(state, Node("from_numpy", node, edges, cut="numpy" if edges else None), tags=CONTIGUOUS)
+    size = operand_of(machine, state, args.get(0, "ndarray"))
+    made = Node("from_numpy", node, edges, cut="numpy" if edges else None)
+    known = size if isinstance(size, Operand) and not size.scalar else Operand()
+    return new_tensor(state, made, dtype=known.dtype, shape=known.shape, tags=CONTIGUOUS)
 
 
 def _parameter(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:

@@ -8,6 +8,7 @@ from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor, Unknown, Value, View, Write
 from gradlint.semantics.machine import Machine
+from gradlint.semantics.torch.apply import broken_view
 from gradlint.semantics.torch.bind import operand_of, tensors_in
 from gradlint.semantics.torch.inplace import bump, saved_now, write
 from gradlint.semantics.torch.size import indexed
@@ -18,12 +19,14 @@ def index_tensor(machine: Machine, state: State, ref: Ref, index: Value, node: c
     """t[index]: basic indices give a view, index tensors and masks a copy."""
     record = tensor_at(state, ref)
     made = indexed(record.shape, operand_of(machine, state, index))  # type: ignore[arg-type]
+    if state.grad is True:
+        broken_view(machine, state, ref, node)
     tracked = both(record.grad, state.grad)
     edges = [Edge(record.node, record.grad if state.grad is not False else False)]
     edges += _index_edges(machine, state, index)
     blocked = "no_grad" if state.grad is False else None
     if made.view is True:
-        return _view(machine, state, ref, node, made.shape, tracked, edges, blocked)
+        return _view(state, ref, index, node, made.shape, tracked, edges, blocked)
     saved = tuple(saved_now(machine, state, one, "indices") for one in tensors_in(machine, state, index))
     result = Node(
         "index", node, edges, tracked=tracked, saved=saved if tracked is True and made.view is False else (),
@@ -51,9 +54,9 @@ def _index_edges(machine: Machine, state: State, index: Value) -> list[Edge]:
 
 
 def _view(
-    machine: Machine,
     state: State,
     ref: Ref,
+    index: Value,
     node: cst.CSTNode,
     shape: tuple[object, ...] | None,
     tracked: bool | None,
@@ -69,9 +72,30 @@ def _view(
         kind = "no_grad"
     elif state.grad is None:
         kind = "maybe"
-    grad = record.grad
-    out = view_of(state, ref, made, kind=kind, shape=shape, grad=grad, tags=record.tags & {"data"})
-    return out
+    expanded = _expanded(record, index)
+    return view_of(
+        state, ref, made, kind=kind, shape=shape, expanded=expanded, grad=record.grad, tags=record.tags & {"data"}
+    )
+
+
+def _expanded(record: Tensor, index: Value) -> tuple[bool, ...] | None:
+    """Which dimensions of a basic subscript of an expanded tensor repeat one cell."""
+    former = record.view.expanded if record.view is not None else ()
+    if not former:
+        return former
+    entries = index if type(index) is tuple else (index,)
+    if any(entry is ... for entry in entries):
+        return None
+    flags: list[bool] = []
+    left = list(former)
+    for entry in entries:
+        if entry is None:
+            flags.append(False)
+        elif left:
+            flag = left.pop(0)
+            if isinstance(entry, slice):
+                flags.append(flag)
+    return (*flags, *left)
 
 
 def write_tensor(
@@ -107,7 +131,7 @@ def write_tensor(
     if made.view is None and not whole:
         write(machine, state, ref, "index assignment", node, sources, maybe_saved=True, certain=_is_leaf(record))
         return
-    target = ref if whole else _target(state, ref, node)
+    target = ref if whole else _target(state, ref, index, node)
     write(machine, state, target, "index assignment", node, sources, saved, bool(picks) and needs is None)
 
 
@@ -121,10 +145,13 @@ def _written_there(state: State, counter: int, node: cst.CSTNode) -> bool:
     return bool(writes) and writes[-1].syntax is node
 
 
-def _target(state: State, ref: Ref, node: cst.CSTNode) -> Ref:
+def _target(state: State, ref: Ref, index: Value, node: cst.CSTNode) -> Ref:
     """What is written is a view of the tensor: a leaf refuses it as a view of a leaf."""
     record = tensor_at(state, ref)
-    if record.view is not None:
+    if record.view is not None and not record.view.overlaps:
         return ref
     made = Node("select", node, [Edge(record.node, record.grad)], tracked=both(record.grad, state.grad))
-    return view_of(state, ref, made, kind="plain", grad=record.grad, shape=None, tags=record.tags & {"data"})
+    return view_of(
+        state, ref, made,
+        kind="plain", grad=record.grad, shape=None, expanded=_expanded(record, index), tags=record.tags & {"data"},
+    )  # fmt: skip

@@ -25,7 +25,7 @@ _KINDS: dict[str, Refusal] = {
 }
 
 
-_FILLING = frozenset({"fill_", "zero_", "masked_fill_", "index assignment"})
+_FILLING = frozenset({"fill_", "zero_", "masked_fill_"})
 """Writes that do not go through torch's element-wise iterator: an expanded tensor takes them (measured)."""
 
 
@@ -71,7 +71,7 @@ def write(
     """Write to a tensor in place, `sources` being the graphs of the other inputs. False where torch refuses."""
     refused = refusal(state, ref, sources) if certain else None
     record = tensor_at(state, ref)
-    expanded = record.view is not None and record.view.expanded is True
+    expanded = record.view is not None and record.view.overlaps
     if refused is None and certain and expanded and op not in _FILLING:
         refused = "overlap", record
     if refused is not None:

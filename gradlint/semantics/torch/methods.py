@@ -18,6 +18,7 @@ from gradlint.semantics.torch.attributes import set_flag
 from gradlint.semantics.torch.gradcall import tensor_backward
 from gradlint.semantics.torch.inplace import write
 from gradlint.semantics.torch.names import method_fact
+from gradlint.semantics.torch.operators import matmul_fact
 from gradlint.semantics.torch.tensor import known_tensor, new_tensor, tensor_at
 
 Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
@@ -31,6 +32,8 @@ def call_tensor_method(
     if special is not None:
         return special(machine, state, ref, args, node)
     entry = method_fact(name)
+    if name == "matmul" and len(args.positional) == 1:
+        entry = matmul_fact(machine, state, ref, args.positional[0])
     if entry is None:
         machine.give_ups[f"Tensor.{name}"] += 1
         if name.endswith("_") and not name.endswith("__"):
@@ -61,11 +64,11 @@ def _numpy(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNo
     """numpy(): refused where the tensor requires grad; `force=True` detaches."""
     record = tensor_at(state, ref)
     forced = args.get(0, "force", False)
-    if record.grad is True and forced is False and not args.open:
+    if record.grad is True and state.grad is True and forced is False and not args.open:
         related = [] if record.syntax is None else [(record.syntax, "the tensor comes from here")]
         faults.refused(machine, "numpy-on-grad", node, related=related)
     origin = Node("numpy", node, [Edge(record.node, False, "numpy")], cut="numpy") if record.node.live else None
-    return Unknown("array", origin, None, node)
+    return Unknown("array", origin, ("memory", ref), node)
 
 
 def _detach(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
@@ -191,6 +194,17 @@ def apply_to(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CST
     return out
 
 
+def _contiguous(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """contiguous(): the tensor itself where it is laid out so, else a copy."""
+    record = tensor_at(state, ref)
+    if "contiguous" in record.tags:
+        return ref
+    clone = method_fact("clone")
+    if record.view is not None and record.view.overlaps and clone is not None:
+        return apply(machine, state, clone, Args((ref,)), node)
+    return apply_to(machine, state, ref, args, node)
+
+
 def _to(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """to(...): a cast where a dtype is given, else a move."""
     from gradlint.domain.dtype import named
@@ -238,4 +252,5 @@ METHODS: dict[str, Method] = {
     "to": _to,
     "type": _type,
     "pin_memory": _move,
+    "contiguous": _contiguous,
 }

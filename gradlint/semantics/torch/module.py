@@ -12,8 +12,9 @@ from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch import faults
 from gradlint.semantics.torch.apply import Input, apply
-from gradlint.semantics.torch.bind import bind, bind_loosely, flag_of
+from gradlint.semantics.torch.bind import bind, bind_loosely, flag_of, operands_of
 from gradlint.semantics.torch.names import fact
+from gradlint.semantics.torch.parameter_shapes import parameter_shape
 from gradlint.semantics.torch.parameters import is_module_path, module_base
 from gradlint.semantics.torch.tensor import UNCOUNTED, new_leaf, new_tensor
 
@@ -66,8 +67,10 @@ def fill_module(machine: Machine, state: State, ref: Ref, path: str, args: Args,
     attrs = dict(record.attrs)
     names = resolve(entry.row.parameters, flags)
     buffers = resolve(entry.row.buffers, flags)
+    sizes = operands_of(machine, state, config)
     for name in sorted(names.must):
-        attrs[name] = new_leaf(state, node, dtype="float32", parameter=True, tags=UNCOUNTED)
+        shape = parameter_shape(entry.name, name, sizes)
+        attrs[name] = new_leaf(state, node, dtype="float32", shape=shape, parameter=True, tags=UNCOUNTED)
     for name in sorted(buffers.must):
         attrs[name] = new_tensor(state, _origin(node), tags=UNCOUNTED)
     is_open = record.open or bool(names.may - names.must) or args.open

@@ -1,12 +1,12 @@
 """The size and type of what a torch operation gives: the one door to all size rules.
 
 `result` answers for functions and methods, `module_result` for the call of an `nn` module, `indexed` for a
-subscript. All take partly known arguments and answer partly: None is always "not known", and what is certain is so
-for every value that the unknown parts may have, provided torch runs the call at all.
+subscript. All take partly known arguments and answer partly: None is always "not known", and what is certain
+is so for every value that the unknown parts may have, provided torch runs the call at all.
 
-Constants stand for themselves; tensors are `Operand`s, types are names as in `gradlint.domain.dtype`, sizes may be
-symbols. Any other value, `UNKNOWN` above all, is unknown. A device is a string, an integer or None, lest it be taken
-for something that may be a type.
+Constants stand for themselves; tensors are `Operand`s, types are names as in `gradlint.domain.dtype`, sizes
+may be symbols. Any other value, `UNKNOWN` above all, is unknown. A device is a string, an integer or None,
+lest it be taken for something that may be a type.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ _FAMILIES = (
     "elementwise",
     "reduce",
     "view",
+    "diagonal",
     "join",
     "product",
     "conv",
@@ -69,9 +70,7 @@ _RESHAPING = frozenset(
         "transpose",
         "swapaxes",
         "swapdims",
-        "resize",
         "resize_as",
-        "set",
         "as_strided",
     )
 )
@@ -86,8 +85,8 @@ _resolved: dict[str, Rule | None] = {}
 def result(op: str, args: Args) -> Result:
     """The result of one call: `op` by its canonical name, arguments by torch's parameter names.
 
-    `Tensor.add`, `add` and `torch.add` are the same operation, `add_` its in-place form; `input` and `self` are the
-    same argument. An operation without a rule gives a result of which nothing is known.
+    `Tensor.add`, `add` and `torch.add` are the same operation, `add_` its in-place form; `input` and `self`
+    are the same argument. An operation without a rule gives a result of which nothing is known.
     """
     function = _resolved.get(op)
     if function is None:
@@ -151,7 +150,7 @@ def _itself(args: Args) -> Result:
 
 
 def _written(answer: Result, out: object) -> Result:
-    """What was written into `out=` has its type; the size is that of the result, to which torch resizes it."""
+    """What was written into `out=` has its type, and the size of the result, to which torch resizes it."""
     if isinstance(answer, Operand):
         return Operand(answer.shape, out.dtype if isinstance(out, Operand) else None)
     return NOTHING
@@ -160,7 +159,8 @@ def _written(answer: Result, out: object) -> Result:
 def item(results: Several, index: int) -> Result:
     """One item of a tuple of results; out of range, nothing is known.
 
-    Where their number is unknown and the sizes of one dimension differ, that dimension is a fresh symbol each time.
+    Where their number is unknown and the sizes of one dimension differ, that dimension is a fresh symbol each
+    time.
     """
     if results.items is not None:
         within = -len(results.items) <= index < len(results.items)

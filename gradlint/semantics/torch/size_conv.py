@@ -33,7 +33,7 @@ def window(
     *,
     ceil: bool | None = False,
 ) -> Dim:
-    """How many places a sliding window takes along one dimension; `ceil` lets the last one hang over the end."""
+    """How many places a window takes along one dimension; `ceil` lets the last one hang over the end."""
     if not isinstance(kernel, int) or not isinstance(padding, int) or not isinstance(dilation, int):
         return Sym()
     reach = dilation * (kernel - 1)
@@ -168,16 +168,17 @@ def _register(count: int) -> None:
     rule(f"conv{end}", f"nn.functional.conv{end}")(_convolution(count))
     rule(f"conv_transpose{end}", f"nn.functional.conv_transpose{end}")(_deconvolution(count))
     plain, adaptive = _pool(_pooled, count), _pool(_adaptive, count)
-    rule(f"max_pool{end}", f"avg_pool{end}", f"lp_pool{end}")(plain)
-    rule(f"nn.functional.max_pool{end}", f"nn.functional.avg_pool{end}", f"nn.functional.lp_pool{end}")(plain)
-    rule(f"max_pool{end}_with_indices", f"nn.functional.max_pool{end}_with_indices")(
-        lambda args: plain(_with_indices(args))
-    )
-    rule(f"adaptive_avg_pool{end}", f"nn.functional.adaptive_avg_pool{end}")(adaptive)
-    rule(f"nn.functional.adaptive_max_pool{end}")(adaptive)
-    rule(f"adaptive_max_pool{end}", f"nn.functional.adaptive_max_pool{end}_with_indices")(
-        lambda args: adaptive(_with_indices(args))
-    )
+    for kind in ("max", "avg", "lp"):
+        rule(f"nn.functional.{kind}_pool{end}")(plain)
+    rule(f"nn.functional.adaptive_avg_pool{end}", f"nn.functional.adaptive_max_pool{end}")(adaptive)
+    rule(f"max_pool{end}")(plain)
+    rule(f"nn.functional.max_pool{end}_with_indices")(lambda args: plain(_with_indices(args)))
+    rule(f"nn.functional.adaptive_max_pool{end}_with_indices")(lambda args: adaptive(_with_indices(args)))
+    if count == 1:
+        rule("avg_pool1d")(plain)
+        rule("adaptive_avg_pool1d")(adaptive)
+        # Unlike its namesake in `nn.functional` this one always gives the indices, too.
+        rule("adaptive_max_pool1d")(lambda args: adaptive(_with_indices(args)))
 
 
 for _count in (1, 2, 3):
@@ -246,7 +247,7 @@ def _pixel_unshuffle(args: Args) -> Result:
     return Operand((*batch, product((channels, factor, factor)), *sides), self.dtype)
 
 
-@rule("nn.functional.unfold", "im2col")
+@rule("nn.functional.unfold")
 def _im2col(args: Args) -> Result:
     """Every place of a window becomes a column of its elements."""
     self = tensor(args)
@@ -263,7 +264,7 @@ def _im2col(args: Args) -> Result:
     return Operand((*batch, rows, product(places)), self.dtype)
 
 
-@rule("nn.functional.fold", "col2im")
+@rule("nn.functional.fold")
 def _fold(args: Args) -> Result:
     self, wanted = tensor(args), sizes(args.get("output_size"))
     if self.shape is None or wanted is None or len(self.shape) not in (2, 3):
@@ -305,7 +306,7 @@ def _max_unpool(args: Args) -> Result:
     return Operand((*lead, *lengths), self.dtype)
 
 
-@rule("nn.functional.glu", "glu")
+@rule("nn.functional.glu")
 def _glu(args: Args) -> Result:
     """Half of the dimension, which torch demands to be even."""
     self, dim = tensor(args), args.get("dim", -1)

@@ -50,7 +50,7 @@ def _randperm(args: Args) -> Result:
     return Operand((size(args.get("n")),), typed(args, "int64"))
 
 
-@rule("new_zeros", "new_ones", "new_empty", "new_full", "new_empty_strided", "new_rand", "new_randn")
+@rule("new_zeros", "new_ones", "new_empty", "new_full", "new_empty_strided")
 def _new(args: Args) -> Result:
     return Operand(sizes(args.get("size")), typed(args, tensor(args).dtype))
 
@@ -79,7 +79,7 @@ def _arange(args: Args) -> Result:
 
 
 def _count(start: object, end: object, step: object, *, exact: bool) -> Dim:
-    """How many steps lead to, but not into, the end; floating steps are counted in double precision, as in torch."""
+    """How many steps lead to the end, but not into it, counted in double precision as in torch."""
     if start == 0 and step == 1 and isinstance(end, Sym):
         return end
     bounds = [value for value in (start, end, step) if isinstance(value, int | float)]
@@ -114,15 +114,6 @@ def _tensor(args: Args) -> Result:
 @rule("from_numpy")
 def _from_numpy(args: Args) -> Result:
     return tensor(args, "ndarray", "data")
-
-
-@rule("Tensor", "FloatTensor")
-def _legacy(args: Args) -> Result:
-    """The old constructors take sizes, or a list of numbers, and always make the same type."""
-    if "data" in args:
-        data = args["data"]
-        return Operand(nested_shape(data) if not isinstance(data, int) else (data,), dtypes.DEFAULT)
-    return Operand(sizes(args.get("size")), dtypes.DEFAULT)
 
 
 def nested_shape(data: object) -> Shape:
@@ -203,7 +194,8 @@ def _triu_indices(args: Args) -> Result:
     rows, columns, offset = args.get("row"), args.get("col"), args.get("offset", 0)
     below = _lower_triangle(rows, columns, offset - 1 if isinstance(offset, int) else None)
     known = below is not None and isinstance(rows, int) and isinstance(columns, int)
-    return Operand((2, rows * columns - below if known else Sym()), typed(args, "int64"))  # type: ignore[operator]
+    count: Dim = rows * columns - below if known else Sym()  # type: ignore[operator]
+    return Operand((2, count), typed(args, "int64"))
 
 
 def _lower_triangle(rows: object, columns: object, offset: object) -> int | None:

@@ -24,10 +24,10 @@ from gradlint.semantics.torch.size_rule import (
 )
 
 _KEEPING = """
-    alias alias_copy bernoulli ceil clone conj conj_physical contiguous coalesce cpu cuda data detach dropout
+    alias_copy bernoulli ceil clone conj conj_physical contiguous coalesce cpu cuda data detach dropout
     feature_dropout fill fix floor frac hardshrink mps nan_to_num neg negative pin_memory positive relu
-    renorm resolve_conj resolve_neg retain_grad round share_memory sgn sign threshold
-    trunc to_dense xpu zero __neg__ __pos__ native_channel_shuffle channel_shuffle
+    renorm resolve_conj resolve_neg retain_grad round sgn sign threshold
+    trunc to_dense xpu __neg__ __pos__ native_channel_shuffle channel_shuffle
     alpha_dropout feature_alpha_dropout bitwise_not __invert__ fliplr flipud
     nn.functional.alpha_dropout nn.functional.celu nn.functional.channel_shuffle nn.functional.dropout
     nn.functional.dropout1d nn.functional.dropout2d nn.functional.dropout3d nn.functional.elu
@@ -37,26 +37,26 @@ _KEEPING = """
     nn.functional.selu nn.functional.silu nn.functional.softplus nn.functional.softshrink
     nn.functional.threshold celu selu rrelu prelu
     nn.functional.group_norm nn.functional.instance_norm nn.functional.layer_norm nn.functional.rms_norm
-    nn.functional.batch_norm batch_norm group_norm instance_norm layer_norm
+    nn.functional.batch_norm batch_norm grad to_mkldnn to_sparse group_norm instance_norm layer_norm
     rms_norm index_add index_copy index_fill index_put index_reduce scatter scatter_add scatter_reduce
     put select_scatter slice_scatter diagonal_scatter as_strided_scatter
     tril triu flip roll matrix_exp linalg.matrix_exp cholesky linalg.cholesky cholesky_inverse
-    linalg.inv inverse matrix_power linalg.matrix_power linalg.householder_product fft.fftshift fft.ifftshift msort
-    hardswish gelu silu mish leaky_relu hardtanh quantize
-"""
+    linalg.inv inverse matrix_power linalg.matrix_power linalg.householder_product fft.fftshift fft.ifftshift
+    msort
+    """
 """The result has the size and the type of the input."""
 
 _FLOATING = """
-    acos acosh arccos arccosh arcsin arcsinh arctan arctanh asin asinh atan atanh cos cosh deg2rad digamma erf erfc
-    erfinv exp exp2 expit expm1 i0 lgamma log log10 log1p log2 logit mvlgamma polygamma rad2deg reciprocal rsqrt
-    sigmoid sin sinc sinh sqrt tan tanh special.airy_ai special.bessel_j0 special.bessel_j1 special.bessel_y0
-    special.bessel_y1 special.digamma special.entr special.erf special.erfc special.erfcx special.erfinv
-    special.exp2 special.expit special.expm1 special.gammaln special.i0 special.i0e special.i1 special.i1e
-    special.log1p special.log_ndtr special.logit special.modified_bessel_i0 special.modified_bessel_i1
-    special.modified_bessel_k0 special.modified_bessel_k1 special.multigammaln special.ndtr special.ndtri
-    special.psi special.scaled_modified_bessel_k0 special.scaled_modified_bessel_k1 special.sinc
-    special.spherical_bessel_j0 nn.functional.sigmoid nn.functional.tanh
-    nn.functional.softsign nn.functional.tanhshrink
+    acos acosh arccos arccosh arcsin arcsinh arctan arctanh asin asinh atan atanh cos cosh deg2rad digamma erf
+    erfc erfinv exp exp2 expm1 i0 lgamma log log10 log1p log2 logit mvlgamma polygamma rad2deg reciprocal
+    rsqrt sigmoid sin sinc sinh sqrt tan tanh special.airy_ai special.bessel_j0 special.bessel_j1
+    special.bessel_y0 special.bessel_y1 special.digamma special.entr special.erf special.erfc special.erfcx
+    special.erfinv special.exp2 special.expit special.expm1 special.gammaln special.i0 special.i0e special.i1
+    special.i1e special.log1p special.log_ndtr special.logit special.modified_bessel_i0
+    special.modified_bessel_i1 special.modified_bessel_k0 special.modified_bessel_k1 special.multigammaln
+    special.ndtr special.ndtri special.psi special.scaled_modified_bessel_k0 special.scaled_modified_bessel_k1
+    special.sinc special.spherical_bessel_j0 nn.functional.sigmoid nn.functional.tanh nn.functional.softsign
+    nn.functional.tanhshrink
 """
 """The result has the size of the input; integers become the default type."""
 
@@ -84,8 +84,8 @@ _MEETING_FLOATING = """
 """The operands are broadcast and promoted; integers become the default type."""
 
 _COMPARING = """
-    eq ge greater greater_equal gt isclose le less less_equal logical_and logical_or logical_xor lt ne not_equal
-    __eq__ __ge__ __gt__ __le__ __lt__ __ne__
+    eq ge greater greater_equal gt isclose le less less_equal logical_and logical_or logical_xor lt ne
+    not_equal __eq__ __ge__ __gt__ __le__ __lt__ __ne__
 """
 """The operands are broadcast; the result is bool."""
 
@@ -195,7 +195,7 @@ def _pow(args: Args) -> Result:
     return met((base, exponent))
 
 
-@rule("float_power", "special.float_power")
+@rule("float_power")
 def _float_power(args: Args) -> Result:
     result = met(pair_of(args))
     complicated = dtypes.is_complex(result.dtype)
@@ -286,7 +286,7 @@ def _type_as(args: Args) -> Result:
     return Operand(tensor(args).shape, tensor(args, "other").dtype)
 
 
-@rule("to", "type", "_to_copy")
+@rule("to", "type")
 def _to(args: Args) -> Result:
     """A cast or a move. Given an argument of which nothing is known, it may be either.
 

@@ -30,8 +30,8 @@ _Step: TypeAlias = Dim | _Picked
 def indexed(shape: Shape, index: object) -> Indexed:
     """The result of `x[index]` for an `x` of the given shape.
 
-    Integers, slices, None and Ellipsis make a view. Lists, tensors, arrays and masks make a copy, and so does a lone
-    True or False; an integer tensor without dimensions counts as an integer.
+    Integers, slices, None and Ellipsis make a view. Lists, tensors, arrays and masks make a copy, and so does
+    a lone True or False; an integer tensor without dimensions counts as an integer.
     """
     entries = _entries(index)
     if entries is None:
@@ -56,8 +56,8 @@ def _getitem(args: Args) -> Result:
 def _entries(index: object) -> list[object] | None:
     """The entries of a subscript; None when their number is not known.
 
-    A lone list is one index if it holds plain numbers. If it holds anything else torch 2.13 takes it for a tuple
-    and announces to take it for a tensor, so nothing is certain.
+    A lone list is one index if it holds plain numbers. If it holds anything else torch 2.13 takes it for a
+    tuple and announces to take it for a tensor, so nothing is certain.
     """
     if isinstance(index, tuple):
         return list(index)
@@ -134,7 +134,7 @@ def _step(entry: object, dims: tuple[Dim, ...]) -> _Step | list[_Step]:
 
 
 def _picked(index: Operand) -> _Picked | None:
-    """A mask uses as many dimensions as it has and picks an unknown number; a tensor of positions uses one."""
+    """A mask uses as many dimensions as it has and picks who knows how many; positions use one."""
     if index.scalar or (index.shape == () and index.dtype not in ("bool", "uint8", None, "int")):
         return _Picked((), 1)
     if index.dtype is None or index.dtype in ("uint8", "int"):

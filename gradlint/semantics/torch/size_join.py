@@ -66,8 +66,9 @@ def _repeated(shape: Shape, dim: object) -> Shape:
 def _joined(shapes: Sequence[Shape], dim: object) -> Shape:
     """Sizes along `dim` add up, the others agree.
 
-    For compatibility torch leaves out tensors of shape (0,) whatever the rank of the others is: beside another rank
-    a tensor with one dimension counts for nothing, and alone it does not tell the rank of those not known.
+    For compatibility torch leaves out tensors of shape (0,) whatever the rank of the others is: beside
+    another rank a tensor with one dimension counts for nothing, and alone it does not tell the rank of those
+    not known.
     """
     known = [shape for shape in shapes if shape is not None]
     rank = max((len(shape) for shape in known), default=0)
@@ -123,7 +124,8 @@ def _cat_raised(args: Args, rank: int, dim: int) -> Result:
     if items is None:
         return Operand(None, each.dtype)
     shapes = [raised(item.shape, rank) for item in items]
-    # Raised tensors have the same rank, so a single one of more dimensions than asked for tells the rank of all.
+    # Raised tensors have the same rank, so a single one of more dimensions than asked for tells the rank of
+    # all.
     return Operand(_joined(shapes, dim), _raised_type(items))
 
 

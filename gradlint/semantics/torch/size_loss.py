@@ -12,7 +12,7 @@ Losses = Callable[[Args], Shape]
 
 
 def is_reduced(args: Args, default: str = "mean") -> bool | None:
-    """Whether a loss comes as one number. The old arguments `size_average` and `reduce` win over `reduction`."""
+    """Whether a loss comes as one number; the old `size_average` and `reduce` win over `reduction`."""
     size_average, reduce = args.get("size_average"), args.get("reduce")
     if reduce is not None:
         return reduce if isinstance(reduce, bool) else None
@@ -94,10 +94,6 @@ def _classified(args: Args) -> Result:
 rule(
     "nn.functional.cross_entropy",
     "nn.functional.nll_loss",
-    "nn.functional.nll_loss2d",
-    "nll_loss",
-    "nll_loss2d",
-    "cross_entropy_loss",
 )(_classified)
 
 
@@ -111,7 +107,6 @@ rule(
     "nn.functional.multi_margin_loss",
     "nn.functional.multilabel_margin_loss",
     "nn.functional.multilabel_soft_margin_loss",
-    "multilabel_margin_loss",
 )(_without_last)
 
 

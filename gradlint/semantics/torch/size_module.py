@@ -1,7 +1,7 @@
 """The size and type of what an `nn` module gives, from the arguments of its constructor and of the call.
 
-Most modules are a function of `nn.functional` over weights whose sizes the constructor says; they are answered by
-the rule of that function. Arguments that torch's constructors default are defaulted alike here.
+Most modules are a function of `nn.functional` over weights whose sizes the constructor says; they are
+answered by the rule of that function. Arguments that torch's constructors default are defaulted alike here.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def _register() -> None:
         module(*[f"{kind}Pad{count}d" for kind in kinds])(_padding(count))
 
 
-@module("Linear", "LazyLinear", "NonDynamicallyQuantizableLinear")
+@module("Linear", "LazyLinear")
 def _linear(config: Config, inputs: Args) -> Result:
     self = tensor(inputs)
     if not self.shape:

@@ -1,4 +1,4 @@
-"""Sizes of operations that pick elements: gather, index_select, embedding, topk, unique, masks and searches."""
+"""Sizes of operations that pick elements: gather, embedding, topk, unique, masks and searches."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _embedding_bag(args: Args) -> Result:
     return Operand((bags, columns), weight.dtype)
 
 
-@rule("nn.functional.one_hot", "one_hot")
+@rule("nn.functional.one_hot")
 def _one_hot(args: Args) -> Result:
     """A new last dimension, as long as there are classes; -1 counts them at run time."""
     self, classes = tensor(args, "input", "tensor", "self"), args.get("num_classes", -1)

@@ -1,4 +1,4 @@
-"""Sizes of matrix products and what is built of them: matmul, einsum, linear, bilinear, attention, distances."""
+"""Sizes of matrix products and what is built of them: einsum, linear, attention, distances."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def _label(known: Dim | None, dim: Dim) -> Dim:
     return known if at_least_two(known) else Sym()
 
 
-@rule("nn.functional.linear", "linear")
+@rule("nn.functional.linear")
 def _linear(args: Args) -> Result:
     self, weight = tensor(args), tensor(args, "weight")
     dtype = agreed(self, weight)
@@ -210,7 +210,7 @@ def _bilinear(args: Args) -> Result:
     return Operand((*one.shape[:-1], weight.shape[0] if weight.shape else Sym()), dtype)
 
 
-@rule("nn.functional.scaled_dot_product_attention", "scaled_dot_product_attention")
+@rule("nn.functional.scaled_dot_product_attention")
 def _attention(args: Args) -> Result:
     query, key, value = tensor(args, "query"), tensor(args, "key"), tensor(args, "value")
     dtype = agreed(query, key, value)

@@ -73,12 +73,10 @@ def _truth(dtype: DType) -> DType:
     return "bool"
 
 
-rule("sum", "nansum", "prod", "linalg.sum")(_reduction(dtypes.to_sum))
+rule("sum", "nansum", "prod")(_reduction(dtypes.to_sum))
 rule("mean", "nanmean", "amax", "amin")(_reduction(lambda dtype: dtype))
 rule("argmax", "argmin", "count_nonzero")(_reduction(lambda dtype: "int64"))
-rule("norm", "linalg.vector_norm", "linalg.norm_dim", "nuclear_norm", "frobenius_norm")(
-    _reduction(dtypes.to_real)
-)
+rule("norm", "linalg.vector_norm", "nuclear_norm", "frobenius_norm")(_reduction(dtypes.to_real))
 rule("logsumexp", "special.logsumexp")(_reduction(dtypes.to_float))
 
 
@@ -91,7 +89,7 @@ def _all(args: Args) -> Result:
 
 
 def _spread_shape(args: Args) -> Shape:
-    """The overloads are told apart by what is given: a truth value is `unbiased`, anything else the dimension."""
+    """The overloads differ in what is given: a truth value is `unbiased`, anything else the dimension."""
     dim, unbiased = _dim_of(args), args.get("unbiased", True)
     if isinstance(dim, bool):
         dim = None
@@ -154,7 +152,7 @@ def _aminmax(args: Args) -> Result:
 
 @rule("quantile", "nanquantile")
 def _quantile(args: Args) -> Result:
-    """A number asked for gives one result, a row of numbers gives the results behind a new first dimension."""
+    """One number asked for gives one result, a row of them gives a row of results."""
     self, asked = tensor(args), tensor(args, "q")
     shape = _shape(args)
     if shape is None or asked.shape is None:

@@ -1,7 +1,7 @@
 """What a size rule is: operands in, operands out, and the readers for partly known arguments.
 
-A rule is a pure function of the arguments of one call, bound by torch's parameter names (`self` and `input` are the
-same). It raises nothing: what it cannot tell is None in its answer.
+A rule is a pure function of the arguments of one call, bound by torch's parameter names (`self` and `input`
+are the same). It raises nothing: what it cannot tell is None in its answer.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ class Operand:
 class Several:
     """A tuple or list of results; `items` is None when their number is not known, `each` is then any of them.
 
-    `fields` are the names of a named tuple of torch, in the order of the items. `ragged` is the dimension in which
-    items of an unknown number differ in size: the symbol that `each` has there is another size in every item.
+    `fields` are the names of a named tuple of torch, in the order of the items. `ragged` is the dimension in
+    which items of an unknown number differ in size: the symbol that `each` has there is another size in every
+    item.
     """
 
     items: tuple[Operand | Several, ...] | None

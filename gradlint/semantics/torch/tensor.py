@@ -126,7 +126,7 @@ def view_of(
     *,
     kind: str = "plain",
     shape: tuple[object, ...] | None = None,
-    expanded: Tri = False,
+    expanded: tuple[bool, ...] | None = (),
     grad: Tri,
     dtype: str | None = None,
     tags: frozenset[str] = frozenset(),
@@ -137,10 +137,10 @@ def view_of(
     root = base.id if view is None else view.base
     if view is not None and kind == "plain" and view.kind != "maybe":
         kind = view.kind
-        expanded = expanded or view.expanded
+    seen = len(state.writes(record.counter))
     ref = state.new(
         record._replace(
-            node=node, grad=grad, shape=shape, dtype=dtype or record.dtype, view=View(root, kind, expanded),
+            node=node, grad=grad, shape=shape, dtype=dtype or record.dtype, view=View(root, kind, expanded, seen),
             accumulated=None, parameter=False, retains=False, syntax=node.syntax, tags=tags,
         )
     )  # fmt: skip

@@ -11,7 +11,10 @@ from .registry import fault, legal
 @fault("detach-view", 3)
 def detached_view(p: Program) -> None:
     """detach_ is called on a view."""
-    base = p.pick(lambda: derive(p, leaf(p)), lambda: leaf(p), lambda: data(p))()
+    kind = p.pick("result", "leaf", "data")
+    base = data(p) if kind == "data" else leaf(p)
+    if kind == "result":
+        base = derive(p, base)
     p.line("{v}.detach_()", v=view(p, base))
     finish(p, derive(p, leaf(p)))
 

@@ -49,12 +49,10 @@ def forward_without_grad_mode(p: Program) -> None:
     with no_grad(p):
         out = p.let("{m}({x})", "out", "pred", m=m, x=x)
         if p.chance(0.4):
-            value = p.let("{e}", "loss", e=criterion(p, out, str(y)))
-        else:
-            value = None
-    if value is None:
-        value = p.let("{e}", "loss", e=criterion(p, out, str(y)))
-    p.line("{l}.backward()", l=value)
+            p.line("loss = {e}", e=criterion(p, out, str(y)))
+    if not p.body[-1].strip().startswith("loss ="):
+        p.line("loss = {e}", e=criterion(p, out, str(y)))
+    p.line("loss.backward()")
 
 
 @fault("no-graph", 2)

@@ -28,7 +28,7 @@ CONVERSIONS = (
 def tracked_to_numpy(p: Program) -> None:
     """A tracked tensor is turned into an array."""
     w = leaf(p)
-    y = p.pick(lambda: derive(p, w), lambda: w)()
+    y = derive(p, w) if p.chance(0.5) else w
     if p.chance(0.4):
         finish(p, derive(p, w))
     p.let(p.pick(*CONVERSIONS), "arr", "values", "as_np", "snapshot", y=y)

@@ -87,11 +87,9 @@ def layers_in_a_list(p: Program) -> None:
                     (p.text("self.layers = [{nn}.Linear(4, 4) for _ in range(n)]"), ""),
                     (
                         p.text(
-                            (
-                                "self.layers = []\n"
-                                "        for _ in range(n):\n"
-                                "            self.layers.append({nn}.Linear(4, 4))"
-                            )
+                            "self.layers = []\n"
+                            "        for _ in range(n):\n"
+                            "            self.layers.append({nn}.Linear(4, 4))"
                         ),
                         "",
                     ),

@@ -107,11 +107,9 @@ def gradient_penalty_of_the_wrong_tensor(p: Program) -> None:
     """A gradient penalty differentiates with respect to points the critic never saw."""
     d = model(p, 4, 1, "critic", "D", "disc")
     p.line(
-        (
-            "real, fake = {t}.randn(3, 4), {t}.randn(3, 4)\n"
-            "alpha_ = {t}.rand(3, 1)\n"
-            "mixed = alpha_ * real + (1 - alpha_) * fake"
-        )
+        "real, fake = {t}.randn(3, 4), {t}.randn(3, 4)\n"
+        "alpha_ = {t}.rand(3, 1)\n"
+        "mixed = alpha_ * real + (1 - alpha_) * fake"
     )
     form = p.pick(
         (

@@ -1,0 +1,65 @@
+# The first use of any target makes the virtual environment; VENV= puts it elsewhere.
+PYTHON ?= python3.11
+VENV ?= .venv
+BIN := $(VENV)/bin
+TRY ?= timm
+READY := $(VENV)/.ready
+
+# One thread: the tests compare numbers, and machines of other people's runs are shared.
+export OMP_NUM_THREADS = 1
+
+.PHONY: try test check fix docs facts agree speed clean
+
+# Lint a real package from the package index.
+try: $(VENV)/.installed
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT \
+	&& $(BIN)/pip download --quiet --no-deps --dest "$$folder" $(TRY) \
+	&& $(BIN)/python -m zipfile -e "$$folder"/*.whl "$$folder/$(TRY)" \
+	&& cd "$$folder" && $(abspath $(BIN))/gradlint check --output-format full --exit-zero --statistics $(TRY)
+
+test: $(READY)
+	$(BIN)/python -m pytest
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python tools/make_docs.py --check
+	$(BIN)/python -m pytest
+
+fix: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# Write what is generated from the rules.
+docs: $(READY)
+	$(BIN)/python tools/make_docs.py
+
+# Measure the table of operations anew; takes some minutes.
+facts: $(READY)
+	$(BIN)/python tools/measure_facts.py
+
+# Ask torch about thousands of generated programs.
+agree: $(READY)
+	$(BIN)/python -m tests.torch_agrees
+
+# Compare with a bare parse and with torchfix, which needs an environment of its own: it pins an old libcst.
+speed: $(READY) $(VENV)-torchfix/.ready
+	$(BIN)/python benchmarks/speed.py --torchfix $(VENV)-torchfix/bin/python
+
+clean:
+	rm -rf $(VENV) $(VENV)-torchfix
+
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(READY): requirements-dev.txt $(VENV)/.installed
+	$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
+	@touch $@
+
+$(VENV)-torchfix/.ready:
+	$(PYTHON) -m venv $(VENV)-torchfix
+	$(VENV)-torchfix/bin/pip install --quiet --disable-pip-version-check torchfix==0.7.0 setuptools
+	@touch $@

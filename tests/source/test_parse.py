@@ -1,0 +1,62 @@
+"""Texts into modules, or into one clear statement."""
+
+from __future__ import annotations
+
+import libcst as cst
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gradlint.domain.finding import Position
+from gradlint.source.parse import bracket_depth, parse
+from gradlint.source.unusable import INVALID_SYNTAX, Unusable
+
+
+def test_a_module_gives_its_text_back() -> None:
+    """Nothing is lost on the way into the tree."""
+    text = "import torch\r\nx = [1,\t2]  # note\r\n"
+    module = parse(text)
+    assert isinstance(module, cst.Module)
+    assert module.code == text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x = 1\0", Unusable(INVALID_SYNTAX, "the file contains a NUL byte, which Python refuses", Position(1, 6))),
+        (
+            "x = 1\ny = '\ud800'",
+            Unusable(INVALID_SYNTAX, "the file contains half of a surrogate pair, which Python refuses", Position(2, 6)),
+        ),
+        ("x =", Unusable(INVALID_SYNTAX, "invalid syntax", Position(1, 4))),
+        (
+            "x = (''" + " ''" * 5_000 + ")",
+            Unusable(
+                INVALID_SYNTAX,
+                "Python accepts this file, but the parser of gradlint (libcst) does not: parser error: "
+                "error at 1:15008",
+                Position(1, 1),
+            ),
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_no_program(text: str, expected: Unusable) -> None:
+    """Code, words, and place; libcst's own limits are not blamed on the user."""
+    assert parse(text) == expected
+
+
+@pytest.mark.parametrize(("text", "depth"), [("", 0), ("f(x)", 1), ("[{()}]", 3), ("()()", 1), (")(", 0)])
+def test_bracket_depth(text: str, depth: int) -> None:
+    """The deepest point."""
+    assert bracket_depth(text) == depth
+
+
+@given(st.text())
+def test_no_text_makes_it_raise(text: str) -> None:
+    """Whatever it is given."""
+    assert isinstance(parse(text), cst.Module | Unusable)
+
+
+def test_a_string_of_brackets_is_not_nesting() -> None:
+    """What looks deep is decided by Python."""
+    assert isinstance(parse(f"x = '{'(' * 300}'\n"), cst.Module)

@@ -1,0 +1,133 @@
+"""Imports point one way, and static checking never imports torch."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import gradlint
+
+PACKAGE = Path(gradlint.__file__).parent
+
+# Each part, and the parts it may import beside itself; "core" is the small language and the way into it. Nobody
+# imports an entry point.
+MAY_IMPORT = {
+    "core": set(),
+    "domain": {"core"},
+    "facts": {"domain"},
+    "source": {"domain", "config"},
+    "semantics": {"core", "domain", "facts"},
+    "rules": {"domain"},
+    "selection": {"rules"},
+    "config": {"rules", "selection", "config_file"},
+    "config_file": {"config", "rules", "selection"},
+    "fixes": {"domain", "source", "rules"},
+    "outcome": {"domain"},
+    "running": set(),
+    "judgement": {"domain", "rules", "source"},
+    "report": {"domain", "rules", "source", "outcome"},
+    "check": {
+        *("config", "domain", "judgement", "outcome", "rules", "running"),
+        *("selection", "semantics", "source"),
+    },
+    "confirm": {"domain", "source", "semantics", "facts", "outcome"},
+    "entrypoints": {
+        *(
+            "check",
+            "config",
+            "config_file",
+            "facts",
+            "outcome",
+            "report",
+            "rules",
+            "selection",
+            "fixes",
+            "confirm",
+        ),
+        "",
+    },
+    "__main__": {"entrypoints"},
+    "": {"check", "config", "domain", "outcome"},
+}
+
+
+def part(module: str) -> str:
+    """The part of the package that a module belongs to; the package itself is the empty one."""
+    if module.startswith(("gradlint.source.core", "gradlint.source.lower")):
+        return "core"
+    return [*module.split("."), ""][1]
+
+
+def imports(path: Path) -> list[str]:
+    """The modules that a file imports, wherever in it."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} imports by a relative name"
+            found += [_submodule(node.module or "", alias.name) for alias in node.names]
+    return found
+
+
+def _submodule(module: str, name: str) -> str:
+    """What `from module import name` loads: a name of the package itself may be one of its modules."""
+    home = PACKAGE.joinpath(name)
+    is_module = module == "gradlint" and (home.is_dir() or home.with_suffix(".py").is_file())
+    return f"gradlint.{name}" if is_module else module
+
+
+def modules() -> dict[str, Path]:
+    """All modules of the package by their dotted names."""
+    named = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+        named[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return named
+
+
+def test_imports_point_one_way() -> None:
+    """From entry points over the main path down to the domain, and never back."""
+    wrong = [
+        f"{module} imports {imported}"
+        for module, path in modules().items()
+        for imported in imports(path)
+        if imported.split(".")[0] == "gradlint"
+        and part(imported) != part(module)
+        and part(imported) not in MAY_IMPORT[part(module)]
+    ]
+    assert wrong == []
+
+
+def test_only_confirmation_may_import_torch() -> None:
+    """Nor numpy, in any file of the package."""
+    wrong = [
+        f"{module} imports {imported}"
+        for module, path in modules().items()
+        for imported in imports(path)
+        if imported.split(".")[0] in {"torch", "numpy"} and part(module) != "confirm"
+    ]
+    assert wrong == []
+
+
+def loaded_by(program: str) -> set[str]:
+    """The modules that are loaded after a program ran in a fresh Python."""
+    script = f"import sys\n{program}\nprint('\\n'.join(sys.modules), file=sys.stderr)"
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return set(result.stderr.split())
+
+
+def test_checking_imports_no_torch() -> None:
+    """Executed: a file about torch is checked by all rules."""
+    program = "import gradlint; gradlint.check_source('import torch\\nx = torch.ones(2)\\n')"
+    loaded = loaded_by(program)
+    assert "gradlint.check" in loaded
+    assert loaded.isdisjoint({"torch", "numpy"})
+
+
+def test_starting_up_is_light() -> None:
+    """The command line loads click; neither the parser nor any rule, nor what reads configuration."""
+    loaded = loaded_by("import gradlint.entrypoints.cli, gradlint.entrypoints.flake8")
+    assert loaded.isdisjoint({"libcst", "pathspec", "tomllib", "gradlint.check", "gradlint.config", "json"})
