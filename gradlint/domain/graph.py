@@ -29,7 +29,10 @@ def fresh_number() -> int:
 
 
 class Saved(NamedTuple):
-    """A tensor kept for backward: which version counter and memory, and how many writes each had seen by then."""
+    """A tensor kept for backward: which version counter and memory, and how many writes each had seen by then.
+
+    `node` is the graph behind it where it may require grad: a second derivative goes there.
+    """
 
     counter: int
     version: int
@@ -37,6 +40,7 @@ class Saved(NamedTuple):
     hidden: int
     label: str
     multi: bool = False
+    node: Node | None = None
 
 
 class Edge(NamedTuple):

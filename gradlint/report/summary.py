@@ -7,6 +7,9 @@ from collections.abc import Iterator
 
 from gradlint.outcome import Outcome
 
+MOST = 20
+"""How many kinds of what was not followed are listed."""
+
 
 def summary(outcome: Outcome) -> str:
     """How much was found in how much that was looked at."""
@@ -29,8 +32,12 @@ def statistics(outcome: Outcome) -> Iterator[str]:
     silenced = sum(file.silenced for file in outcome.files)
     if silenced:
         yield f"{silenced:6}  silenced by comments"
-    for reason, number in sorted(outcome.give_ups.items(), key=lambda item: (-item[1], item[0])):
+    reasons = sorted(outcome.give_ups.items(), key=lambda item: (-item[1], item[0]))
+    for reason, number in reasons[:MOST]:
         yield f"{number:6}  not followed: {reason}"
+    if len(reasons) > MOST:
+        rest = sum(number for _, number in reasons[MOST:])
+        yield f"{rest:6}  not followed: {_count(len(reasons) - MOST, 'other thing')}"
 
 
 def _count(number: int, noun: str) -> str:

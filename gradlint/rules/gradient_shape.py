@@ -17,7 +17,8 @@ class GradientShape(Rule):
     What torch does
         It raises a RuntimeError: "Mismatch in shape: grad_output[0] has a shape of torch.Size([2]) and
         output[0] has a shape of torch.Size([3])." Nothing is broadcast: `torch.ones(1)` for a tensor
-        without dimensions is refused as well. Another floating type is let pass.
+        without dimensions is refused as well. Another floating type is let pass. For a root that is not
+        the first of several, torch 2.13 stumbles over its own message and raises another.
 
     Why it matters
         The gradient argument holds one weight for each element of the output, so it has the output's

@@ -111,6 +111,14 @@ for row in x:
         """A write that torch refuses because its target is one of several views."""
         if not isinstance(event, RefusedWrite) or event.reason != "multi-view":
             return
+        if event.used is not None:
+            yield Report(
+                event.node,
+                f"{writing(event.op, event.node)} writes to a tensor that was split into views: torch refuses the views",
+                hint="write before the split, to a clone, or take the parts by index",
+                related=((event.used, "torch raises here, where such a view is used"),),
+            )
+            return
         yield Report(
             event.node,
             f"{writing(event.op, event.node)} writes to one of several views made at once: torch raises here",

@@ -96,6 +96,14 @@ head += 1
         if not isinstance(event, RefusedWrite) or event.reason != "no-grad-view":
             return
         writer = writing(event.op, event.node)
+        if event.used is not None:
+            yield Report(
+                event.node,
+                f"{writer} writes to the base of a view made under `no_grad`: torch refuses the view",
+                hint="take the view in the same grad mode, or after the write",
+                related=((event.used, "torch raises here, where the view is used"),),
+            )
+            return
         yield Report(
             event.node,
             f"{writer} writes, with grad mode on, to a view made under `no_grad`: torch raises here",

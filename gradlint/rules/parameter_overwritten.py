@@ -115,7 +115,14 @@ Scaled()(torch.randn(3)).sum().backward()
 
     def check(self, event: Event) -> Iterator[Report]:
         """An assignment that `nn.Module` refuses."""
-        if not isinstance(event, Refused) or event.fault != "parameter-overwritten":
+        if not isinstance(event, Refused) or event.fault not in ("parameter-overwritten", "child-overwritten"):
+            return
+        if event.fault == "child-overwritten":
+            yield Report(
+                event.node,
+                f"something that is no module is assigned to the child module `{event.subject}`: torch raises here",
+                hint="assign a module, or give the other thing another name",
+            )
             return
         yield Report(
             event.node,

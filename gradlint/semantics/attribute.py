@@ -47,9 +47,19 @@ def get_attribute(machine: Machine, state: State, obj: Value, name: str, node: c
         return _of_unknown(machine, state, obj, name, node)
     if isinstance(obj, Super):
         return _of_super(machine, state, obj, name)
+    if type(obj) is tuple and name in _FIELDS and _FIELDS[name] < len(obj):
+        return obj[_FIELDS[name]]
     if isinstance(obj, (Function, Bound, Partial)):
         return machine.symbol("attr", obj, name) if name != "__name__" else Unknown("str")
     return Bound(obj, name)
+
+
+_FIELDS = {
+    **{"values": 0, "eigenvalues": 0, "Q": 0, "U": 0, "sign": 0, "L": 0, "solution": 0, "P": 0},
+    **{"indices": 1, "eigenvectors": 1, "R": 1, "S": 1, "logabsdet": 1},
+    **{"Vh": 2, "V": 2},
+}
+"""The fields of torch's named tuples (`max(dim)`, `sort`, `svd`, ...); a program's own tuples have none of these."""
 
 
 def _of_record(machine: Machine, state: State, obj: Ref, name: str, node: cst.CSTNode) -> Value:
@@ -167,31 +177,39 @@ def _of_unknown(machine: Machine, state: State, obj: Unknown, name: str, node: c
 
 def set_attr(machine: Machine, state: State, instr: SetAttr) -> None:
     """obj.name = value"""
+    obj, value = machine.read(state, instr.obj), machine.read(state, instr.value)
+    set_attribute(machine, state, obj, instr.name, value, instr.node)
+
+
+def set_attribute(
+    machine: Machine, state: State, obj: Value, name: str, value: Value, node: cst.CSTNode
+) -> None:
+    """obj.name = value, for any object."""
     from gradlint.semantics.torch.attributes import set_tensor_attribute
     from gradlint.semantics.torch.module import set_module_attribute
+    from gradlint.semantics.torch.tensor import shown_tensor
 
-    obj, value = machine.read(state, instr.obj), machine.read(state, instr.value)
     if isinstance(obj, Unknown):
-        from gradlint.semantics.torch.tensor import shown_tensor
-
-        ref = shown_tensor(machine, state, obj, instr.name)
+        ref = shown_tensor(machine, state, obj, name)
         if ref is None:
-            state.decide(("set", obj, instr.name), value)
+            state.decide(("set", obj, name), value)
             return
         obj = ref
+    if isinstance(obj, NoGradient):
+        absent_gradient(machine, obj, node)
     if not isinstance(obj, Ref):
         return
     record = state[obj]
     if isinstance(record, Tensor):
-        set_tensor_attribute(machine, state, obj, instr.name, value, instr.node)
+        set_tensor_attribute(machine, state, obj, name, value, node)
     elif isinstance(record, Instance):
         if isinstance(record.cls, Ref):
-            setter = find_in_class(state, record.cls, instr.name)
+            setter = find_in_class(state, record.cls, name)
             if isinstance(setter, Bound) and setter.receiver == External("builtins.property"):
                 return
-        set_module_attribute(machine, state, obj, record, instr.name, value, instr.node)
+        set_module_attribute(machine, state, obj, record, name, value, node)
     elif isinstance(record, Class):
-        state.put(obj.id, record._replace(attrs={**record.attrs, instr.name: value}))
+        state.put(obj.id, record._replace(attrs={**record.attrs, name: value}))
 
 
 SIMPLE[Attr] = attr  # type: ignore[assignment]

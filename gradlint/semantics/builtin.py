@@ -260,17 +260,16 @@ def _getattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
 
 
 def _setattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    from gradlint.semantics.torch.module import set_module_attribute
+    from gradlint.semantics.attribute import set_attribute
 
     obj, name, value = args.get(0, "obj"), args.get(1, "name"), args.get(2, "value")
-    if isinstance(obj, Ref):
+    if isinstance(name, str):
+        set_attribute(machine, state, obj, name, value, node)
+    elif isinstance(obj, Ref):
         record = state[obj]
         if isinstance(record, Instance):
-            if isinstance(name, str):
-                set_module_attribute(machine, state, obj, record, name, value, node)
-            else:
-                hidden = f"<{len(record.attrs)}>"
-                state.put(obj.id, record._replace(attrs={**record.attrs, hidden: value}, open=True))
+            hidden = f"<{len(record.attrs)}>"
+            state.put(obj.id, record._replace(attrs={**record.attrs, hidden: value}, open=True))
     return None
 
 

@@ -39,4 +39,4 @@ def test_corpus_is_as_large_as_promised() -> None:
 
 def test_programs_are_of_realistic_length() -> None:
     lengths = {program.name: sum(map(count_lines, program.files.values())) for program in PROGRAMS}
-    assert {name: length for name, length in lengths.items() if not 28 <= length <= 200} == {}
+    assert {name: length for name, length in lengths.items() if not 30 <= length <= 170} == {}

@@ -114,8 +114,7 @@ def _execute(path: Path) -> dict[str, Any]:
     module.__file__ = str(path)
     module.__package__ = path.parent.name if (path.parent / "__init__.py").exists() else None
     sys.modules["__main__"] = module
-    with contextlib.suppress(SystemExit):
-        exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), module.__dict__)
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), module.__dict__)
     return module.__dict__
 
 

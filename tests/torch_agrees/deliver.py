@@ -158,17 +158,24 @@ def _by_getattr(p: Program, x: Var) -> None:
 
 
 def _by_bound_method(p: Program, x: Var) -> None:
-    p.line(p.pick("change = {x}.add_\nchange(1)", "change = {x}.mul_\nchange(0.5)", "change = {x}.zero_\nchange()"), x=x)
+    p.line(
+        p.pick(
+            "change = {x}.add_\nchange(1)", "change = {x}.mul_\nchange(0.5)", "change = {x}.zero_\nchange()"
+        ),
+        x=x,
+    )
 
 
 def _through_unpacking(p: Program, x: Var) -> None:
-    first, _ = p.fresh("first", "head", "left"), p.reserve("rest_")
+    first = p.fresh("first", "head", "left")
     p.line(p.pick("{f}, rest_ = {x}, 1", "({f}, *rest_) = ({x}, 1, 2)", "[{f}] = [{x}]"), f=first, x=x)
     p.line("{w}", w=writing(p, Var(first, x.shape)))
 
 
 def _through_conditional(p: Program, x: Var) -> None:
-    name = p.let("{x} if {c} else None", "chosen", "maybe", "picked", x=x, c=p.constant("True", "USE", "ACTIVE"))
+    name = p.let(
+        "{x} if {c} else None", "chosen", "maybe", "picked", x=x, c=p.constant("True", "USE", "ACTIVE")
+    )
     p.line("{w}", w=writing(p, Var(name, x.shape)))
 
 
@@ -182,7 +189,9 @@ def _through_generator(p: Program, x: Var) -> None:
 def _through_nested_function(p: Program, x: Var) -> None:
     outer = p.fresh("make_updater", "updater", "factory")
     statement = writing(p, "t", x.rank)
-    p.define("def {f}(t):\n    def inner():\n        {w}\n        return t\n    return inner", f=outer, w=statement)
+    p.define(
+        "def {f}(t):\n    def inner():\n        {w}\n        return t\n    return inner", f=outer, w=statement
+    )
     p.line(p.pick("{f}({x})()", "go = {f}({x})\ngo()"), f=outer, x=x)
 
 
@@ -194,13 +203,21 @@ def _through_star(p: Program, x: Var) -> None:
         "def {f}(op, *tensors):\n    for t in tensors:\n        op(t)",
     )
     p.define(template, f=name, w=writing(p, "t", x.rank))
-    call = "{f}(x={x})" if "**" in template else "{f}(lambda t: t.add_(1), {x})" if "op" in template else "{f}({x})"
+    call = (
+        "{f}(x={x})"
+        if "**" in template
+        else "{f}(lambda t: t.add_(1), {x})"
+        if "op" in template
+        else "{f}({x})"
+    )
     p.line(call, f=name, x=x)
 
 
 def _through_dict_values(p: Program, x: Var) -> None:
     store = p.let('{{"a": {x}}}', "named", "table_", "by_name", x=x)
-    header = p.pick("for t_ in {s}.values():", "for key_, t_ in {s}.items():", "for t_ in list({s}.values()):")
+    header = p.pick(
+        "for t_ in {s}.values():", "for key_, t_ in {s}.items():", "for t_ in list({s}.values()):"
+    )
     with p.block(header, s=store):
         p.line("{w}", w=writing(p, Var("t_", x.shape)))
 
@@ -212,7 +229,9 @@ def _through_attribute(p: Program, x: Var) -> None:
         "class {c}:\n    def __init__(self, t):\n        self._t = t\n\n    @property\n    def t(self):\n"
         "        return self._t\n\n    def change(self):\n        {w}",
     )
-    p.define(template, c=name, w=writing(p, "self.t", x.rank) if "property" not in template else "self.t.mul_(0.5)")
+    p.define(
+        template, c=name, w=writing(p, "self.t", x.rank) if "property" not in template else "self.t.mul_(0.5)"
+    )
     holder = p.let("{c}({x})", "holder", "slot", "wrapped", c=name, x=x)
     p.line(p.pick("{h}.change()", "{h}.change()", "{h}.t.add_(1)"), h=holder)
 

@@ -1,7 +1,7 @@
 """Where the statements of a program live: at the top, in main, in functions, closures, methods.
 
-Statements are cut in two or three parts. What one part binds and a later one reads is passed on: by arguments and
-results, by globals, in an object, or as attributes of self. What is executed stays the same.
+Statements are cut in two or three parts. What one part binds and a later one reads is passed on: by arguments
+and results, by globals, in an object, or as attributes of self. What is executed stays the same.
 """
 
 from __future__ import annotations

@@ -9,21 +9,15 @@ from dataclasses import asdict
 from multiprocessing import get_context
 from pathlib import Path
 
-import torch
-
 from .generate import generate
 from .judge import judge
 from .minimise import minimise
-from .oracle import run
+from .oracle import prepare_worker, run
 from .report import Case, Score
 
 
-def _one_thread() -> None:
-    torch.set_num_threads(1)
-
-
 def _workers(jobs: int) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_one_thread)
+    return ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=prepare_worker)
 
 
 def case_of(seed: int) -> Case:

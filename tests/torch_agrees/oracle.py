@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import random
 import signal
@@ -19,10 +20,10 @@ import numpy as np
 import torch
 
 from .classify import NON_LEAF_GRAD, NON_LEAF_WARNING, SILENT, STALE, class_of
-from .witness import Gradients, Stale, Witness
+from .witness import Delicate, Gradients, Stale, Witness
 
 FILENAME = "program.py"
-SECONDS = 10
+SECONDS = 30
 
 Kind = Literal["ok", "fails", "doubtful", "dropped"]
 
@@ -122,6 +123,10 @@ def _failure(code: CodeType, source: str, plain: _Run) -> Outcome:
         return Outcome("dropped", message=message)
     if error == "none-grad" and plain.warned is not None:
         return Outcome("fails", NON_LEAF_GRAD, plain.warned, (plain.line,), message)
+    if error in ("multi-view", "overlap"):
+        return Outcome("fails", error, plain.line, _delicate_writers(code), message)
+    if error == "none-grad":
+        return Outcome("fails", error, plain.line, rebindings(source, plain.line), message)
     if error != "saved-modified":
         return Outcome("fails", error, plain.line, (), message)
     culprits = _writers(code)
@@ -137,6 +142,29 @@ def _writers(code: CodeType) -> tuple[int, ...]:
     with witness.watching(lines=True):
         again = _execute(code)
     return again.exception.lines if isinstance(again.exception, Stale) else ()
+
+
+def _delicate_writers(code: CodeType) -> tuple[int, ...]:
+    """Return the lines that wrote to memory that torch guards, before it found out."""
+    witness = Delicate(FILENAME)
+    with witness.watching():
+        _execute(code)
+    return tuple(sorted(witness.lines))
+
+
+def rebindings(source: str, line: int) -> tuple[int, ...]:
+    """Return the lines that rebind what has its `.grad` used in a line: `w = w - lr * w.grad`."""
+    tree = ast.parse(source)
+    attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr == "grad"]
+    used = {ast.unparse(node.value) for node in attributes if node.lineno == line}
+    return tuple(
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        and node.lineno != line
+        and any(ast.unparse(target) in used for target in node.targets)
+        and any(isinstance(inner, ast.expr) and ast.unparse(inner) in used for inner in ast.walk(node.value))
+    )
 
 
 def _silence(code: CodeType, source: str, plain: _Run) -> Outcome:
@@ -165,11 +193,16 @@ def _silence(code: CodeType, source: str, plain: _Run) -> Outcome:
     return Outcome("ok")
 
 
-def _one_thread() -> None:
+def prepare_worker() -> None:
+    """Make a worker process ready: one thread, and what torch imports late imported before any clock runs."""
     torch.set_num_threads(1)
+    parameter = torch.nn.Parameter(torch.ones(1))
+    for optimizer in (torch.optim.SGD([parameter], lr=0.1), torch.optim.Adam([parameter])):
+        parameter.grad = torch.ones(1)
+        optimizer.step()
 
 
 def run_all(sources: Sequence[str], jobs: int) -> list[Outcome]:
     """Execute many programs in worker processes; the outcomes come in the order of the programs."""
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_one_thread) as workers:
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=prepare_worker) as workers:
         return list(workers.map(run, sources, chunksize=20))

@@ -71,6 +71,29 @@ loss = m(torch.randn(4, 2)).pow(2).sum() + m(torch.randn(4, 2)).pow(2).sum()
 loss.backward()
 """
 
+PARTS = """import torch
+w = torch.ones(4, requires_grad=True)
+y = w * 2
+a, b = y.chunk(2)
+y.add_(1)
+(a * b).sum().backward()
+"""
+
+OVERLAP = """import torch
+w = torch.ones(3, requires_grad=True)
+e = (w * 2).expand(4, 3)
+e[e > 0] = 0
+e.sum().backward()
+"""
+
+REBOUND = """import torch
+w = torch.ones(3, requires_grad=True)
+(w * w).sum().backward()
+with torch.no_grad():
+    w = w - 0.1 * w.grad
+w.grad.zero_()
+"""
+
 SECOND_ORDER = """import torch
 w = torch.ones(3, requires_grad=True)
 g, = torch.autograd.grad((w ** 3).sum(), w, create_graph=True)
@@ -116,6 +139,15 @@ def test_what_is_right_is_ok(source: str) -> None:
 def test_the_gradient_of_a_non_leaf_counts_from_the_warning() -> None:
     outcome = run(NON_LEAF)
     assert (outcome.error, outcome.line, outcome.culprits) == ("non-leaf-grad", 5, (6,))
+
+
+@pytest.mark.parametrize(
+    ("source", "error", "line", "culprit"),
+    [(PARTS, "multi-view", 6, 5), (OVERLAP, "overlap", 5, 4), (REBOUND, "none-grad", 6, 5)],
+)
+def test_what_torch_finds_out_later_has_its_culprit(source: str, error: str, line: int, culprit: int) -> None:
+    outcome = run(source)
+    assert (outcome.error, outcome.line, outcome.culprits) == (error, line, (culprit,))
 
 
 def test_errors_that_are_not_of_autograd_are_dropped() -> None:

@@ -15,6 +15,7 @@ from types import FrameType
 from typing import Any
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 
 class Packed:
@@ -100,6 +101,61 @@ class Witness:
                 yield
             finally:
                 sys.settrace(before)
+
+
+class Delicate(TorchFunctionMode):
+    """Collects the lines that write to memory of parts from one call, or of tensors whose elements overlap.
+
+    Torch refuses such a write at once, or finds it out when the parts are used or gradients flow back.
+    """
+
+    def __init__(self, filename: str) -> None:
+        super().__init__()
+        self.lines: set[int] = set()
+        self._filename = filename
+        self._watched: list[tuple[torch.Tensor, int]] = []
+        self._line = 0
+
+    def __torch_function__(
+        self, func: Callable[..., Any], _: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Watch what comes out of a call if it is delicate."""
+        result = func(*args, **(kwargs or {}))
+        for tensor in result if isinstance(result, (list, tuple)) else [result]:
+            if isinstance(tensor, torch.Tensor) and not tensor.is_inference():
+                many = isinstance(result, (list, tuple)) and tensor._is_view()
+                if many or _overlaps(tensor):
+                    self._watched.append((tensor, tensor._version))
+        return result
+
+    def _trace(self, frame: FrameType, event: str, _: object) -> Any:
+        if frame.f_code.co_filename != self._filename:
+            return None
+        with torch._C.DisableTorchFunction():
+            for index, (tensor, version) in enumerate(self._watched):
+                if tensor._version != version:
+                    self.lines.add(self._line)
+                    self._watched[index] = (tensor, tensor._version)
+        if event != "return":
+            self._line = frame.f_lineno
+        return self._trace
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Watch a run of the program."""
+        before = sys.gettrace()
+        with self:
+            sys.settrace(self._trace)
+            try:
+                yield
+            finally:
+                sys.settrace(before)
+
+
+def _overlaps(tensor: torch.Tensor) -> bool:
+    if tensor.layout != torch.strided:
+        return False
+    return any(step == 0 and size > 1 for step, size in zip(tensor.stride(), tensor.shape, strict=True))
 
 
 class Gradients:

@@ -71,7 +71,7 @@ _INIT_SIMPLE = [
 _FILL = [
     "normal_", "uniform_", "exponential_", "log_normal_", "cauchy_", "geometric_", "random_", "bernoulli_",
 ]  # fmt: skip
-_FILL_ARGUMENTS: dict[str, tuple[object, ...]] = {"geometric_": (0.5,)}
+_FILL_ARGUMENTS: dict[str, tuple[object, ...]] = {"geometric_": (0.5,), "bernoulli_": (0.5,)}
 
 
 def _attributes() -> list[Recipe]:
@@ -443,21 +443,7 @@ def _methods() -> list[Recipe]:
     ]
     found += [call(f"Tensor.__r{stem}__", t, t) for stem in ("and", "or", "xor") for t in (mask, ints)]
     found += [call("frobenius_norm", x, [0, 1]), call("nuclear_norm", x), call("nuclear_norm", square)]
-    found += [
-        call(f"nn.init.{n}", t)
-        for n in (
-            "uniform",
-            "normal",
-            "eye",
-            "xavier_uniform",
-            "xavier_normal",
-            "kaiming_uniform",
-            "kaiming_normal",
-            "orthogonal",
-        )
-        for t in (x, square)
-    ]
-    found += [call("nn.init.constant", t, 0.3) for t in (x, v)] + [call("nn.init.calculate_gain", "relu")]
+    found += [call("nn.init.calculate_gain", n) for n in ("relu", "tanh")]
     return found
 
 

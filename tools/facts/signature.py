@@ -78,12 +78,15 @@ def overloads_of(name: str, function: Any) -> tuple[Overload, ...]:
     return _merged(found)
 
 
+_SCALES = frozenset({"alpha", "beta", "value"})
+
+
 def _merged(overloads: tuple[Overload, ...]) -> tuple[Overload, ...]:
     """Make one of overloads that differ in kinds only, and leave out torch's deprecated orders of arguments.
 
     Those take by position what another overload takes by keyword (`add(input, alpha, other)`).
     """
-    by_keyword = {p.name for overload in overloads for p in overload if p.keyword_only}
+    by_keyword = {p.name for overload in overloads for p in overload if p.keyword_only and p.name in _SCALES}
     found: dict[tuple[tuple[str, bool], ...], Overload] = {}
     for overload in overloads:
         if any(p.name in by_keyword and not p.keyword_only for p in overload):

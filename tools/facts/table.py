@@ -20,8 +20,9 @@ from tools.facts.fit import (
     has_common,
     is_constant,
     is_number,
+    leaf,
 )
-from tools.facts.names import attribute
+from tools.facts.names import attribute, spellings_of
 from tools.facts.probes import Record
 from tools.facts.samples import forward_overloads, module_class
 from tools.facts.signature import NO_DEFAULT, UNKNOWN_DEFAULT, Overload, Parameter, overloads_of
@@ -66,8 +67,10 @@ def row_of(records: Sequence[Record], origin: str) -> Row:
         told = [part for part in parts if part]
         if told:
             row[letter] = told if len(told) > 1 else told[0]
+    # A large module passes its inputs through many operations, and what these save hangs on more than flags.
+    tested = not any("*" in record.facts.get("parameters", ()) for record in good)
     for letter, fact in PER_INPUT.items():
-        values = {label: _value(good, f"{fact}:{label}") for label in _labels_of(good, fact)}
+        values = {label: _value(good, f"{fact}:{label}", tested=tested) for label in _labels_of(good, fact)}
         kept = {k: v for k, v in values.items() if v is not None and (v or letter == "s")}
         if kept:
             row[letter] = kept
@@ -89,13 +92,15 @@ def is_module(name: str) -> bool:
     return isinstance(attribute(name), type)
 
 
-def _value(records: Sequence[Record], fact: str, whole: bool = True) -> Json | None:
-    """Fit one fact; `whole` allows tests on the call as a whole."""
+def _value(records: Sequence[Record], fact: str, whole: bool = True, tested: bool = True) -> Json | None:
+    """Fit one fact; `tested` allows tests, `whole` also those on the call as a whole."""
     seen = [Seen(record.flags, record.facts[fact]) for record in records if fact in record.facts]
     if not whole:
         seen = [Seen({f: k for f, k in s.flags.items() if f[0] != "@"}, s.labels) for s in seen]
     if not seen:
         return None
+    if not tested:
+        return leaf(seen)
     quality: Quality = has_common if fact in _OF_RULES else is_constant
     return _with_absent(fit(seen, quality), records[0].name)
 
@@ -245,19 +250,17 @@ def _overload_text(overload: Overload) -> str:
 
 def same_facts(a: Sequence[Record], b: Sequence[Record]) -> bool:
     """Say whether a variant showed on every call what the primary name showed with the same flags."""
-    known = defaultdict(list)
-    for record in a:
-        known[_flag_key(record)].append(record.facts)
-    return all(r.failure or any(_agree(r.facts, facts) for facts in known.get(_flag_key(r), [])) for r in b)
+    return all(r.failure or any(_alike(r, other) for other in a) for r in b)
 
 
-def _agree(a: Mapping[str, Labels], b: Mapping[str, Labels]) -> bool:
-    """Compare the facts that both calls were asked for."""
-    return all(a[fact] == b[fact] for fact in a.keys() & b.keys())
-
-
-def _flag_key(record: Record) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted((k, v) for k, v in record.flags.items() if v != ABSENT))
+def _alike(variant: Record, other: Record) -> bool:
+    """Compare flags as far as the variant has them, and the facts that both calls were asked for."""
+    if any(other.flags.get(flag, ABSENT) != key for flag, key in variant.flags.items()):
+        return False
+    both = variant.facts.keys() & other.facts.keys()
+    return ("result" in both) == ("result" in variant.facts) and all(
+        variant.facts[fact] == other.facts[fact] for fact in both
+    )
 
 
 class Assembly:
@@ -308,9 +311,9 @@ def _shared_row(
     if other is None or other not in rows:
         return None
     own = [r for r in records.get(name, []) if not r.failure]
-    if name in records and (not own or not same_facts(records[other], own)):
-        return None
-    return rows[other] if name not in records or _speaks_the_same(name, other) else None
+    if name not in records:
+        return rows[other] if name in spellings_of(attribute(other)) else None
+    return rows[other] if own and _speaks_the_same(name, other) and same_facts(records[other], own) else None
 
 
 def _speaks_the_same(name: str, other: str) -> bool:

@@ -15,11 +15,12 @@ from gradlint.domain.event import Refusal, RefusedWrite
 from gradlint.domain.graph import Edge, Node, Saved, Tri
 from gradlint.domain.shape import numel
 from gradlint.domain.state import State
-from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value, View, Write
+from gradlint.domain.value import NoGradient, Ref, Sequence, Tensor, Unknown, Value, View, Write
 from gradlint.facts import Alias, Entry, MustMay, Param, alias_of, resolve, resolve_flag
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.modes import AUTOCAST
+from gradlint.semantics.operator import absent_gradient
 from gradlint.semantics.torch import faults
 from gradlint.semantics.torch.bind import bind, bind_loosely, flag_of, operands_of, tensors_in
 from gradlint.semantics.torch.inplace import bump, saved_now, write
@@ -87,6 +88,9 @@ class Operation:
 
     def _input(self, name: str, value: Value, param: Param | None) -> Iterable[Input]:
         machine, state = self.machine, self.state
+        absent = _absent(state, value)
+        if absent is not None and param is not None and param.tensor and not param.default:
+            absent_gradient(machine, absent, self.node)
         found = tensors_in(machine, state, value)
         if found:
             for ref in found:
@@ -203,6 +207,17 @@ class Operation:
                     kept = saved_now(self.machine, self.state, one.ref, name)
                     saved.append(kept._replace(multi=mark == "multi"))
         return tuple(saved), labels.may != labels.must
+
+
+def _absent(state: State, value: Value) -> NoGradient | None:
+    """The None of a gradient that was never filled, among the values of an argument."""
+    if isinstance(value, NoGradient):
+        return value
+    items: tuple[Value, ...] = value if type(value) is tuple else ()
+    if isinstance(value, Ref):
+        record = state[value]
+        items = record.items if isinstance(record, Sequence) else ()
+    return next((item for item in items if isinstance(item, NoGradient)), None)
 
 
 def apply(

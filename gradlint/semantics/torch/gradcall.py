@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.event import Backward
-from gradlint.domain.graph import Edge, Node
+from gradlint.domain.graph import Edge, Node, Tri
 from gradlint.domain.shape import is_single, same_shape
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor, Unknown, Value
@@ -14,7 +14,7 @@ from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch import faults
 from gradlint.semantics.torch.backward import Walk, accumulate, lost_leaves, note_lost, run_backward, troubled, walk
 from gradlint.semantics.torch.bind import tensors_in
-from gradlint.semantics.torch.tensor import as_tensor, known_tensor, new_tensor, tensor_at
+from gradlint.semantics.torch.tensor import as_tensor, either, known_tensor, new_tensor, tensor_at
 
 
 def tensor_backward(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
@@ -148,7 +148,7 @@ def autograd_grad(machine: Machine, state: State, args: Args, node: cst.CSTNode)
         refused = _check_root(machine, state, root, gradient, args.open, "grad", node) or refused
     if not refused:
         _walk_to(machine, state, roots, targets, args, node, retain, create)
-    return _gradients(machine, state, roots, targets, node, create)
+    return _gradients(state, roots, targets, node, create, gradients)
 
 
 def _walk_to(
@@ -211,17 +211,39 @@ def _run_part(machine: Machine, state: State, part: Walk, node: cst.CSTNode, ret
 
 
 def _gradients(
-    machine: Machine, state: State, roots: list[Ref], targets: list[Ref], node: cst.CSTNode, create: Value
+    state: State, roots: list[Ref], targets: list[Ref], node: cst.CSTNode, create: Value, gradients: list[Value]
 ) -> Value:
-    """The gradients: with create_graph they hang on the graph of everything they were computed from."""
+    """The gradients: with create_graph they hang on whatever their formulas kept of the forward."""
     made: list[Value] = []
     for target in targets:
         record = tensor_at(state, target)
-        edges = [Edge(tensor_at(state, one).node, None) for one in (*roots, target)]
+        edges = _second_edges(state, roots, record)
         if create is False:
-            gradient = Node("grad", node, [Edge(edge.node, False, "grad") for edge in edges], cut="grad")
+            edges = [Edge(edge.node, False, "grad") for edge in edges]
+            edges += [Edge(tensor_at(state, one).node, False, "grad") for one in (*roots, target)]
+            gradient = Node("grad", node, edges, cut="grad")
             made.append(new_tensor(state, gradient, dtype=record.dtype, shape=record.shape))
-        else:
-            gradient = Node("grad", node, edges, tracked=None, maybe_saved=True)
-            made.append(new_tensor(state, gradient, grad=None, dtype=record.dtype, shape=record.shape))
+            continue
+        tracked: Tri = either(edge.flows for edge in edges)
+        if create is not True or any(gradient is not None for gradient in gradients):
+            tracked = None if tracked is not True or create is not True else True
+        gradient = Node("grad", node, edges, tracked=tracked, maybe_saved=True)
+        made.append(new_tensor(state, gradient, grad=tracked, dtype=record.dtype, shape=record.shape))
     return tuple(made)
+
+
+def _second_edges(state: State, roots: list[Ref], target: Tensor) -> list[Edge]:
+    """Where a second derivative goes: to the tensors that the formulas on the way to the target have kept."""
+    nodes = [tensor_at(state, root).node for root in roots]
+    found = walk(nodes)
+    between = _between(nodes, {target.node.id})
+    edges: list[Edge] = []
+    sure = {one.id for one in found.certain}
+    for one in found.possible.values():
+        if one.id not in between:
+            continue
+        certain = one.id in sure
+        edges += [Edge(kept.node, True if certain else None) for kept in one.saved if kept.node is not None]
+        if one.maybe_saved or one.tracked is None or not certain:
+            edges += [Edge(edge.node, None) for edge in one.edges if edge.flows is not False]
+    return edges

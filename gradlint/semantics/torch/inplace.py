@@ -105,8 +105,9 @@ def saved_now(machine: Machine, state: State, ref: Ref, label: str) -> Saved:
     machine.watched.add(record.counter)
     machine.watched.add(record.memory)
     return Saved(
-        record.counter, len(state.writes(record.counter)), record.memory, len(state.writes(record.memory)), label
-    )
+        record.counter, len(state.writes(record.counter)), record.memory, len(state.writes(record.memory)), label,
+        node=record.node if record.grad is not False else None,
+    )  # fmt: skip
 
 
 def _rebase(

@@ -115,6 +115,14 @@ def _hook(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
     return machine.unknown()
 
 
+def _leaf_hook(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """A hook on the accumulated gradient: only leaves have one."""
+    record = tensor_at(state, ref)
+    if record.grad is False or record.leaf is False:
+        faults.refused(machine, "hook-without-grad", node, "register_post_accumulate_grad_hook")
+    return machine.unknown()
+
+
 def _size(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     shape = tensor_at(state, ref).shape
     dim = args.get(0, "dim")
@@ -236,7 +244,7 @@ METHODS: dict[str, Method] = {
     "requires_grad_": _requires_grad,
     "retain_grad": _retain,
     "register_hook": _hook,
-    "register_post_accumulate_grad_hook": _hook,
+    "register_post_accumulate_grad_hook": _leaf_hook,
     "size": _size,
     "numel": _numel,
     "nelement": _numel,

@@ -6,7 +6,7 @@ import libcst as cst
 
 from gradlint import facts
 from gradlint.domain.state import State
-from gradlint.domain.value import Bound, External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.domain.value import Bound, External, Function, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.facts import Entry, resolve
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
@@ -144,6 +144,9 @@ def set_module_attribute(
                 related = [] if old.syntax is None else [(old.syntax, "the parameter is made here")]
                 faults.refused(machine, "parameter-overwritten", node, name, related)
                 return
+        if isinstance(old, Instance) and module_base(state, old) is not None and _no_module(state, value):
+            faults.refused(machine, "child-overwritten", node, name)
+            return
     state.put(obj.id, record._replace(attrs={**record.attrs, name: value}))
 
 
@@ -155,6 +158,15 @@ def _no_parameter(state: State, value: Value) -> bool:
             return not record.parameter and (record.view is None or record.view.kind != "maybe")
         return not isinstance(record, Instance)
     return isinstance(value, (bool, int, float, str)) or type(value) is tuple
+
+
+def _no_module(state: State, value: Value) -> bool:
+    """Whether a value is certainly neither a module nor None."""
+    if isinstance(value, Ref):
+        return isinstance(state.heap.get(value.id), (Tensor, Sequence, Mapping))
+    if isinstance(value, External):
+        return fact(value.path.removeprefix("torch.")) is not None and value.path.count(".") == 1
+    return isinstance(value, (bool, int, float, str, Function)) or type(value) is tuple
 
 
 def iterate_module(

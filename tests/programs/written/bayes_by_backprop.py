@@ -15,7 +15,7 @@ class Gaussian(object):
 
     @property
     def sigma(self):
-        return torch.log1p(torch.exp(self.rho))
+        return F.softplus(self.rho)
 
     def sample(self):
         epsilon = self.normal.sample(self.rho.size())

@@ -131,25 +131,20 @@ def tied_weights(p: Program) -> None:
 
 
 @fault("parameter-assign")
-def buffer_or_child_replaced(p: Program) -> None:
-    """Something that is no tensor over a buffer, no module over a child."""
+def number_over_parameter(p: Program) -> None:
+    """A number, a string or an array is assigned over a parameter."""
+    m = p.let(p.pick("{nn}.Linear(2, 2)", "{nn}.Linear(2, 2, bias=True)"), "fc", "layer", "head")
     p.line(
         p.pick(
-            "bn = {nn}.BatchNorm1d(3)\nbn.running_mean = 0.0",
-            "net_ = {nn}.Sequential({nn}.Linear(2, 2), {nn}.ReLU())\nnet_[1] = {F}.relu",
-            "bn = {nn}.BatchNorm1d(3)\nbn.running_var = [1.0, 1.0, 1.0]",
-            (
-                "class Wrap({nn}.Module):\n"
-                "    def __init__(self):\n"
-                "        super().__init__()\n"
-                "        self.act = {nn}.ReLU()\n\n\n"
-                "wrap = Wrap()\n"
-                "wrap.act = {t}.tanh"
-            ),
-            "fc_ = {nn}.Linear(2, 2)\nfc_.weight = 1.0",
-            "fc_ = {nn}.Linear(2, 2)\nfc_.bias = 0",
-            "fc_ = {nn}.Linear(2, 2)\nfc_.bias = False",
-        )
+            "{m}.weight = 1.0",
+            "{m}.bias = 0",
+            "{m}.bias = False",
+            "{m}.weight = {np}.zeros((2, 2))",
+            "{m}.bias = [0.0, 0.0]",
+            "{m}.weight = {m}.weight.tolist()",
+            "{m}.bias = {m}.bias.sum().item()",
+        ),
+        m=m,
     )
 
 

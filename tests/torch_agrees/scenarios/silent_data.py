@@ -17,12 +17,12 @@ DATA_WRITES = (
     "{x}.data.zero_()",
     "{x}.data.fill_(0.3)",
     "{x}.data[:1] = 2.0",
-    "{x}.data.clamp_(-0.1, 0.1)",
-    "{x}.data.copy_({t}.ones_like({x}))",
+    "{x}.data.clamp_(5.0, 6.0)",
+    "{x}.data.copy_({t}.full_like({x}, 7.0))",
     "{x}.data -= 0.5",
     "{x}.data.sub_(1)",
     "{x}.data.normal_()",
-    "{x}.data[{x}.data > 0] = 0.1",
+    "{x}.data[{x}.data > -50] = 0.1",
     "d = {x}.data\nd.mul_(2)",
     "d = {x}.data\nd[0] = 1.5",
     "{x}.data.uniform_(0, 1)",
@@ -156,7 +156,7 @@ def hidden_write_in_forward(p: Program) -> None:
                 "h.data.mul_(0.5)",
                 "h.data += 0.1 * {t}.randn_like(h)",
                 "h.data.clamp_(0.2, 0.4)",
-                "h.data[h.data > 0.5] = 0",
+                "h.data[h.data > -2] = 0",
             )
         ),
     )
@@ -174,7 +174,7 @@ def changed_through_array(p: Program) -> None:
             "arr = {y}.detach().numpy()\narr *= 2",
             "arr = {y}.data.numpy()\narr += 1",
             "{y}.detach().numpy()[:] = 0.3",
-            "arr = {y}.detach().cpu().numpy()\narr[arr > 0] = 0.1",
+            "arr = {y}.detach().cpu().numpy()\narr[arr > -50] = 0.1",
         ),
         y=y,
     )
