@@ -49,7 +49,7 @@ def main() -> int:
         bare = seconds([sys.executable, "-c", PARSE, "."], folder)
         print(f"gradlint check  {gradlint:6.2f} s of CPU time")
         print(
-            f"bare parse      {bare:6.2f} s: gradlint takes {gradlint / bare:.2f} times as long, the aim is 3 at most"
+            f"bare parse      {bare:6.2f} s: gradlint takes {gradlint / bare:.2f} times as long; aim: 3 at most"
         )
         met = gradlint <= 3 * bare
         if options.torchfix is None:
@@ -68,7 +68,7 @@ def main() -> int:
         ]
         torchfix = seconds(flake8, folder)
         print(
-            f"torchfix        {torchfix:6.2f} s: gradlint is {torchfix / gradlint:.2f} times as fast, the aim is 5"
+            f"torchfix        {torchfix:6.2f} s: gradlint is {torchfix / gradlint:.2f} times as fast; aim: 5"
         )
     return 0 if met and torchfix >= 5 * gradlint else 1
 

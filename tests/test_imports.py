@@ -11,8 +11,8 @@ import gradlint
 
 PACKAGE = Path(gradlint.__file__).parent
 
-# Each part, and the parts it may import beside itself; "core" is the small language and the way into it. Nobody
-# imports an entry point.
+# Each part, and the parts it may import beside itself; "core" is the small language and the way into it.
+# Nobody imports an entry point.
 MAY_IMPORT = {
     "core": set(),
     "domain": {"core"},

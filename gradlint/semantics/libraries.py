@@ -20,9 +20,15 @@ from gradlint.semantics.torch.tensor import UNCOUNTED, known_tensor, new_leaf, n
 Library: TypeAlias = "Callable[[Machine, State, Args, cst.CSTNode], Value]"
 
 
+_SHAPE_ONLY = frozenset({"shape", "ndim", "size", "isscalar", "squeeze", "array_equal"})
+"""numpy functions that take a tensor which requires grad (measured with torch 2.13)."""
+
+
 def _numpy(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """numpy: the values flow into an array, no gradient does; a tensor that requires grad is refused."""
-    for value in args.positional:
+    name = getattr(node, "func", None)
+    shape_only = isinstance(name, cst.Attribute) and name.attr.value in _SHAPE_ONLY
+    for value in () if shape_only else args.positional:
         for ref in tensors_in(machine, state, value):
             record = tensor_at(state, ref)
             if record.grad is True and state.grad is True and not args.open:

@@ -41,7 +41,8 @@ def parse(text: str) -> cst.Module | Unusable:
             return refusal.unusable
     try:
         return cst.parse_module(text)
-    except cst.ParserSyntaxError as error:
+    except (cst.ParserSyntaxError, cst.CSTValidationError) as error:
+        # The second: libcst's tokenizer knows other letters of Unicode than the Python it runs under.
         return _explain(text, error)
     except UnicodeEncodeError as error:
         return _invalid_at(
@@ -53,14 +54,20 @@ def _invalid_at(text: str, offset: int, message: str) -> Unusable:
     return invalid(message, text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset))
 
 
-def _explain(text: str, error: cst.ParserSyntaxError) -> Unusable:
+def _explain(text: str, error: Exception) -> Unusable:
     """Prefer CPython's words and place: people know them, and they are better."""
     refusal = _refusal_of_cpython(text)
     if refusal is not None:
         return refusal.unusable
-    reason = error.message.split(": expected one of", 1)[0]
+    reason, row, column = str(error), 1, 1
+    if isinstance(error, cst.ParserSyntaxError):
+        reason, row, column = (
+            error.message.partition(": expected one of")[0],
+            error.raw_line,
+            error.raw_column + 1,
+        )
     message = f"Python accepts this file, but the parser of gradlint (libcst) does not: {reason}"
-    return invalid(message, error.raw_line, error.raw_column + 1)
+    return invalid(message, row, column)
 
 
 def _may_be_deep(text: str) -> bool:

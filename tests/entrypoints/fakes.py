@@ -1,4 +1,4 @@
-"""A small world instead of torch: names that begin with `fault_` are faults, and `crash` breaks the interpreter.
+"""A small world instead of torch: names that begin with `fault_` are faults; `crash` breaks the interpreter.
 
 With it the entry points are tested for what they do, whatever the real rules come to say.
 """

@@ -147,32 +147,25 @@ def test_deep_parentheses_are_refused_as_python_refuses_them(run: Run, tree: Tre
     assert run("check", "deep.py").out == ["deep.py:2:155: GRD101 torch raises here"]
 
 
-@pytest.mark.parametrize("link", ["-", "not ", "+1", " if 1 else 1", "lambda: ", "\nelif 1: pass"])
+def chain(link: str, length: int) -> str:
+    """A statement that nests as often as it has links; each kind of link goes in front or behind."""
+    if link in {"-", "not ", "lambda: "}:
+        return f"x = {link * length}1\n"
+    return f"{'if 1: pass' if link.startswith(chr(10)) else 'x = y'}{link * length}\n"
+
+
+@pytest.mark.parametrize("link", ["-", "not ", "lambda: ", "+1", " if 1 else 1", "\nelif 1: pass"])
 def test_deep_code_of_other_kinds(run: Run, tree: Tree, link: str) -> None:
     """50,000 links are refused like parentheses; Python cannot compile them either."""
-    chain = f"x = 1{link * 50_000}" if link[0] in "+ " else f"x = {link * 50_000}1"
-    tree(
-        {
-            "deep.py": f"import torch\n{chain if link[0] != chr(10) else 'if 1: pass' + link * 50_000}\n",
-            "good.py": ONE,
-        }
-    )
-    ran = run("check")
-    assert ran.out == [
-        "deep.py:1:1: GRD001 the code is nested too deeply: Python cannot compile it, and gradlint does not read it",
-        "good.py:2:1: GRD101 torch raises here",
-    ]
+    tree({"deep.py": f"import torch\n{chain(link, 50_000)}", "good.py": ONE})
+    message = "the code is nested too deeply: Python cannot compile it, and gradlint does not read it"
+    assert run("check").out == [f"deep.py:1:1: GRD001 {message}", "good.py:2:1: GRD101 torch raises here"]
 
 
 @pytest.mark.parametrize("link", ["-", "not ", "+1", ".x", "\nelif 1: pass"])
 def test_long_chains_that_python_compiles(run: Run, tree: Tree, link: str) -> None:
     """900 links need more than the usual depth of recursion, and are read."""
-    chains = {"-": "x = " + link * 900 + "1", "\n": "if 1: pass" + link * 900}
-    tree(
-        {
-            "deep.py": f"import torch\n{chains.get(link[0], chains['-'] if link == 'not ' else 'x = y' + link * 900)}\nfault_a\n"
-        }
-    )
+    tree({"deep.py": f"import torch\n{chain(link, 900)}fault_a\n"})
     assert run("check").out[0].endswith("GRD101 torch raises here")
 
 
@@ -213,7 +206,7 @@ def test_what_may_not_be_read(run: Run, tree: Tree, monkeypatch: pytest.MonkeyPa
     root = tree({"a.py": ONE, "file.py": ONE, "locked/b.py": ONE})
     scandir, read_bytes = os.scandir, Path.read_bytes
 
-    # Whoever may read everything, as the administrator of a container may, would not be refused by the system.
+    # Whoever may read everything, as the administrator of a container, would not be refused by the system.
     def refuse_directory(path: Path) -> object:
         if Path(path).name == "locked":
             raise PermissionError(13, "Permission denied")

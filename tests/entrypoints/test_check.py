@@ -151,7 +151,8 @@ def test_statistics(run: Run, tree: Tree) -> None:
         (["--select", "GRD9"], "--select: `GRD9` names no rule and begins no code"),
         (["--ignore", "leaf-inplac"], "--ignore: `leaf-inplac` names no rule and begins no code; "
                                       "did you mean `leaf-inplace`?"),
-        (["--per-file-ignores", "GRD101"], "--per-file-ignores: `GRD101` has no pattern; write it as PATTERN:CODE"),
+        (["--per-file-ignores", "GRD101"],
+         "--per-file-ignores: `GRD101` has no pattern; write it as PATTERN:CODE"),
         (["--per-file-ignores", "a.py:X"], "--per-file-ignores: `X` names no rule and begins no code"),
         (["--isolated", "--config", "gradlint.toml"], "--config and --isolated exclude each other"),
         (["-", "a.py"], "`-` stands alone: either standard input or files"),

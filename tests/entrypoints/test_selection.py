@@ -69,7 +69,7 @@ def test_configuration(run: Run, tree: Tree, config: str, arguments: list[str], 
 
 
 def test_the_nearest_configuration_holds(run: Run, tree: Tree) -> None:
-    """For each file its own; a `pyproject.toml` without our table is passed over, `gradlint.toml` goes first."""
+    """For each file its own; a `pyproject.toml` without our table is none, `gradlint.toml` goes first."""
     tree(
         {
             "pyproject.toml": '[tool.gradlint]\nselect = ["GRD101"]\n',

@@ -23,7 +23,7 @@ class _Revealing(ast.NodeTransformer):
         return [node, *_reveals(_names(node.target))]
 
     def visit_Expr(self, node: ast.Expr) -> list[ast.stmt]:
-        """`a.add_(value)` may write to `a`; a call of anything else reveals it once more, which does no harm."""
+        """`a.add_(value)` may write to `a`; any other method reveals it once more, which does no harm."""
         call = node.value
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
             return [node, *_reveals(_names(call.func.value))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from gradlint.domain.dtype import covers
 from tests.harness.marks import Marks
@@ -47,7 +47,7 @@ def reveal_complaints(marks: Marks, asking: Iterable[int], revealed: Mapping[int
 
 
 def containment_complaints(
-    abstract: Mapping[int, Iterable[Mapping[str, Fact]]], concrete: Iterable[Revealed]
+    abstract: Mapping[int, Sequence[Mapping[str, Fact]]], concrete: Iterable[Revealed]
 ) -> list[str]:
     """Each tensor that torch shows at a line is one of those that gradlint allows there.
 

@@ -42,7 +42,7 @@ def test_full_shows_the_fix() -> None:
         "  | ^^^^^^\n"
         " = fix (unsafe: it changes values): write it under no_grad\n"
     ]
-    assert list(full([FINDING], {}, Paint()))[0].splitlines()[1:3] == [
+    assert next(full([FINDING], {}, Paint())).splitlines()[1:3] == [
         " --> a.py:2:1",
         " = fix (unsafe: it changes values): write it under no_grad",
     ]

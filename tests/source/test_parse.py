@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gradlint.domain.finding import Position
@@ -23,11 +23,11 @@ def test_a_module_gives_its_text_back() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("x = 1\0", Unusable(INVALID_SYNTAX, "the file contains a NUL byte, which Python refuses", Position(1, 6))),
-        (
-            "x = 1\ny = '\ud800'",
-            Unusable(INVALID_SYNTAX, "the file contains half of a surrogate pair, which Python refuses", Position(2, 6)),
-        ),
+        ("x = 1\0",
+         Unusable(INVALID_SYNTAX, "the file contains a NUL byte, which Python refuses", Position(1, 6))),
+        ("x = 1\ny = '\ud800'",
+         Unusable(INVALID_SYNTAX, "the file contains half of a surrogate pair, which Python refuses",
+                  Position(2, 6))),
         ("x =", Unusable(INVALID_SYNTAX, "invalid syntax", Position(1, 4))),
         (
             "x = (''" + " ''" * 5_000 + ")",
@@ -52,6 +52,7 @@ def test_bracket_depth(text: str, depth: int) -> None:
 
 
 @given(st.text())
+@example("x\u0897 = 1")  # A letter to libcst's tokenizer, and to no Python before 3.14.
 def test_no_text_makes_it_raise(text: str) -> None:
     """Whatever it is given."""
     assert isinstance(parse(text), cst.Module | Unusable)

@@ -189,6 +189,9 @@ def _through_generator(p: Program, x: Var) -> None:
 def _through_nested_function(p: Program, x: Var) -> None:
     outer = p.fresh("make_updater", "updater", "factory")
     statement = writing(p, "t", x.rank)
+    if statement.startswith("t ") and "=" in statement.split()[1]:
+        # Without the declaration Python takes the name for one of the inner function.
+        statement = f"nonlocal t\n        {statement}"
     p.define(
         "def {f}(t):\n    def inner():\n        {w}\n        return t\n    return inner", f=outer, w=statement
     )

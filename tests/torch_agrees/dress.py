@@ -65,15 +65,21 @@ def _functions(p: Program) -> list[str]:
     if not parts:
         return _main(p)
     lines, calls = _definitions(p), []
+    annotated = p.chance(0.2)
     for part, name in zip(parts, _stages(p, parts), strict=True):
         results = ", ".join(part.gives)
         end = [f"return {results}"] if results else []
-        lines += _function(p, f"def {name}({', '.join(part.needs)}):", [*part.lines, *end])
+        needs = [_annotated(p, need) if annotated else need for need in part.needs]
+        lines += _function(p, f"def {name}({', '.join(needs)}):", [*part.lines, *end])
         call = f"{name}({_arguments(p, part.needs)})"
         calls.append(f"{results} = {call}" if results else call)
     if p.chance(0.4):
         return [*lines, "", "", "def main():", *_indented(calls), "", "", "main()"]
     return [*lines, "", "", *calls]
+
+
+def _annotated(p: Program, name: str) -> str:
+    return f"{name}: {p.module('t')}.Tensor" if name in p.tensors else name
 
 
 def _arguments(p: Program, names: list[str]) -> str:

@@ -83,10 +83,10 @@ def leaf(p: Program, shape: Shape | None = None, *names: str) -> Var:
         return _listed_leaf(p, name, shape)
     if not shape:
         p.line(p.pick(*SCALAR_LEAVES), n=name)
-        return Var(name, ())
+        return p.known(name, ())
     template = p.rng.choices([text for text, _ in LEAVES], [often for _, often in LEAVES])[0]
     p.line(template, n=name, s=shape_text(shape))
-    return Var(name, shape)
+    return p.known(name, shape)
 
 
 SCALAR_LEAVES = (
@@ -113,7 +113,7 @@ def _listed_leaf(p: Program, name: str, shape: Shape) -> Var:
         "{n} = {t}.tensor([{v}]).requires_grad_()",
     )
     p.line(template, n=name, v=values, k=shape[0])
-    return Var(name, shape)
+    return p.known(name, shape)
 
 
 def data(p: Program, shape: Shape | None = None, *names: str) -> Var:
@@ -134,7 +134,7 @@ def data(p: Program, shape: Shape | None = None, *names: str) -> Var:
         "{t}.from_numpy({np}.random.randn({s}).astype('float32'))",
         "{t}.as_tensor({np}.random.rand({s}), dtype={t}.float32)",
     )
-    var = Var(p.fresh(*(names or DATA_NAMES)), shape)
+    var = p.known(p.fresh(*(names or DATA_NAMES)), shape)
     p.line(f"{var} = {template}", s=shape_text(shape), n=var.numel)
     return var
 

@@ -94,6 +94,7 @@ class Program:
     body: list[str] = field(default_factory=list)
     definitions: list[str] = field(default_factory=list)
     constants: list[str] = field(default_factory=list)
+    tensors: set[str] = field(default_factory=set)
     _depth: int = 0
     _taken: set[str] = field(default_factory=set)
     _modules: dict[str, str] = field(default_factory=dict)
@@ -150,7 +151,12 @@ class Program:
 
     def tensor(self, shape: tuple[int, ...], template: str, *suggestions: str, **names: object) -> Var:
         """Write an assignment to a fresh name that holds a tensor of this shape."""
-        return Var(self.let(template, *suggestions, **names), shape)
+        return self.known(self.let(template, *suggestions, **names), shape)
+
+    def known(self, name: str, shape: tuple[int, ...]) -> Var:
+        """Return the variable of a name that holds a tensor wherever the program uses it."""
+        self.tensors.add(name)
+        return Var(name, shape)
 
     @contextmanager
     def block(self, header: str, **names: object) -> Iterator[None]:

@@ -11,7 +11,7 @@ from gradlint.facts import MustMay, Row, Value, resolve
 from gradlint.facts.table import decode_row
 from tools.facts.fit import ABSENT, Labels
 from tools.facts.probes import Record
-from tools.facts.table import PER_INPUT, SIMPLE, SUMS, row_of, with_list_outputs
+from tools.facts.table import PER_INPUT, SIMPLE, SUMS, as_lists, row_of, with_list_outputs
 
 _FIELDS = {
     "views": "views",
@@ -90,14 +90,18 @@ def tally(rows: Mapping[str, Row], records: Mapping[str, Sequence[Record]]) -> C
     """Count the verdicts of all calls by fact and kind."""
     found: Counter[tuple[str, str]] = Counter()
     for name, row in rows.items():
-        for record in comparable(records.get(name, ())):
+        for record in comparable(records.get(name, ()), row):
             found.update((v.fact.partition(":")[0], v.kind) for v in verdicts(row, record))
     return found
 
 
-def comparable(records: Sequence[Record]) -> list[Record]:
-    """Return the records that torch accepted, speaking of outputs as rows do."""
-    return with_list_outputs([record for record in records if not record.failure])
+def comparable(records: Sequence[Record], row: Row | None = None) -> list[Record]:
+    """Return the records that torch accepted, speaking of outputs as the row does, or as a row of them would."""
+    good = [record for record in records if not record.failure]
+    if row is None:
+        return with_list_outputs(good)
+    listed = any("(*)" in label for label in resolve(row.result, {}).may)
+    return as_lists(good) if listed else good
 
 
 def held_out(records: Mapping[str, Sequence[Record]]) -> dict[str, Counter[tuple[str, str]]]:

@@ -26,7 +26,7 @@ TRUSTED = (
     "mode", "min", "max", "label_smoothing", "copy", "approximate", "rounding_mode", "elementwise_affine",
     "alpha", "beta",
 )  # fmt: skip
-LAST = ("@contiguous", "@ndim")
+LAST = ("@contiguous", "@ranks", "@ndim")
 # Numbers are one case, except for these values of these arguments, which torch's formulas treat apart.
 _SPECIAL = frozenset(["0", "1", "2", "0.0", "1.0", "2.0", "0.5", "-1", "-1.0", "inf", "-inf"])
 _SPECIAL_OF = frozenset([
@@ -36,6 +36,7 @@ _SPECIAL_OF = frozenset([
 _ENOUGH = 2
 _LEAST_FOR_UNTRUSTED = 6
 _ENOUGH_FOR_THREE = 24
+_COVERED = 0.8
 
 
 class Seen(NamedTuple):
@@ -159,7 +160,9 @@ def _splits(seen: Sequence[Seen]) -> Iterator[tuple[str, dict[str, list[Seen]]]]
             groups: dict[str, list[Seen]] = {}
             for s in seen:
                 groups.setdefault(_case(s.flags.get(flag, ABSENT), singled), []).append(s)
-            enough = all(len(group) >= _ENOUGH for group in groups.values())
+            # A value that was seen once decides nothing: it falls to must and may over all calls.
+            groups = {key: group for key, group in groups.items() if len(group) >= _ENOUGH}
+            enough = sum(len(group) for group in groups.values()) >= _COVERED * len(seen)
             if len(groups) > 1 and enough and (flag in TRUSTED or len(seen) >= _LEAST_FOR_UNTRUSTED):
                 yield flag, groups
 

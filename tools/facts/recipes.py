@@ -7,6 +7,7 @@ Only the calls are written here; every fact about them is measured. A line is a 
 from __future__ import annotations
 
 import functools
+import math
 from typing import NamedTuple
 
 import torch
@@ -234,6 +235,21 @@ def _operators() -> list[Recipe]:
     return found
 
 
+def _products() -> list[Recipe]:
+    """Return products of all ranks that meet; what is saved hangs on which side is broadcast."""
+    shapes: dict[int, list[tuple[int, ...]]] = {1: [(3,)], 2: [(3, 3), (2, 3)], 3: [(2, 3, 3), (4, 2, 3)], 4: [(2, 1, 3, 3)]}
+    left = [torch.linspace(-1, 1, math.prod(s)).reshape(s) for r in shapes for s in shapes[r]]
+    right = [torch.linspace(0.5, 2, 3 ** min(r, 2) * k).reshape((k,) * (r > 2) + (1,) * (r > 3) + (3,) * min(r, 2)) for r in shapes for k in ((2, 1) if r > 2 else (1,))]
+    names = ("matmul", "Tensor.matmul", "Tensor.__matmul__")
+    pairs = [(a, b) for a in left for b in right if _meet(a, b)]
+    return [call(name, a, b) for name in names for a, b in pairs]
+
+
+def _meet(a: torch.Tensor, b: torch.Tensor) -> bool:
+    batches = zip(reversed(a.shape[:-2]), reversed(b.shape[:-2]), strict=False)
+    return all(m == n or 1 in (m, n) for m, n in batches)
+
+
 def _others() -> list[Recipe]:
     found = [call("nn.utils.parameters_to_vector", [x, v]), call("nn.utils.parameters_to_vector", [x, y])]
     found += [call("broadcast_tensors", x, v), call("broadcast_tensors", x, y, v), call("meshgrid", v, v)]
@@ -452,6 +468,7 @@ def groups() -> dict[str, list[Recipe]]:
     """Return the recipes by the name of the operation they call."""
     found: dict[str, list[Recipe]] = {}
     parts = (
+        _products,
         _attributes,
         _conversions,
         _creation,

@@ -186,8 +186,11 @@ def _with_absent(value: Json, name: str) -> Json:
 def with_list_outputs(records: Sequence[Record]) -> list[Record]:
     """Where the number of outputs varies they are a list, of which facts speak as `>*`."""
     counts = {_count(r) for r in records if "result" in r.facts}
-    if len(counts - {None}) < 2:
-        return list(records)
+    return list(records) if len(counts - {None}) < 2 else as_lists(records)
+
+
+def as_lists(records: Sequence[Record]) -> list[Record]:
+    """Speak of the outputs as a list."""
     return [Record(r.name, r.flags, _renamed(r.facts, _listed)) for r in records]
 
 

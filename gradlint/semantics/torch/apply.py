@@ -346,11 +346,12 @@ def _out(call: Operation, out: Value) -> Value:
     call.inputs = [given for given in call.inputs if given.label != "out"]
     if target is None:
         return out
-    needs = either([call.tracked(), both(tensor_at(state, target).grad, state.grad)])
-    if needs is True and call.entry.row.out_with_grad == "raises":
+    record = tensor_at(state, target)
+    needs = either([call.tracked(), both(record.grad, state.grad)])
+    refuses = call.entry.row.out_with_grad == "raises" or record.grad is True
+    if needs is True and refuses and call.entry.row.out_with_grad != "works":
         faults.refused(machine, "out-requires-grad", call.node, call.name)
         return out
-    record = tensor_at(state, target)
     if record.inference is True and state.inference is False:
         faults.refused(machine, "inference-write", call.node, "out=")
     bump(machine, state, target, Write(call.node, "out="))
@@ -515,9 +516,16 @@ def _one_alias(call: Operation, fitting: list[Alias], size: Operand) -> Alias | 
 
 
 def _differ_in_marks(call: Operation, fitting: list[Alias]) -> bool:
-    """Whether the measured calls agree that the output is a view, and differ in what else is said of it."""
-    value = call.entry.row.views
-    return len({alias.kind for alias in fitting}) == 1 and len(fitting) > 1 and not isinstance(value, MustMay)
+    """Whether the measured calls agree that the output is a view, and differ in what else is said of it.
+
+    An empty view shares no storage, so a few views are measured as sometimes none.
+    """
+    if call.name.rpartition(".")[2] in _ALWAYS_VIEWS:
+        return True
+    return len({alias.kind for alias in fitting}) == 1 and len(fitting) > 1
+
+
+_ALWAYS_VIEWS = frozenset({"narrow"})
 
 
 def _fresh(call: Operation, label: str, size: Operand, made: Node, maybe_alias: bool) -> Ref:
@@ -636,9 +644,7 @@ def _returns_itself(call: Operation, record: Tensor, size: Operand) -> bool:
         if name == "to" and "device" in call.bound:
             return False
         return record.dtype is not None and size.dtype == record.dtype
-    if name == "contiguous":
-        return "contiguous" in record.tags
-    return False
+    return name == "flatten" and record.shape is not None and len(record.shape) == 1
 
 
 def _maybe(call: Operation, base: Ref, record: Tensor, size: Operand, made: Node) -> Ref:

@@ -19,7 +19,7 @@ from gradlint.semantics.torch import faults
 from gradlint.semantics.torch.apply import apply
 from gradlint.semantics.torch.data import assigned_use
 from gradlint.semantics.torch.names import method_fact
-from gradlint.semantics.torch.tensor import known_tensor, tensor_at
+from gradlint.semantics.torch.tensor import STORED_ELSEWHERE, known_tensor, tensor_at
 
 Getter: TypeAlias = "Callable[[Machine, State, Ref, cst.CSTNode], Value]"
 
@@ -155,6 +155,9 @@ def _set_data(machine: Machine, state: State, ref: Ref, value: Value, node: cst.
         return  # The second half of `t.data -= ...`, which wrote in place already.
     source = None if given is None else tensor_at(state, given)
     if _no_tensor(state, value):
+        faults.refused(machine, "data-incompatible", node)
+        return
+    if source is not None and record.grad is True and (source.tags ^ record.tags) & STORED_ELSEWHERE:
         faults.refused(machine, "data-incompatible", node)
         return
     if source is not None and source.dtype is not None and record.dtype is not None:

@@ -101,11 +101,19 @@ def _from_table(machine: Machine, state: State, name: str, args: Args, node: cst
         entry = matmul_fact(machine, state, args.positional[0], args.positional[1])
     assert entry is not None
     value = apply(machine, state, entry, args, node)
+    if isinstance(value, Ref) and args.keywords.get("device") == "meta":
+        _tag(state, value, "meta")
     if isinstance(value, Ref) and "requires_grad" in args.keywords:
         _wanted(machine, state, value, args, node)
     elif isinstance(value, Ref) and not any(True for _ in origins(state, args.values())):
         _laid_out(state, value)
     return value
+
+
+def _tag(state: State, ref: Ref, tag: str) -> None:
+    record = state.heap[ref.id]
+    if isinstance(record, Tensor):
+        state.put(ref.id, record._replace(tags=record.tags | {tag}))
 
 
 def _laid_out(state: State, ref: Ref) -> None:

@@ -74,8 +74,16 @@ def _view(
         kind = "maybe"
     expanded = _expanded(record, index)
     return view_of(
-        state, ref, made, kind=kind, shape=shape, expanded=expanded, grad=record.grad, tags=record.tags & {"data"}
-    )
+        state, ref, made, kind=kind, shape=shape, expanded=expanded, grad=record.grad,
+        tags=record.tags & ({"data", "contiguous"} if _leading(index) else {"data"}),
+    )  # fmt: skip
+
+
+def _leading(index: Value) -> bool:
+    """Whether a subscript takes a run of the first dimension: of a contiguous tensor, that is contiguous too."""
+    if isinstance(index, slice):
+        return index.step is None
+    return isinstance(index, int) or index is ...
 
 
 def _expanded(record: Tensor, index: Value) -> tuple[bool, ...] | None:
@@ -132,7 +140,8 @@ def write_tensor(
         write(machine, state, ref, "index assignment", node, sources, maybe_saved=True, certain=_is_leaf(record))
         return
     target = ref if whole else _target(state, ref, index, node)
-    write(machine, state, target, "index assignment", node, sources, saved, bool(picks) and needs is None)
+    more = bool(picks) and needs is None
+    write(machine, state, target, "index assignment", node, sources, saved, more, fills=made.view is False)
 
 
 def _is_leaf(record: Tensor) -> bool:

@@ -67,12 +67,16 @@ def write(
     overwrites: bool = False,
     certain: bool = True,
     frees: bool | None = None,
+    fills: bool = False,
 ) -> bool:
-    """Write to a tensor in place, `sources` being the graphs of the other inputs. False where torch refuses."""
+    """Write to a tensor in place, `sources` being the graphs of the other inputs. False where torch refuses.
+
+    `fills`: the write does not go through torch's element-wise iterator, so that an expanded tensor takes it.
+    """
     refused = refusal(state, ref, sources) if certain else None
     record = tensor_at(state, ref)
     expanded = record.view is not None and record.view.overlaps
-    if refused is None and certain and expanded and op not in _FILLING:
+    if refused is None and certain and expanded and not fills and op not in _FILLING:
         refused = "overlap", record
     if refused is not None:
         reason, leaf = refused

@@ -169,6 +169,13 @@ def _copy(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
     return ref
 
 
+def _to_sparse(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    record = tensor_at(state, ref)
+    tracked = record.grad if state.grad else False if state.grad is False else None
+    made = Node("to_sparse", node, [Edge(record.node, record.grad)], tracked=tracked, maybe_saved=True)
+    return new_tensor(state, made, grad=tracked, dtype=record.dtype, shape=record.shape, tags=frozenset({"sparse"}))
+
+
 def _new(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     return new_tensor(state, Node("new", node), dtype=tensor_at(state, ref).dtype)
 
@@ -261,4 +268,5 @@ METHODS: dict[str, Method] = {
     "type": _type,
     "pin_memory": _move,
     "contiguous": _contiguous,
+    "to_sparse": _to_sparse,
 }

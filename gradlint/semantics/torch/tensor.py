@@ -22,6 +22,9 @@ _TENSOR_ONLY = frozenset(
 """Attributes that show a value to be a tensor: nothing else that programs use has them."""
 
 
+STORED_ELSEWHERE = frozenset({"meta", "sparse"})
+"""Tags of tensors whose storage is of another sort: `.data` takes none of another sort than the tensor has."""
+
 UNCOUNTED = frozenset({"uncounted", "contiguous"})
 """The tags of a tensor that torch made and initialised itself: how often it was written by then is not known."""
 
