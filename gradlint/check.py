@@ -79,8 +79,10 @@ def check_source(text: str, filename: str = "<string>", config: Config | None = 
         return with_deep_stack(lambda: checker.check_text(text, filename, wishes)).findings
 
 
-def check_bytes(content: bytes, filename: str, config: Config, checker: Checker | None = None) -> Outcome:
-    """Check what came from standard input, as if it stood in the named file."""
+def check_content(
+    content: bytes | str, filename: str, config: Config, checker: Checker | None = None
+) -> Outcome:
+    """Check what is no file of ours to read: standard input, or what flake8 holds; never raises."""
     check = (checker or Checker()).check_content
     with sparse_collection():
         return with_deep_stack(lambda: Outcome((check(content, filename, config),)))
@@ -101,10 +103,10 @@ class Checker:
             return Checked(found.name)
         return self.check_content(content, found.name, found.config)
 
-    def check_content(self, content: bytes | Unusable, filename: str, config: Config) -> Checked:
+    def check_content(self, content: bytes | str | Unusable, filename: str, config: Config) -> Checked:
         """Whatever the file holds. This is the one boundary that no crash of ours passes."""
         try:
-            text = content if isinstance(content, Unusable) else decode(content)
+            text = decode(content) if isinstance(content, bytes) else content
             if isinstance(text, Unusable):
                 return self._refuse(text, "", filename, config)
             return self.check_text(text, filename, config)

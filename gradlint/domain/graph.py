@@ -54,12 +54,25 @@ class Edge(NamedTuple):
 class Node:
     """One operation, or the making of a leaf.
 
-    `tracked`: whether autograd recorded it. `frees`: whether a backward frees something, so that a second one raises. `saved` is certain, `maybe_saved` says that it may keep more. `leaf` is
-    the tensor that a gradient is accumulated into. `cut` names why nothing flows through an untracked node. `live`:
-    some leaf, or something unknown, stands behind it; where it does not, no gradient could flow anyway.
+    `tracked`: whether autograd recorded it. `frees`: whether a backward frees something, so that a second one raises.
+    `saved` is certain, `maybe_saved` says that it may keep more. `leaf` is the tensor that a gradient is accumulated
+    into. `cut` names why nothing flows through an untracked node. `live`: some leaf, or something unknown, stands
+    behind it; where it does not, no gradient could flow anyway.
     """
 
-    __slots__ = ("cut", "edges", "frees", "id", "leaf", "live", "maybe_saved", "op", "saved", "syntax", "tracked")
+    __slots__ = (
+        "cut",
+        "edges",
+        "frees",
+        "id",
+        "leaf",
+        "live",
+        "maybe_saved",
+        "op",
+        "saved",
+        "syntax",
+        "tracked",
+    )
 
     def __init__(
         self,
@@ -84,7 +97,7 @@ class Node:
         self.leaf = leaf
         self.cut = cut
         self.frees = bool(saved) or None if frees is None else frees
-        self.live = tracked is not False or leaf is not None or any(edge[0].live for edge in self.edges)
+        self.live: bool = tracked is not False or leaf is not None or any(edge[0].live for edge in self.edges)
 
     def __repr__(self) -> str:
         return f"<{self.op} {self.id} tracked={self.tracked}>"

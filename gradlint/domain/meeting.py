@@ -30,7 +30,7 @@ from gradlint.domain.value import (
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
-class _Disagree(Exception):
+class _DisagreementError(Exception):
     """The two states differ in something that autograd can see."""
 
 
@@ -61,7 +61,7 @@ class Meeting:
             for address in left.dirty | right.dirty:
                 if address <= self.mark:
                     self._record(address, address)
-        except _Disagree:
+        except _DisagreementError:
             return None
         for address, record in self.updates:
             left.put(address, record)
@@ -101,7 +101,7 @@ class Meeting:
     def _only_one(self, value: Value) -> None:
         """A variable that one path alone has set may be forgotten, unless a graph hangs on it."""
         if isinstance(value, Ref):
-            raise _Disagree
+            raise _DisagreementError
 
     def value(self, ours: Value, theirs: Value) -> Value:
         """The value that stands for both."""
@@ -121,26 +121,26 @@ class Meeting:
         if isinstance(ours, NoGradient) and isinstance(theirs, NoGradient):
             return ours
         if kind is not other:
-            raise _Disagree
+            raise _DisagreementError
         if isinstance(ours, tuple) and isinstance(theirs, tuple):
             return self._tuple(ours, theirs)
         if kind is slice or ours == theirs:
             return ours
-        raise _Disagree
+        raise _DisagreementError
 
     def _tuple(self, ours: tuple[Value, ...], theirs: tuple[Value, ...]) -> Value:
         if isinstance(ours, Function) and isinstance(theirs, Function):
             if ours.code is theirs.code:
                 return ours
-            raise _Disagree
+            raise _DisagreementError
         if isinstance(ours, Bound) and isinstance(theirs, Bound):
             return Bound(self.value(ours[0], theirs[0]), self.value(ours[1], theirs[1]))
         if len(ours) != len(theirs):
-            raise _Disagree
+            raise _DisagreementError
         if type(ours) is not tuple:
             if ours == theirs:
                 return ours
-            raise _Disagree
+            raise _DisagreementError
         joined = tuple(map(self.value, ours, theirs))
         return ours if all(map(_identical, joined, ours)) else joined
 
@@ -150,12 +150,12 @@ class Meeting:
                 if value.origin is not None and value.origin.live:
                     if isinstance(ours, Unknown) and isinstance(theirs, Unknown):
                         if ours.origin is None or theirs.origin is None:
-                            raise _Disagree
+                            raise _DisagreementError
                         self._node(ours.origin, theirs.origin)
                         return ours
-                    raise _Disagree
+                    raise _DisagreementError
             elif not isinstance(value, _PLAIN):
-                raise _Disagree
+                raise _DisagreementError
         if isinstance(ours, Unknown) and isinstance(theirs, Unknown) and ours.kind == theirs.kind:
             return Unknown(ours.kind)
         return Unknown()
@@ -166,11 +166,11 @@ class Meeting:
         if self.renamed.get(ours.id) == theirs.id:
             return
         if ours.id in self.renamed:
-            raise _Disagree
+            raise _DisagreementError
         if ours.id <= self.mark or theirs.id <= self.mark:
             if self._plain_data(ours, theirs):
                 return
-            raise _Disagree
+            raise _DisagreementError
         self.renamed[ours.id] = theirs.id
         self._record(ours.id, theirs.id)
 
@@ -187,7 +187,7 @@ class Meeting:
             if ours is None or theirs is None:
                 self._writes(address, ours or (), theirs or ())  # type: ignore[arg-type]
                 return
-            raise _Disagree
+            raise _DisagreementError
         joined = self._joined(address, ours, theirs)
         if joined is not ours:
             self.updates.append((address, joined))
@@ -202,12 +202,12 @@ class Meeting:
                 return Mapping(self._attrs(ours.items, theirs.items), ours.open or theirs.open, ours.rest)
             case Instance():
                 if ours.cls != theirs.cls:
-                    raise _Disagree
+                    raise _DisagreementError
                 attrs = self._attrs(ours.attrs, theirs.attrs)
                 return ours._replace(attrs=attrs, open=ours.open or theirs.open)
             case Class():
                 if ours.code is not theirs.code:
-                    raise _Disagree
+                    raise _DisagreementError
                 return ours
             case tuple():
                 self._writes(address, ours, theirs)
@@ -215,18 +215,18 @@ class Meeting:
             case _:
                 if ours == theirs:
                     return ours
-                raise _Disagree
+                raise _DisagreementError
 
     def _writes(self, address: int, ours: tuple[object, ...], theirs: tuple[object, ...]) -> None:
         """Version counters may differ where nothing was saved that could notice."""
         if len(ours) != len(theirs) and address in self.watched:
-            raise _Disagree
+            raise _DisagreementError
 
     def _tensor(self, ours: Tensor, theirs: Tensor) -> Tensor:
         if _is_data(ours) and _is_data(theirs):
             return self._data(ours, theirs)
         if ours.grad is not theirs.grad or ours.parameter is not theirs.parameter:
-            raise _Disagree
+            raise _DisagreementError
         self._address(ours.counter, theirs.counter)
         self._address(ours.memory, theirs.memory)
         self._node(ours.node, theirs.node)
@@ -247,10 +247,10 @@ class Meeting:
     def _view(self, ours: View | None, theirs: View | None) -> None:
         if ours is None or theirs is None:
             if ours is not theirs:
-                raise _Disagree
+                raise _DisagreementError
             return
         if ours.kind != theirs.kind:
-            raise _Disagree
+            raise _DisagreementError
         self._refs(Ref(ours.base), Ref(theirs.base))
 
     def _address(self, ours: int, theirs: int) -> None:
@@ -258,16 +258,16 @@ class Meeting:
         if ours == theirs or self.renamed.get(ours) == theirs:
             return
         if ours in self.renamed or ours <= self.mark or theirs <= self.mark:
-            raise _Disagree
+            raise _DisagreementError
         self.renamed[ours] = theirs
         self._writes(ours, self.left.writes(ours), self.right.writes(theirs))
 
     def _sequence(self, ours: Sequence, theirs: Sequence) -> Sequence:
         if ours.kind != theirs.kind:
-            raise _Disagree
+            raise _DisagreementError
         if len(ours.items) != len(theirs.items):
             if any(isinstance(item, Ref) for item in ours.items + theirs.items):
-                raise _Disagree
+                raise _DisagreementError
             return Sequence((Unknown(),), ours.kind, True)
         items = tuple(map(self.value, ours.items, theirs.items))
         if ours.open == theirs.open and all(map(_identical, items, ours.items)):
@@ -293,13 +293,13 @@ class Meeting:
             if a is b or (a.id, b.id) in self.nodes or not (a.live or b.live):
                 continue
             if a.op != b.op or a.tracked is not b.tracked or a.cut != b.cut or len(a.edges) != len(b.edges):
-                raise _Disagree
+                raise _DisagreementError
             self.nodes.add((a.id, b.id))
             if len(a.saved) != len(b.saved) or a.maybe_saved != b.maybe_saved:
-                raise _Disagree
+                raise _DisagreementError
             if a.leaf is not None or b.leaf is not None:
                 if a.leaf is None or b.leaf is None:
-                    raise _Disagree
+                    raise _DisagreementError
                 self._refs(Ref(a.leaf), Ref(b.leaf))
             for x, y in zip(a.saved, b.saved, strict=True):
                 self._saved(x, y)
@@ -308,12 +308,12 @@ class Meeting:
 
     def _edge(self, ours: Edge, theirs: Edge) -> tuple[Node, Node]:
         if ours.flows is not theirs.flows:
-            raise _Disagree
+            raise _DisagreementError
         return ours.node, theirs.node
 
     def _saved(self, ours: Saved, theirs: Saved) -> None:
         if ours.version != theirs.version or ours.label != theirs.label:
-            raise _Disagree
+            raise _DisagreementError
         self._address(ours.counter, theirs.counter)
 
 

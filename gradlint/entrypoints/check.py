@@ -100,7 +100,7 @@ def run(wishes: Wishes) -> int:
 
 
 def _check(wishes: Wishes, paths: list[str], configs: Configs) -> Outcome:
-    from gradlint.check import check_bytes, check_paths
+    from gradlint.check import check_content, check_paths
     from gradlint.config import ConfigError
     from gradlint.entrypoints.progress import ProgressBar
 
@@ -109,7 +109,7 @@ def _check(wishes: Wishes, paths: list[str], configs: Configs) -> Outcome:
             raise ConfigError("`-` stands alone: either standard input or files")
         filename = wishes.stdin_filename or STDIN
         content = sys.stdin.buffer.read()
-        return check_bytes(content, filename, configs.of(Path(filename).absolute().parent))
+        return check_content(content, filename, configs.of(Path(filename).absolute().parent))
     bar = ProgressBar(sys.stderr, silent=wishes.quiet)
     try:
         return check_paths(paths, configs=configs, force_exclude=wishes.force_exclude, progress=bar)

@@ -13,6 +13,9 @@ from typing import Any, ClassVar
 
 from gradlint import __version__
 
+CRASH = "GRD000"
+"""No rule has this code: it says that we failed, where flake8 has room for nothing but findings."""
+
 
 class Plugin:
     """What flake8 calls for each file: made with the tree and the lines, then run."""
@@ -35,11 +38,15 @@ class Plugin:
         """The findings as flake8 wants them: row from 1, column from 0, text that begins with the code."""
         if not any("torch" in line for line in self._lines):
             return
-        from gradlint.check import check_source
+        from gradlint.check import check_content
         from gradlint.config import Config
         from gradlint.report.concise import on_one_line
 
         config = Config(ignore_noqa=self.ignore_noqa)
-        for finding in check_source("".join(self._lines), self._filename, config):
+        outcome = check_content("".join(self._lines), self._filename, config)
+        for finding in outcome.findings:
             start = finding.span.start
             yield start.row, start.column - 1, f"{finding.code} {on_one_line(finding.message)}", type(self)
+        for crash in outcome.crashes:
+            # An exception would end the run of flake8, and hide what all other plugins have found.
+            yield 1, 0, f"{CRASH} internal error of gradlint: {crash.summary}; please report it", type(self)

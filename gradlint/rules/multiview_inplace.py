@@ -114,7 +114,7 @@ for row in x:
         if event.used is not None:
             yield Report(
                 event.node,
-                f"{writing(event.op, event.node)} writes to a tensor that was split into views: torch refuses the views",
+                f"{writing(event.op, event.node)} writes to a tensor split into views: torch refuses the views",
                 hint="write before the split, to a clone, or take the parts by index",
                 related=((event.used, "torch raises here, where such a view is used"),),
             )

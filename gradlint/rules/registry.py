@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 import pkgutil
 import re
+from abc import ABCMeta
 from functools import cache
 from types import ModuleType
 
@@ -45,7 +45,7 @@ def _rule_of(module: ModuleType) -> Rule:
     classes = [
         member
         for member in vars(module).values()
-        if inspect.isclass(member) and issubclass(member, Rule) and member.__module__ == module.__name__
+        if isinstance(member, ABCMeta) and member.__module__ == module.__name__ and issubclass(member, Rule)
     ]
     file = module.__name__.rpartition(".")[2]
     place = f"gradlint/rules/{file}.py"

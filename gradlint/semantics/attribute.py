@@ -23,7 +23,7 @@ from gradlint.domain.value import (
 )
 from gradlint.semantics.args import Args
 from gradlint.semantics.classes import find_in_class, has_unknown_base, library_base
-from gradlint.semantics.machine import SIMPLE, Machine
+from gradlint.semantics.machine import Machine, simple
 from gradlint.semantics.operator import absent_gradient
 from gradlint.source.core import Attr, SetAttr
 
@@ -55,9 +55,21 @@ def get_attribute(machine: Machine, state: State, obj: Value, name: str, node: c
 
 
 _FIELDS = {
-    **{"values": 0, "eigenvalues": 0, "Q": 0, "U": 0, "sign": 0, "L": 0, "solution": 0, "P": 0},
-    **{"indices": 1, "eigenvectors": 1, "R": 1, "S": 1, "logabsdet": 1},
-    **{"Vh": 2, "V": 2},
+    "values": 0,
+    "eigenvalues": 0,
+    "Q": 0,
+    "U": 0,
+    "sign": 0,
+    "L": 0,
+    "solution": 0,
+    "P": 0,
+    "indices": 1,
+    "eigenvectors": 1,
+    "R": 1,
+    "S": 1,
+    "logabsdet": 1,
+    "Vh": 2,
+    "V": 2,
 }
 """The fields of torch's named tuples (`max(dim)`, `sort`, `svd`, ...); a program's own tuples have none of these."""
 
@@ -80,9 +92,7 @@ def _of_record(machine: Machine, state: State, obj: Ref, name: str, node: cst.CS
     return machine.unknown()
 
 
-def _of_instance(
-    machine: Machine, state: State, obj: Ref, record: Instance, name: str, node: cst.CSTNode
-) -> Value:
+def _of_instance(machine: Machine, state: State, obj: Ref, record: Instance, name: str, node: cst.CSTNode) -> Value:
     from gradlint.semantics.torch.module import module_attribute
 
     if name in record.attrs:
@@ -181,9 +191,7 @@ def set_attr(machine: Machine, state: State, instr: SetAttr) -> None:
     set_attribute(machine, state, obj, instr.name, value, instr.node)
 
 
-def set_attribute(
-    machine: Machine, state: State, obj: Value, name: str, value: Value, node: cst.CSTNode
-) -> None:
+def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: Value, node: cst.CSTNode) -> None:
     """obj.name = value, for any object."""
     from gradlint.semantics.torch.attributes import set_tensor_attribute
     from gradlint.semantics.torch.module import set_module_attribute
@@ -212,5 +220,5 @@ def set_attribute(
         state.put(obj.id, record._replace(attrs={**record.attrs, name: value}))
 
 
-SIMPLE[Attr] = attr  # type: ignore[assignment]
-SIMPLE[SetAttr] = set_attr  # type: ignore[assignment]
+simple(Attr, attr)
+simple(SetAttr, set_attr)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Bound,
@@ -16,8 +18,8 @@ from gradlint.domain.value import (
     Unknown,
     Value,
 )
-from gradlint.semantics.machine import SIMPLE, SPLITTING, Exit, Machine
-from gradlint.source.core import Assume, Break, Continue, If, Raise
+from gradlint.semantics.machine import Exit, Machine, simple, splitting
+from gradlint.source.core import Assume, Break, Continue, If, Instr, Raise
 
 
 def truth(state: State, value: Value) -> bool | None:
@@ -54,8 +56,10 @@ def _sized(state: State, record: Instance) -> bool:
 
 def _symbol_truth(state: State, value: Unknown) -> bool | None:
     known = state.facts.get(value)
-    if known is not None or value.key is None:
+    if isinstance(known, bool):
         return known
+    if value.key is None:
+        return None
     key = value.key
     if key[0] == "not":
         inner = truth(state, key[1])
@@ -82,9 +86,9 @@ def assume(state: State, value: Value, holds: bool) -> None:
     if key[0] == "not":
         assume(state, key[1], not holds)
     elif key[0] in ("==", "!=") and holds is (key[0] == "=="):
-        state.decide(("is", key[1]), (type(key[2]), key[2]))  # type: ignore[arg-type]
+        state.decide(("is", key[1]), (type(key[2]), key[2]))
     elif key[0] == "isinstance" and holds:
-        state.decide(("type", key[1]), key[2])  # type: ignore[arg-type]
+        state.decide(("type", key[1]), key[2])
 
 
 def run_if(machine: Machine, states: list[State], instr: If) -> list[State]:
@@ -119,17 +123,16 @@ def run_assume(machine: Machine, state: State, instr: Assume) -> None:
     assume(state, machine.read(state, instr.test), True)
 
 
-def _leave(kind: str):  # type: ignore[no-untyped-def]
-    def step(machine: Machine, states: list[State], instr: object) -> list[State]:
+def _leave(kind: str) -> Callable[[Machine, list[State], Instr], list[State]]:
+    def step(machine: Machine, states: list[State], instr: Instr) -> list[State]:
         machine.exits.extend(Exit(kind, state) for state in states)
         return []
 
     return step
 
 
-SPLITTING[If] = run_if  # type: ignore[assignment]
-SIMPLE[Assume] = run_assume  # type: ignore[assignment]
-SPLITTING[Break] = _leave("break")
-SPLITTING[Continue] = _leave("continue")
-SPLITTING[Raise] = _leave("raise")
-
+splitting(If, run_if)
+simple(Assume, run_assume)
+splitting(Break, _leave("break"))
+splitting(Continue, _leave("continue"))
+splitting(Raise, _leave("raise"))

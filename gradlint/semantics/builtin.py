@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import libcst as cst
 
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Bound,
-    Class,
     Context,
     External,
     Function,
@@ -51,8 +50,9 @@ def _len(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value
 
 def _range(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     parts = args.positional
-    if parts and all(isinstance(part, int) for part in parts):
-        numbers = range(*parts)  # type: ignore[arg-type]
+    known = [part for part in parts if isinstance(part, int)]
+    if parts and len(known) == len(parts) and known[2:] != [0]:
+        numbers = range(*known)
         if len(numbers) <= 16:
             return tuple(numbers)
         return state.new(Sequence((numbers[0], machine.unknown("int")), "list", True))
@@ -230,7 +230,10 @@ def _ref_is_instance(state: State, value: Ref, cls: Value) -> bool | None:
                 return True
         if isinstance(cls, External) and cls.path.startswith(("builtins.", "torch.Tensor")):
             return False
-        plain = all(isinstance(base, Ref) or (isinstance(base, External) and base.path.startswith("torch.nn.")) for base in bases)
+        plain = all(
+            isinstance(base, Ref) or (isinstance(base, External) and base.path.startswith("torch.nn."))
+            for base in bases
+        )
         return False if plain and not record.open else None
     return None
 
@@ -315,10 +318,10 @@ def _print(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Val
 
 
 def _dict(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    pairs: dict[object, Value] | None = {}
+    pairs: dict[Any, Value] | None = {}
     if args.positional:
         pairs = machine.program.pairs(state, args.positional[0])
-    items: dict[object, Value] = {**(pairs or {}), **args.keywords}
+    items: dict[Any, Value] = {**(pairs or {}), **args.keywords}
     return state.new(Mapping(items, pairs is None or args.open))
 
 
@@ -416,8 +419,7 @@ def _chain(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Val
 
 def _chain_from(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     outer = items_of(machine, state, args.get(0, "iterable"), node)
-    chained = _chain(machine, state, Args(outer.items, {}, outer.open), node)
-    return chained
+    return _chain(machine, state, Args(outer.items, {}, outer.open), node)
 
 
 def _namedtuple(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:

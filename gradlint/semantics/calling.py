@@ -5,10 +5,21 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.state import State, fresh_address
-from gradlint.domain.value import Bound, Class, Context, Function, Instance, Partial, Ref, Sequence, Unknown, Value
-from gradlint.semantics.classes import find_in_class
+from gradlint.domain.value import (
+    Bound,
+    Class,
+    Context,
+    Function,
+    Instance,
+    Partial,
+    Ref,
+    Sequence,
+    Unknown,
+    Value,
+)
 from gradlint.semantics.args import Args
-from gradlint.semantics.machine import DEPTH, SIMPLE, SPLITTING, Exit, Machine, Region
+from gradlint.semantics.classes import find_in_class
+from gradlint.semantics.machine import DEPTH, Exit, Machine, Region, simple, splitting
 from gradlint.semantics.modes import enter_mode, leave_mode
 from gradlint.source.core import Call, Return, Yield
 
@@ -68,9 +79,7 @@ def _arguments(machine: Machine, state: State, instr: Call) -> Args:
     return Args(tuple(positional), keywords, is_open)
 
 
-def as_function(
-    machine: Machine, state: State, func: Value, args: Args
-) -> tuple[Function, Args] | None:
+def as_function(machine: Machine, state: State, func: Value, args: Args) -> tuple[Function, Args] | None:
     """The program's function behind a callable value, with the arguments it gets; None for anything else."""
     if isinstance(func, Function):
         return func, args
@@ -144,9 +153,7 @@ def _leave(
     return state, value
 
 
-def bind_parameters(
-    machine: Machine, state: State, function: Function, args: Args
-) -> dict[str | int, Value]:
+def bind_parameters(machine: Machine, state: State, function: Function, args: Args) -> dict[str | int, Value]:
     """The first variables of a call: parameters from arguments, defaults, or unknown."""
     names: dict[str | int, Value] = {"<outer>": function.frame, "<function>": function}
     positional = list(args.positional)
@@ -170,9 +177,7 @@ def bind_parameters(
     return names
 
 
-def call_in_place(
-    machine: Machine, state: State, func: Value, args: Args, node: cst.CSTNode
-) -> Value:
+def call_in_place(machine: Machine, state: State, func: Value, args: Args, node: cst.CSTNode) -> Value:
     """Call any value where the program cannot split: of several outcomes the first that remains goes on."""
     from gradlint.semantics.dispatch import call_value
 
@@ -233,8 +238,8 @@ def run_yield(machine: Machine, state: State, instr: Yield) -> None:
     state.set(instr.dest, machine.unknown())
 
 
-SPLITTING[Call] = run_call  # type: ignore[assignment]
-SPLITTING[Return] = run_return  # type: ignore[assignment]
-SIMPLE[Yield] = run_yield  # type: ignore[assignment]
+splitting(Call, run_call)
+splitting(Return, run_return)
+simple(Yield, run_yield)
 
 __all__ = ["Args", "Class", "as_function", "call_in_place", "invoke"]

@@ -8,7 +8,7 @@ import libcst as cst
 
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import Bound, Class, External, Function, Instance, Ref, Value
-from gradlint.semantics.machine import SPLITTING, Machine
+from gradlint.semantics.machine import Machine, simple, splitting
 from gradlint.source.core import MakeClass, MakeFunction
 
 
@@ -148,7 +148,5 @@ def _annotated_names(record: Class) -> list[str]:
     return names
 
 
-from gradlint.semantics.machine import SIMPLE  # noqa: E402
-
-SIMPLE[MakeFunction] = make_function  # type: ignore[assignment]
-SPLITTING[MakeClass] = make_class  # type: ignore[assignment]
+simple(MakeFunction, make_function)
+splitting(MakeClass, make_class)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import libcst as cst
 
@@ -80,9 +80,7 @@ def set_item(machine: Machine, state: State, obj: Ref, index: Value, value: Valu
 Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
 
 
-def call_method(
-    machine: Machine, state: State, obj: Ref, name: str, args: Args, node: cst.CSTNode
-) -> Value:
+def call_method(machine: Machine, state: State, obj: Ref, name: str, args: Args, node: cst.CSTNode) -> Value:
     """container.name(args)"""
     record = state[obj]
     table = _SEQUENCE if isinstance(record, Sequence) else _MAPPING
@@ -132,9 +130,7 @@ def _insert(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTN
 def _extend(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
     added = items_of(machine, state, args.get(0, "iterable"), node)
     record = _seq(state, obj)
-    state.put(
-        obj.id, record._replace(items=record.items + added.items, open=record.open or added.open)
-    )
+    state.put(obj.id, record._replace(items=record.items + added.items, open=record.open or added.open))
     return None
 
 
@@ -221,11 +217,9 @@ def _dict_pop(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CS
 def _update(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
     record = _map(state, obj)
     pairs = machine.program.pairs(state, args.positional[0]) if args.positional else {}
-    items = {**record.items, **(pairs or {}), **args.keywords}
+    items: dict[Any, Value] = {**record.items, **(pairs or {}), **args.keywords}
     state.put(obj.id, record._replace(items=items, open=record.open or pairs is None))
     return None
-
-
 
 
 def _keys(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:

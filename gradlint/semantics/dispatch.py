@@ -5,10 +5,21 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.state import State
-from gradlint.domain.value import Bound, Class, Context, External, Function, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.domain.value import (
+    Bound,
+    Class,
+    Context,
+    External,
+    Instance,
+    Mapping,
+    Ref,
+    Sequence,
+    Unknown,
+    Value,
+)
 from gradlint.semantics import builtin, containers
 from gradlint.semantics.args import Args
-from gradlint.semantics.classes import find_in_class, instantiate
+from gradlint.semantics.classes import instantiate
 from gradlint.semantics.libraries import array_method
 from gradlint.semantics.machine import Machine
 
@@ -85,5 +96,3 @@ def _method_of_unknown(
         if tensor is not None:
             return call_tensor_method(machine, state, tensor, name, args, node)
     return machine.program.opaque(machine, state, (receiver, *args.values()), node)
-
-

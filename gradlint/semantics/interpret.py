@@ -15,7 +15,7 @@ from gradlint.semantics.args import Args
 from gradlint.semantics.builtin import FUNCTIONS
 from gradlint.semantics.calling import invoke
 from gradlint.semantics.classes import instantiate
-from gradlint.semantics.machine import Machine, OutOfBudget
+from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import Program
 from gradlint.semantics.reveal import reveal
 from gradlint.source.lower import lower_module

@@ -6,7 +6,7 @@ import libcst as cst
 
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
-from gradlint.semantics.machine import SIMPLE, Machine
+from gradlint.semantics.machine import Machine, simple
 from gradlint.source.core import Unpack
 
 
@@ -83,4 +83,4 @@ def _part(machine: Machine, value: Unknown, position: int) -> Value:
     return Unknown(None, value.origin, None, value.syntax)
 
 
-SIMPLE[Unpack] = unpack  # type: ignore[assignment]
+simple(Unpack, unpack)

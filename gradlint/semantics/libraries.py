@@ -121,7 +121,9 @@ def _copied_tensor(machine: Machine, state: State, ref: Ref, node: cst.CSTNode, 
         faults.refused(machine, "deepcopy-nonleaf", node, related=related)
         return ref
     if record.grad is True:
-        fresh = new_leaf(state, node, dtype=record.dtype, shape=record.shape, parameter=record.parameter, tags=UNCOUNTED)
+        fresh = new_leaf(
+            state, node, dtype=record.dtype, shape=record.shape, parameter=record.parameter, tags=UNCOUNTED
+        )
     else:
         origin = Node("deepcopy", node, [Edge(record.node, False, "detach")] if record.node.live else ())
         fresh = new_tensor(state, origin, grad=record.grad, dtype=record.dtype, shape=record.shape)
@@ -167,4 +169,3 @@ LIBRARIES: dict[str, Library] = {
     "builtins.round": _abs("round"),
 }
 """By path, or by the library's name for all the rest of it."""
-

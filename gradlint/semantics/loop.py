@@ -9,8 +9,8 @@ from gradlint.domain.state import State
 from gradlint.domain.value import Instance, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.semantics.branch import assume, truth
 from gradlint.semantics.iteration import items_of
-from gradlint.semantics.machine import SPLITTING, Exit, Machine
-from gradlint.source.core import For, While
+from gradlint.semantics.machine import Exit, Machine, splitting
+from gradlint.source.core import Block, Const, For, While
 
 TURNS = 2
 EXACT = 8
@@ -66,7 +66,7 @@ def _two(machine: Machine, items: Sequence) -> list[Value]:
     return known
 
 
-def _turn(machine: Machine, states: list[State], body: list) -> tuple[list[State], list[State]]:  # type: ignore[type-arg]
+def _turn(machine: Machine, states: list[State], body: Block) -> tuple[list[State], list[State]]:
     """One turn: the states that go on to the next, and those that broke out."""
     first_exit = len(machine.exits)
     live = machine.run(body, states)
@@ -109,10 +109,7 @@ def _while(machine: Machine, state: State, instr: While) -> list[State]:
     if not exact:
         for other in after + broken:
             _widen(machine, before, other)
-    if not _endless(instr):
-        after = machine.run(instr.orelse, after)
-    else:
-        after = []
+    after = machine.run(instr.orelse, after) if not _endless(instr) else []
     after = machine.meet(after + broken)
     machine.close(after, region)
     return after
@@ -124,14 +121,10 @@ def _forever(machine: Machine, states: list[State], instr: While, turn: int) -> 
 
 
 def _endless(instr: While) -> bool:
-    from gradlint.source.core import Const
-
     return isinstance(instr.test, Const) and bool(instr.test.value)
 
 
-def _heads(
-    machine: Machine, states: list[State], instr: While, turn: int
-) -> tuple[list[State], list[State], bool]:
+def _heads(machine: Machine, states: list[State], instr: While, turn: int) -> tuple[list[State], list[State], bool]:
     """Evaluate the test in each state: those that take a turn, those that are done, and whether any was unsure."""
     taken: list[State] = []
     done: list[State] = []
@@ -188,5 +181,5 @@ def _forget_facts(before: State, after: State) -> None:
     after.facts = before.facts
 
 
-SPLITTING[For] = run_for  # type: ignore[assignment]
-SPLITTING[While] = run_while  # type: ignore[assignment]
+splitting(For, run_for)
+splitting(While, run_while)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 import libcst as cst
 
@@ -19,7 +19,7 @@ from gradlint.domain.graph import Node
 from gradlint.domain.meeting import Meeting
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import MISSING, State, fresh_address
-from gradlint.domain.value import External, Ref, Unknown, Value
+from gradlint.domain.value import Unknown, Value
 from gradlint.source.core import Block, Code, Const, Instr, Operand
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Region(NamedTuple):
     first_exit: int
 
 
-class OutOfBudget(Exception):
+class OutOfBudgetError(Exception):
     """The file has had its steps; what was not interpreted stays silent."""
 
 
@@ -98,7 +98,7 @@ class Machine:
                 if not states:
                     return states
         if self.budget < self.limit:
-            raise OutOfBudget
+            raise OutOfBudgetError
         return states
 
     def meet(self, states: list[State], outs: tuple[str | int, ...] = ()) -> list[State]:
@@ -126,7 +126,7 @@ class Machine:
         depth, exits, expected, mark = len(self.stack), len(self.exits), self.expected, self.mark
         try:
             yield
-        except OutOfBudget:
+        except OutOfBudgetError:
             self.give_ups["out of steps"] += 1
             del self.stack[depth:]
             del self.exits[exits:]
@@ -202,18 +202,23 @@ class Machine:
 
     # Shorthands that semantics use everywhere.
 
-    def unknown(self, kind: str | None = None, origin: Node | None = None, syntax: cst.CSTNode | None = None) -> Unknown:
+    def unknown(
+        self, kind: str | None = None, origin: Node | None = None, syntax: cst.CSTNode | None = None
+    ) -> Unknown:
         """A fresh symbol."""
         return Unknown(kind, origin, None, syntax)
 
 
 SIMPLE: dict[type[Instr], Simple] = {}
 SPLITTING: dict[type[Instr], Splitting] = {}
+Kind = TypeVar("Kind", bound=Instr)
 
 
-def is_external(value: Value, path: str) -> bool:
-    """Whether a value is this imported thing."""
-    return type(value) is External and value.path == path
+def simple(kind: type[Kind], step: Callable[[Machine, State, Kind], None]) -> None:
+    """Register the step of an instruction that changes each state in place."""
+    SIMPLE[kind] = step  # type: ignore[assignment]  # `run` calls it with instructions of this kind only.
 
 
-__all__ = ["DEPTH", "SIMPLE", "SPLITTING", "Exit", "Machine", "OutOfBudget", "Ref", "is_external"]
+def splitting(kind: type[Kind], step: Callable[[Machine, list[State], Kind], list[State]]) -> None:
+    """Register the step of an instruction behind which there may be more states, or fewer."""
+    SPLITTING[kind] = step  # type: ignore[assignment]  # As above.

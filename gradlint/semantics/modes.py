@@ -9,7 +9,7 @@ import libcst as cst
 from gradlint.domain.graph import Tri
 from gradlint.domain.state import State
 from gradlint.domain.value import Context, Instance, Ref, Unknown, Value
-from gradlint.semantics.machine import SPLITTING, Machine
+from gradlint.semantics.machine import Machine, splitting
 from gradlint.source.core import With
 
 Saved: TypeAlias = "tuple[Tri, Tri]"
@@ -104,4 +104,4 @@ def _entered(machine: Machine, state: State, context: Value, node: cst.CSTNode) 
     return context
 
 
-SPLITTING[With] = run_with  # type: ignore[assignment]
+splitting(With, run_with)

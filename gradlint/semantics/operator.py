@@ -27,7 +27,7 @@ from gradlint.domain.value import (
 from gradlint.semantics.args import Args
 from gradlint.semantics.branch import truth
 from gradlint.semantics.iteration import items_of
-from gradlint.semantics.machine import SIMPLE, Machine
+from gradlint.semantics.machine import Machine, simple
 from gradlint.source.core import (
     Append,
     Binary,
@@ -42,7 +42,7 @@ from gradlint.source.core import (
     Unary,
 )
 
-_FOLD: dict[str, Callable[[object, object], object]] = {
+_FOLD: dict[str, Callable[..., object]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -463,18 +463,14 @@ def delete(machine: Machine, state: State, instr: Delete) -> None:
         state.put(target.id, record._replace(open=True))
 
 
-SIMPLE.update(
-    {  # type: ignore[arg-type]
-        Binary: binary,
-        Unary: unary,
-        Compare: compare,
-        Copy: copy,
-        Make: make,
-        MakeDict: make_dict,
-        MakeSlice: make_slice,
-        Format: format_string,
-        Append: append,
-        StoreOuter: store_outer,
-        Delete: delete,
-    }
-)
+simple(Binary, binary)
+simple(Unary, unary)
+simple(Compare, compare)
+simple(Copy, copy)
+simple(Make, make)
+simple(MakeDict, make_dict)
+simple(MakeSlice, make_slice)
+simple(Format, format_string)
+simple(Append, append)
+simple(StoreOuter, store_outer)
+simple(Delete, delete)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import re
 from collections.abc import Iterable
+from typing import Any
 
 import libcst as cst
 
@@ -25,7 +26,7 @@ from gradlint.domain.value import (
     Value,
 )
 from gradlint.semantics.args import Args
-from gradlint.semantics.machine import SIMPLE, Machine
+from gradlint.semantics.machine import Machine, simple
 from gradlint.source.core import Import, Param
 
 _BUILTINS = frozenset(dir(builtins)) | {"reveal"}
@@ -82,7 +83,8 @@ class Program:
 
     def _stars(self, state: State) -> tuple[str, ...]:
         stars = state.frames[1].get("<stars>", ()) if 1 in state.frames else ()
-        return stars  # type: ignore[return-value]
+        assert isinstance(stars, tuple)
+        return stars
 
     def closure(self, state: State) -> int:
         """The frame that a function defined here closes over: the nearest that is no class body."""
@@ -112,17 +114,18 @@ class Program:
 
     # Values.
 
-    def pairs(self, state: State, value: Value) -> dict[str, Value] | None:
+    def pairs(self, state: State, value: Value) -> dict[Any, Value] | None:
         """The items of a mapping whose keys are all known."""
         if isinstance(value, Ref):
             record = state[value]
             if isinstance(record, Mapping) and not record.open:
-                return dict(record.items)  # type: ignore[arg-type]
+                return dict(record.items)
         return None
 
     def new_mapping(self, state: State, items: dict[str, Value], is_open: bool) -> Ref:
         """A dict."""
-        return state.new(Mapping(dict(items), is_open))
+        pairs: dict[object, Value] = dict(items.items())
+        return state.new(Mapping(pairs, is_open))
 
     def parameter(self, machine: Machine, state: State, function: Function, param: Param) -> Value:
         """A parameter that no argument is known for: what annotation and default say of it."""
@@ -154,9 +157,7 @@ class Program:
             return Unknown(None, Node("call", node, edges, tracked=None), None, node)
         return Unknown(syntax=node)
 
-    def library_call(
-        self, machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode
-    ) -> Value:
+    def library_call(self, machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Value:
         """A call of a library other than torch."""
         from gradlint.semantics.libraries import LIBRARIES
 
@@ -220,4 +221,4 @@ def run_import(machine: Machine, state: State, instr: Import) -> None:
         state.set(instr.dest, program.external(f"{instr.path}.{instr.name}"))
 
 
-SIMPLE[Import] = run_import  # type: ignore[assignment]
+simple(Import, run_import)

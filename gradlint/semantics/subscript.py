@@ -5,11 +5,11 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.state import State
-from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.semantics.args import Args
 from gradlint.semantics.classes import find_method
 from gradlint.semantics.containers import get_item, set_item
-from gradlint.semantics.machine import SIMPLE, Machine
+from gradlint.semantics.machine import Machine, simple
 from gradlint.semantics.operator import shares_memory
 from gradlint.source.core import Item, SetItem
 
@@ -74,5 +74,5 @@ def write_item(machine: Machine, state: State, instr: SetItem) -> None:
                 replace_module(machine, state, obj, record, index, value)
 
 
-SIMPLE[Item] = item  # type: ignore[assignment]
-SIMPLE[SetItem] = write_item  # type: ignore[assignment]
+simple(Item, item)
+simple(SetItem, write_item)

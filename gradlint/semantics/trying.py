@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Value
-from gradlint.semantics.machine import SPLITTING, Exit, Machine
+from gradlint.semantics.machine import Exit, Machine, splitting
 from gradlint.source.core import Handler, Try
 
 _EXPECTED_ERRORS = frozenset({"builtins.RuntimeError", "builtins.AssertionError"})
@@ -66,9 +66,7 @@ def _finally(machine: Machine, states: list[State], instr: Try, first_exit: int)
 
 def _expects_torch(machine: Machine, state: State, handlers: list[Handler]) -> bool:
     """Whether a handler names RuntimeError: the program knows that torch will refuse, and shows it."""
-    return any(
-        _is_expected(machine.read(state, handler.types)) for handler in handlers if handler.types is not None
-    )
+    return any(_is_expected(machine.read(state, handler.types)) for handler in handlers if handler.types is not None)
 
 
 def _is_expected(value: Value) -> bool:
@@ -77,5 +75,4 @@ def _is_expected(value: Value) -> bool:
     return isinstance(value, External) and value.path in _EXPECTED_ERRORS
 
 
-SPLITTING[Try] = run_try  # type: ignore[assignment]
-
+splitting(Try, run_try)

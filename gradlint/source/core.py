@@ -348,9 +348,7 @@ class If(Instr):
 
     __slots__ = ("orelse", "out", "test", "then")
 
-    def __init__(
-        self, node: cst.CSTNode, test: Operand, then: Block, orelse: Block, out: Dest | None = None
-    ) -> None:
+    def __init__(self, node: cst.CSTNode, test: Operand, then: Block, orelse: Block, out: Dest | None = None) -> None:
         self.node = node
         self.test = test
         self.then = then
@@ -363,9 +361,7 @@ class For(Instr):
 
     __slots__ = ("body", "item", "iterable", "orelse")
 
-    def __init__(
-        self, node: cst.CSTNode, iterable: Operand, item: Dest, body: Block, orelse: Block
-    ) -> None:
+    def __init__(self, node: cst.CSTNode, iterable: Operand, item: Dest, body: Block, orelse: Block) -> None:
         self.node = node
         self.iterable = iterable
         self.item = item
@@ -415,9 +411,7 @@ class Try(Instr):
 
     __slots__ = ("body", "final", "handlers", "orelse")
 
-    def __init__(
-        self, node: cst.CSTNode, body: Block, handlers: list[Handler], orelse: Block, final: Block
-    ) -> None:
+    def __init__(self, node: cst.CSTNode, body: Block, handlers: list[Handler], orelse: Block, final: Block) -> None:
         self.node = node
         self.body = body
         self.handlers = handlers

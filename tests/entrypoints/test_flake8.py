@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import gradlint
+from gradlint.entrypoints.flake8 import Plugin
 
 ROOT = Path(gradlint.__file__).parents[1]
 SOURCE = """\
@@ -89,3 +91,12 @@ def test_a_file_that_does_not_mention_torch_costs_nothing(installed: Path) -> No
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     assert result.stdout == "[] False\n"
+
+
+@pytest.mark.usefixtures("fake_world")
+def test_a_crash_of_ours_does_not_end_the_run_of_flake8() -> None:
+    """It is told as what flake8 understands."""
+    lines = ["import torch\n", "crash\n"]
+    ((row, column, text, kind),) = Plugin(ast.parse("".join(lines)), lines, "a.py").run()
+    assert (row, column, kind) == (1, 0, Plugin)
+    assert text.startswith("GRD000 internal error of gradlint: RuntimeError: the fake interpreter broke")

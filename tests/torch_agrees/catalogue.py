@@ -539,9 +539,7 @@ WRITES: tuple[tuple[int, str], ...] = (
 )
 """Writes into a tensor of at least so many dimensions; those for two fit two only."""
 
-WHOLE_WRITES: tuple[str, ...] = tuple(
-    template for rank, template in WRITES if rank == 0 and "[" not in template
-)
+WHOLE_WRITES: tuple[str, ...] = tuple(template for rank, template in WRITES if rank == 0 and "[" not in template)
 """Writes to the tensor itself, not through a view."""
 
 VIEWS: tuple[tuple[int, str, str], ...] = (

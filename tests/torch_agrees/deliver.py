@@ -76,13 +76,7 @@ def _through_object(p: Program, x: Var) -> None:
     name = p.fresh("Scaler", "Clipper", "Updater", "InPlace", "Transform")
     template = p.pick(
         "class {c}:\n    def __call__(self, t):\n        {w}\n        return t",
-        (
-            "class {c}:\n"
-            "    def __init__(self, t):\n"
-            "        self.t = t\n\n"
-            "    def __call__(self, _):\n"
-            "        {s}"
-        ),
+        ("class {c}:\n    def __init__(self, t):\n        self.t = t\n\n    def __call__(self, _):\n        {s}"),
     )
     p.define(template, c=name, w=writing(p, "t", x.rank), s=writing(p, "self.t", x.rank))
     if "def __init__" in template:
@@ -93,9 +87,7 @@ def _through_object(p: Program, x: Var) -> None:
 
 def _in_loop_over_list(p: Program, x: Var) -> None:
     name = p.fresh("t", "p", "item", "each", "tensor")
-    with p.block(
-        p.pick("for {n} in [{x}]:", "for {n} in ({x},):", "for _, {n} in enumerate([{x}]):"), n=name, x=x
-    ):
+    with p.block(p.pick("for {n} in [{x}]:", "for {n} in ({x},):", "for _, {n} in enumerate([{x}]):"), n=name, x=x):
         p.line("{w}", w=writing(p, Var(name, x.shape)))
 
 
@@ -113,9 +105,7 @@ def _row_by_row(p: Program, x: Var) -> None:
         x=x,
         n=x.shape[0],
     ):
-        p.line(
-            p.pick("{x}[i] = 0.5", "{x}[i] *= 2", "{x}[i] += i", "{x}[i] = i * 0.1", "{x}[i].mul_(3)"), x=x
-        )
+        p.line(p.pick("{x}[i] = 0.5", "{x}[i] *= 2", "{x}[i] += i", "{x}[i] = i * 0.1", "{x}[i].mul_(3)"), x=x)
     return None
 
 
@@ -132,9 +122,7 @@ def _under_flag(p: Program, x: Var) -> None:
 
 
 def _under_constant(p: Program, x: Var) -> None:
-    with p.block(
-        "if {c}:", c=p.constant(p.pick("True", "1"), "CLIP", "DEBUG", "use_noise", "INPLACE", "enabled")
-    ):
+    with p.block("if {c}:", c=p.constant(p.pick("True", "1"), "CLIP", "DEBUG", "use_noise", "INPLACE", "enabled")):
         p.line("{w}", w=writing(p, x))
 
 
@@ -159,9 +147,7 @@ def _by_getattr(p: Program, x: Var) -> None:
 
 def _by_bound_method(p: Program, x: Var) -> None:
     p.line(
-        p.pick(
-            "change = {x}.add_\nchange(1)", "change = {x}.mul_\nchange(0.5)", "change = {x}.zero_\nchange()"
-        ),
+        p.pick("change = {x}.add_\nchange(1)", "change = {x}.mul_\nchange(0.5)", "change = {x}.zero_\nchange()"),
         x=x,
     )
 
@@ -173,9 +159,7 @@ def _through_unpacking(p: Program, x: Var) -> None:
 
 
 def _through_conditional(p: Program, x: Var) -> None:
-    name = p.let(
-        "{x} if {c} else None", "chosen", "maybe", "picked", x=x, c=p.constant("True", "USE", "ACTIVE")
-    )
+    name = p.let("{x} if {c} else None", "chosen", "maybe", "picked", x=x, c=p.constant("True", "USE", "ACTIVE"))
     p.line("{w}", w=writing(p, Var(name, x.shape)))
 
 
@@ -192,9 +176,7 @@ def _through_nested_function(p: Program, x: Var) -> None:
     if statement.startswith("t ") and "=" in statement.split()[1]:
         # Without the declaration Python takes the name for one of the inner function.
         statement = f"nonlocal t\n        {statement}"
-    p.define(
-        "def {f}(t):\n    def inner():\n        {w}\n        return t\n    return inner", f=outer, w=statement
-    )
+    p.define("def {f}(t):\n    def inner():\n        {w}\n        return t\n    return inner", f=outer, w=statement)
     p.line(p.pick("{f}({x})()", "go = {f}({x})\ngo()"), f=outer, x=x)
 
 
@@ -206,21 +188,13 @@ def _through_star(p: Program, x: Var) -> None:
         "def {f}(op, *tensors):\n    for t in tensors:\n        op(t)",
     )
     p.define(template, f=name, w=writing(p, "t", x.rank))
-    call = (
-        "{f}(x={x})"
-        if "**" in template
-        else "{f}(lambda t: t.add_(1), {x})"
-        if "op" in template
-        else "{f}({x})"
-    )
+    call = "{f}(x={x})" if "**" in template else "{f}(lambda t: t.add_(1), {x})" if "op" in template else "{f}({x})"
     p.line(call, f=name, x=x)
 
 
 def _through_dict_values(p: Program, x: Var) -> None:
     store = p.let('{{"a": {x}}}', "named", "table_", "by_name", x=x)
-    header = p.pick(
-        "for t_ in {s}.values():", "for key_, t_ in {s}.items():", "for t_ in list({s}.values()):"
-    )
+    header = p.pick("for t_ in {s}.values():", "for key_, t_ in {s}.items():", "for t_ in list({s}.values()):")
     with p.block(header, s=store):
         p.line("{w}", w=writing(p, Var("t_", x.shape)))
 
@@ -232,9 +206,7 @@ def _through_attribute(p: Program, x: Var) -> None:
         "class {c}:\n    def __init__(self, t):\n        self._t = t\n\n    @property\n    def t(self):\n"
         "        return self._t\n\n    def change(self):\n        {w}",
     )
-    p.define(
-        template, c=name, w=writing(p, "self.t", x.rank) if "property" not in template else "self.t.mul_(0.5)"
-    )
+    p.define(template, c=name, w=writing(p, "self.t", x.rank) if "property" not in template else "self.t.mul_(0.5)")
     holder = p.let("{c}({x})", "holder", "slot", "wrapped", c=name, x=x)
     p.line(p.pick("{h}.change()", "{h}.change()", "{h}.t.add_(1)"), h=holder)
 

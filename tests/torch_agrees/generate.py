@@ -10,6 +10,7 @@ from .dress import dress
 from .ornament import ornament, wrap_tail
 from .program import Program
 from .scenarios import FAULTS, LEGAL, Scenario
+from .soup import soup
 from .story import register_all
 from .surroundings import after, before, head, seeding
 
@@ -17,6 +18,9 @@ register_all()
 
 FAULTY = 0.54
 """The share of programs with a fault meant; some of these faults turn out to be none."""
+
+SOUP = 0.08
+"""The share of programs without a plot."""
 
 RESERVED = ("p", "q", "g", "t", "i", "arr", "rows", "e", "d", "k", "n", "f", "r", "self", "lambda")
 """Names the scenarios use as they are."""
@@ -39,7 +43,7 @@ def generate(seed: int) -> Generated:
     p.reserve(*RESERVED)
     faulty = p.chance(FAULTY)
     about = p.pick(*CLASSES) if faulty or p.chance(0.85) else "training"
-    scenario = p.pick(*(FAULTS if faulty else LEGAL)[about])
+    scenario = soup if p.chance(SOUP) else p.pick(*(FAULTS if faulty else LEGAL)[about])
     before(p)
     if p.chance(0.3):
         _other(p)(p)

@@ -40,9 +40,7 @@ def errors_of(source: str) -> tuple[Said, ...]:
 
 def _said(finding: Finding) -> Said:
     own = range(finding.span.start.row, finding.span.end.row + 1)
-    related = (
-        row for place in finding.related for row in range(place.span.start.row, place.span.end.row + 1)
-    )
+    related = (row for place in finding.related for row in range(place.span.start.row, place.span.end.row + 1))
     return Said(finding.code, (*own, *related), finding.message)
 
 

@@ -187,9 +187,7 @@ def _silence(code: CodeType, source: str, plain: _Run) -> Outcome:
         return Outcome("fails", SILENT, None, culprits, "the gradient is not the one of the values saved")
     if witness.changed and hidden:
         # Without such a door it was torch: batch norm moves its running statistics without a version.
-        return Outcome(
-            "doubtful", None, None, culprits, "a saved value changed, to no effect on the gradient"
-        )
+        return Outcome("doubtful", None, None, culprits, "a saved value changed, to no effect on the gradient")
     return Outcome("ok")
 
 

@@ -78,11 +78,7 @@ class _Scope(ast.NodeVisitor):
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         """A function's name is bound here, its arguments and what it binds are its own."""
         self.binds[node.name] = None
-        own = {
-            inner.id
-            for inner in ast.walk(node)
-            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)
-        }
+        own = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)}
         self._within(own | {argument.arg for argument in node.args.args}, node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:

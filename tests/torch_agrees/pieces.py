@@ -185,9 +185,7 @@ def view_expression(p: Program, x: Var) -> tuple[str, Shape]:
 def view(p: Program, x: Var, *names: str) -> Var:
     """Write a view of `x`."""
     text, shape = view_expression(p, x)
-    return p.tensor(
-        shape, "{e}", *(names or ("row", "v", "part", "flat", "sub", "head", "view", "first")), e=text
-    )
+    return p.tensor(shape, "{e}", *(names or ("row", "v", "part", "flat", "sub", "head", "view", "first")), e=text)
 
 
 def writing(p: Program, x: Var | str, rank: int | None = None) -> str:
@@ -222,9 +220,7 @@ def loss(p: Program, *terms: Var) -> Var:
 def backward(p: Program, of: Var | str) -> None:
     """Write a plain backward call."""
     p.line(
-        p.pick(
-            "{l}.backward()", "{l}.backward()", "{l}.backward()", "{l}.backward()", "{autograd}.backward({l})"
-        ),
+        p.pick("{l}.backward()", "{l}.backward()", "{l}.backward()", "{l}.backward()", "{autograd}.backward({l})"),
         l=of,
     )
 
@@ -263,6 +259,4 @@ def flag(p: Program) -> str:
 
 def rate(p: Program) -> str:
     """Return a learning rate, as a number or a constant of the program."""
-    return p.constant(
-        p.pick("0.1", "0.01", "1e-2", "0.05", "1e-3"), "lr", "LR", "learning_rate", "step_size", "eta"
-    )
+    return p.constant(p.pick("0.1", "0.01", "1e-2", "0.05", "1e-3"), "lr", "LR", "learning_rate", "step_size", "eta")

@@ -72,16 +72,12 @@ class Score:
 
 def render(score: Score) -> str:
     """Return the table that people read."""
-    return "\n".join(
-        [*_head(score), "", *_classes(score), "", *_alarms(score), *_drops(score), *_crashes(score)]
-    )
+    return "\n".join([*_head(score), "", *_classes(score), "", *_alarms(score), *_drops(score), *_crashes(score)])
 
 
 def _head(score: Score) -> Iterator[str]:
     kinds = Counter(case.outcome.kind for case in score.cases)
-    yield f"{len(score.cases)} programs: " + ", ".join(
-        f"{count} {kind}" for kind, count in kinds.most_common()
-    )
+    yield f"{len(score.cases)} programs: " + ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
     yield f"recall {score.recall():.2%} of {len(score.failing)} failing programs"
     yield f"false alarms {score.false_alarm_rate:.2%} of {len(score.running)} running programs"
 
@@ -114,19 +110,11 @@ def _crashes(score: Score) -> Iterator[str]:
 
 def render_disagreement(case: Case, source: str, outcome: Outcome) -> str:
     """Return one disagreement with its program, lines numbered; `*` marks the raising line, `!` a culprit."""
-    head = (
-        f"--- seed {case.program.seed}: {case.judgement.verdict}, {outcome.error or 'runs'} {outcome.message}"
-    )
+    head = f"--- seed {case.program.seed}: {case.judgement.verdict}, {outcome.error or 'runs'} {outcome.message}"
     said = [f"    gradlint: {one.code} at {one.lines}: {one.message}" for one in case.judgement.said]
-    crash = (
-        [f"    {line}" for line in case.judgement.crash.strip().split("\n")] if case.judgement.crash else []
-    )
+    crash = [f"    {line}" for line in case.judgement.crash.strip().split("\n")] if case.judgement.crash else []
     marks: dict[int | None, str] = {**dict.fromkeys(outcome.culprits, "!"), outcome.line: "*"}
-    text = [
-        f"{marks.get(n, ' ')}{n:4d}  {line}"
-        for n, line in enumerate(source.rstrip("\n").split("\n"), 1)
-        if line
-    ]
+    text = [f"{marks.get(n, ' ')}{n:4d}  {line}" for n, line in enumerate(source.rstrip("\n").split("\n"), 1) if line]
     return "\n".join([head, *said, *crash, *text])
 
 
@@ -136,9 +124,7 @@ def smallest(cases: Sequence[Case], at_most: int) -> list[Case]:
     ranked: list[tuple[int, int, Case]] = []
     for case in cases:
         codes = (
-            ",".join(sorted({said.code for said in case.judgement.said}))
-            if case.judgement.verdict != "missed"
-            else ""
+            ",".join(sorted({said.code for said in case.judgement.said})) if case.judgement.verdict != "missed" else ""
         )
         key = (case.judgement.verdict, case.outcome.error, codes or case.program.scenario)
         ranked.append((seen[key], len(ranked), case))

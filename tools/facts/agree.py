@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gradlint.facts import MustMay, Row, Value, resolve
+from gradlint.facts import MustMay, Row, Sum, Value, resolve
 from gradlint.facts.table import decode_row
 from tools.facts.fit import ABSENT, Labels
 from tools.facts.probes import Record
@@ -100,8 +100,15 @@ def comparable(records: Sequence[Record], row: Row | None = None) -> list[Record
     good = [record for record in records if not record.failure]
     if row is None:
         return with_list_outputs(good)
-    listed = any("(*)" in label for label in resolve(row.result, {}).may)
-    return as_lists(good) if listed else good
+    return as_lists(good) if any("(*)" in label for label in possible(row.result)) else good
+
+
+def possible(value: Value) -> Labels:
+    """Return every label that may hold in any call."""
+    if isinstance(value, MustMay):
+        return value.may
+    parts = value.parts if isinstance(value, Sum) else (*value.cases.values(), value.default)
+    return frozenset().union(*(possible(part) for part in parts))
 
 
 def held_out(records: Mapping[str, Sequence[Record]]) -> dict[str, Counter[tuple[str, str]]]:

@@ -154,6 +154,7 @@ def _partly_explained(seen: Sequence[Seen], good: Quality) -> Json | None:
 def _splits(seen: Sequence[Seen]) -> Iterator[tuple[str, dict[str, list[Seen]]]]:
     """Yield the flags that part the observations into groups of at least two, the trusted flags first."""
     flags = {flag for s in seen for flag in s.flags}
+    flags -= {flag for flag in LAST if any(flag not in s.flags for s in seen)}
     order = sorted(flags, key=_rank)
     for flag in order:
         for singled in _singled_out(seen, flag):

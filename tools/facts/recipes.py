@@ -34,8 +34,12 @@ class Recipe(NamedTuple):
 
 
 def call(name: str, *args: object, **kwargs: object) -> Recipe:
-    """Write down one call."""
-    return Recipe(name, args, kwargs)
+    """Write down one call; facts tell arguments apart, so a tensor that is given twice becomes two."""
+    distinct: list[object] = []
+    for value in args:
+        twice = isinstance(value, torch.Tensor) and any(value is other for other in distinct)
+        distinct.append(value.clone() if twice and isinstance(value, torch.Tensor) else value)
+    return Recipe(name, tuple(distinct), kwargs)
 
 
 _PROPERTIES = [

@@ -26,7 +26,15 @@ from gradlint.semantics.torch.bind import bind, bind_loosely, flag_of, operands_
 from gradlint.semantics.torch.inplace import bump, saved_now, write
 from gradlint.semantics.torch.size import Operand, Several, module_result, result
 from gradlint.semantics.torch.size import item as item_of
-from gradlint.semantics.torch.tensor import as_tensor, both, either, known_tensor, new_tensor, tensor_at, view_of
+from gradlint.semantics.torch.tensor import (
+    as_tensor,
+    both,
+    either,
+    known_tensor,
+    new_tensor,
+    tensor_at,
+    view_of,
+)
 
 _NOTHING = MustMay(frozenset(), frozenset())
 
@@ -42,7 +50,18 @@ class Input(NamedTuple):
 class Operation:
     """One call of one operation, with its arguments bound."""
 
-    __slots__ = ("bound", "config", "entry", "flags", "inputs", "machine", "name", "node", "overload", "state")
+    __slots__ = (
+        "bound",
+        "config",
+        "entry",
+        "flags",
+        "inputs",
+        "machine",
+        "name",
+        "node",
+        "overload",
+        "state",
+    )
 
     def __init__(
         self,
@@ -62,9 +81,7 @@ class Operation:
         signature = entry.row.forward if entry.row.is_module else entry.sig
         self.bound, self.overload = bind(machine, state, signature, args) or bind_loosely(signature, args)
         self.inputs = list(self._inputs(args))
-        self.flags: dict[str, object] = {
-            name: flag_of(machine, state, value) for name, value in self.bound.items()
-        }
+        self.flags: dict[str, object] = {name: flag_of(machine, state, value) for name, value in self.bound.items()}
         if args.open:
             for param in self.overload:
                 self.flags.setdefault(param.name, facts.UNKNOWN)
@@ -98,9 +115,9 @@ class Operation:
             return
         if isinstance(value, Unknown):
             if param is not None and param.tensor and not param.number:
-                ref = as_tensor(machine, state, value, self.node)
-                if ref is not None:
-                    yield Input(name, ref)
+                shown = as_tensor(machine, state, value, self.node)
+                if shown is not None:
+                    yield Input(name, shown)
                     return
             if param is None or param.tensor or param.number:
                 yield Input(name, None, value.origin)
@@ -191,7 +208,11 @@ class Operation:
 
     def _alone(self, given: Input) -> bool:
         """Whether only this input can require grad: then it does, if the call is on a tape at all."""
-        return all(self.grad_of(other) is False or not self.differentiable(other.label) for other in self.inputs if other is not given)
+        return all(
+            self.grad_of(other) is False or not self.differentiable(other.label)
+            for other in self.inputs
+            if other is not given
+        )
 
     def saved_inputs(self, labels: MustMay) -> tuple[tuple[Saved, ...], bool]:
         """The inputs among the labels, as saved now; and whether there may be more."""
@@ -249,10 +270,11 @@ def apply(
 def _refused_inputs(call: Operation) -> None:
     """Inputs that may not require grad, and tensors without one where torch insists."""
     refused = call.labels(call.entry.row.raises_if_requires_grad).must
+    if call.state.grad is not True:
+        return
     for given in call.inputs:
         if given.label in refused and given.ref is not None and call.grad_of(given) is True:
-            if call.state.grad is True:
-                faults.refused(call.machine, "input-may-not-require-grad", call.node, call.name)
+            faults.refused(call.machine, "input-may-not-require-grad", call.node, call.name)
 
 
 def _broken_views(call: Operation) -> None:
@@ -306,7 +328,9 @@ def _write(call: Operation, writes: MustMay) -> Value:
                 continue
             others = _sources(call, given)
             op = call.name.removeprefix("Tensor.")
-            mine = tuple(one for one in saved if one.counter != tensor_at(state, given.ref).counter or _keeps(call, one))
+            mine = tuple(
+                one for one in saved if one.counter != tensor_at(state, given.ref).counter or _keeps(call, one)
+            )
             write(
                 machine, state, given.ref, op, call.node, others, mine, more or len(mine) != len(saved),
                 saves_result=any(name.startswith(">") for name in labels.must),
@@ -355,7 +379,7 @@ def _out(call: Operation, out: Value) -> Value:
     if record.inference is True and state.inference is False:
         faults.refused(machine, "inference-write", call.node, "out=")
     bump(machine, state, target, Write(call.node, "out="))
-    shape, dtype = _shape_of(result(call.name, operands_of(machine, state, call.bound)))
+    shape, _ = _shape_of(result(call.name, operands_of(machine, state, call.bound)))
     record = tensor_at(state, target)
     edges = [Edge(edge.node, False, "no_grad") for edge in call.edges()]
     node = Node(call.name, call.node, edges) if any(edge.node.live for edge in edges) else record.node
@@ -460,7 +484,7 @@ def _shape_of(size: object) -> tuple[tuple[object, ...] | None, str | None]:
     return (size.shape, size.dtype) if isinstance(size, Operand) else (None, None)
 
 
-_CASTS = frozenset("to type long int short byte char bool".split())
+_CASTS = frozenset(["to", "type", "long", "int", "short", "byte", "char", "bool"])
 
 
 def _node(call: Operation, dtype: str | None) -> Node:
@@ -581,9 +605,8 @@ def _alias(call: Operation, alias: Alias, base: Ref, size: Operand, made: Node, 
         if certain or _returns_itself(call, record, size):
             return base
         return _maybe(call, base, record, size, made)
-    if not certain:
-        if "contiguous" not in record.tags or call.name.rpartition(".")[2] not in _VIEW_IF_CONTIGUOUS:
-            return _maybe(call, base, record, size, made)
+    if not certain and ("contiguous" not in record.tags or call.name.rpartition(".")[2] not in _VIEW_IF_CONTIGUOUS):
+        return _maybe(call, base, record, size, made)
     if alias.kind == "share":
         return _share(call, alias, record, shape, dtype, made)
     kind = "multi" if alias.multi else "plain"
@@ -595,13 +618,13 @@ def _alias(call: Operation, alias: Alias, base: Ref, size: Operand, made: Node, 
         kind = "maybe"
     expanded = _expanded(record, shape, alias)
     grad = record.grad
-    node = made if made.tracked is not False else Node(
-        made.op, made.syntax, [Edge(record.node, False, "no_grad" if state.grad is False else None)]
+    node = (
+        made
+        if made.tracked is not False
+        else Node(made.op, made.syntax, [Edge(record.node, False, "no_grad" if state.grad is False else None)])
     )
     tags = CONTIGUOUS if "contiguous" in record.tags and call.name.rpartition(".")[2] in _KEEPS_LAYOUT else frozenset()
-    ref = view_of(
-        state, base, node, kind=kind, shape=shape, expanded=expanded, grad=grad, dtype=dtype, tags=tags
-    )
+    ref = view_of(state, base, node, kind=kind, shape=shape, expanded=expanded, grad=grad, dtype=dtype, tags=tags)
     if "data" in record.tags:
         state.put(ref.id, tensor_at(state, ref)._replace(tags=tags | {"data"}))
     return ref
@@ -609,13 +632,22 @@ def _alias(call: Operation, alias: Alias, base: Ref, size: Operand, made: Node, 
 
 _VIEW_IF_CONTIGUOUS = frozenset({"reshape", "flatten", "ravel", "reshape_as", "contiguous"})
 _KEEPS_LAYOUT = frozenset(
-    "view view_as reshape flatten ravel unsqueeze squeeze reshape_as unflatten contiguous".split()
+    [
+        "view",
+        "view_as",
+        "reshape",
+        "flatten",
+        "ravel",
+        "unsqueeze",
+        "squeeze",
+        "reshape_as",
+        "unflatten",
+        "contiguous",
+    ]
 )
 
 
-def _expanded(
-    record: Tensor, shape: tuple[object, ...] | None, alias: Alias
-) -> tuple[bool, ...] | None:
+def _expanded(record: Tensor, shape: tuple[object, ...] | None, alias: Alias) -> tuple[bool, ...] | None:
     """Which dimensions of a view repeat one cell: those that an expansion added or made longer."""
     former = record.view.expanded if record.view is not None else ()
     if record.shape is None or shape is None or former is None:

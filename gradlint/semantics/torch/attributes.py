@@ -12,7 +12,18 @@ from gradlint.domain.event import DataWrite
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.shape import same_shape
 from gradlint.domain.state import State, fresh_address
-from gradlint.domain.value import Bound, External, Mapping, NoGradient, Ref, Sequence, Tensor, Unknown, Value, Write
+from gradlint.domain.value import (
+    Bound,
+    External,
+    Mapping,
+    NoGradient,
+    Ref,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    Write,
+)
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch import faults
@@ -136,9 +147,7 @@ _GETTERS: dict[str, Getter] = {
 }
 
 
-def set_tensor_attribute(
-    machine: Machine, state: State, ref: Ref, name: str, value: Value, node: cst.CSTNode
-) -> None:
+def set_tensor_attribute(machine: Machine, state: State, ref: Ref, name: str, value: Value, node: cst.CSTNode) -> None:
     """t.name = value"""
     setter = _SETTERS.get(name)
     if setter is not None:
@@ -157,20 +166,21 @@ def _set_data(machine: Machine, state: State, ref: Ref, value: Value, node: cst.
     if _no_tensor(state, value):
         faults.refused(machine, "data-incompatible", node)
         return
-    if source is not None and record.grad is True and (source.tags ^ record.tags) & STORED_ELSEWHERE:
+    if source is not None and record.grad is True and _incompatible(record, source):
         faults.refused(machine, "data-incompatible", node)
         return
-    if source is not None and source.dtype is not None and record.dtype is not None:
-        if dtypes.same_dtype(source.dtype, record.dtype) is False and record.grad is True:
-            if dtypes.can_require_grad(source.dtype) is False:
-                faults.refused(machine, "data-incompatible", node)
-                return
     if record.grad is True and record.leaf is True:
         machine.emit(DataWrite(node, assigned_use(record, source), "=", record.syntax, record.parameter))
     state.put(record.memory, (*state.writes(record.memory), Write(node, ".data =")))
     dtype = source.dtype if source is not None else None
     shape = source.shape if source is not None else None
     state.put(ref.id, tensor_at(state, ref)._replace(shape=shape, dtype=dtype))
+
+
+def _incompatible(record: Tensor, source: Tensor) -> bool:
+    """Whether a tensor that requires grad cannot take the memory of another: other storage, or integers."""
+    elsewhere = (source.tags ^ record.tags) & STORED_ELSEWHERE
+    return bool(elsewhere) or dtypes.can_require_grad(source.dtype) is False
 
 
 def _no_tensor(state: State, value: Value) -> bool:
@@ -211,9 +221,7 @@ def _set_requires_grad(machine: Machine, state: State, ref: Ref, value: Value, n
     set_flag(machine, state, ref, value if isinstance(value, bool) else None, node, ".requires_grad")
 
 
-def set_flag(
-    machine: Machine, state: State, ref: Ref, wanted: bool | None, node: cst.CSTNode, spelled: str
-) -> None:
+def set_flag(machine: Machine, state: State, ref: Ref, wanted: bool | None, node: cst.CSTNode, spelled: str) -> None:
     """requires_grad switched: on leaves, and on floating types only."""
     record = tensor_at(state, ref)
     if wanted is None:

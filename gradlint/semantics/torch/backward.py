@@ -78,9 +78,7 @@ def troubled(machine: Machine, state: State, found: Walk, syntax: cst.CSTNode) -
         for saved in node.saved:
             culprit = first_write(state, saved)
             if culprit is not None:
-                machine.emit(
-                    StaleSaved(culprit.syntax, culprit.op, node.syntax, node.op, saved.label, syntax)
-                )
+                machine.emit(StaleSaved(culprit.syntax, culprit.op, node.syntax, node.op, saved.label, syntax))
                 return True
             if not silent:
                 silent = _silently(machine, state, node, saved, syntax)
@@ -177,9 +175,7 @@ MOST_CUTS = 4_000
 """How many (node, cut) pairs a search for lost leaves looks at."""
 
 
-def note_lost(
-    machine: Machine, state: State, root: Node, found: Walk, syntax: cst.CSTNode, raises: bool
-) -> None:
+def note_lost(machine: Machine, state: State, root: Node, found: Walk, syntax: cst.CSTNode, raises: bool) -> None:
     """Remember the leaves that this backward should reach and does not; judged when the program has been read."""
     reached = {node.leaf for node in found.possible.values() if node.leaf is not None}
     for node, cut, wished in lost_leaves(root, reached):

@@ -85,7 +85,15 @@ def _bind_overload(overload: tuple[Param, ...], args: Args) -> dict[str, Value] 
     return bound
 
 
-_TWINS = {"axis": "dim", "keepdims": "keepdim", "dims": "dim", "size": "size", "x": "input", "x2": "other", "out": "out"}
+_TWINS = {
+    "axis": "dim",
+    "keepdims": "keepdim",
+    "dims": "dim",
+    "size": "size",
+    "x": "input",
+    "x2": "other",
+    "out": "out",
+}
 
 
 def bind_loosely(signature: Signature, args: Args) -> tuple[dict[str, Value], tuple[Param, ...]]:

@@ -10,7 +10,18 @@ import libcst as cst
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
-from gradlint.domain.value import Bound, Context, External, Function, Instance, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.domain.value import (
+    Bound,
+    Context,
+    External,
+    Function,
+    Instance,
+    Ref,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+)
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import origins
@@ -379,4 +390,3 @@ SPECIAL: dict[str, Special] = {
     "torch.utils.checkpoint.checkpoint": _checkpoint,
 }
 """What needs words of its own, by path."""
-

@@ -12,7 +12,15 @@ from gradlint.domain.value import Ref, Tensor, Unknown, Value
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch import faults
-from gradlint.semantics.torch.backward import Walk, accumulate, lost_leaves, note_lost, run_backward, troubled, walk
+from gradlint.semantics.torch.backward import (
+    Walk,
+    accumulate,
+    lost_leaves,
+    note_lost,
+    run_backward,
+    troubled,
+    walk,
+)
 from gradlint.semantics.torch.bind import tensors_in
 from gradlint.semantics.torch.tensor import as_tensor, either, known_tensor, new_tensor, tensor_at
 
@@ -211,7 +219,12 @@ def _run_part(machine: Machine, state: State, part: Walk, node: cst.CSTNode, ret
 
 
 def _gradients(
-    state: State, roots: list[Ref], targets: list[Ref], node: cst.CSTNode, create: Value, gradients: list[Value]
+    state: State,
+    roots: list[Ref],
+    targets: list[Ref],
+    node: cst.CSTNode,
+    create: Value,
+    gradients: list[Value],
 ) -> Value:
     """The gradients: with create_graph they hang on whatever their formulas kept of the forward."""
     made: list[Value] = []

@@ -106,9 +106,7 @@ def _expanded(record: Tensor, index: Value) -> tuple[bool, ...] | None:
     return (*flags, *left)
 
 
-def write_tensor(
-    machine: Machine, state: State, ref: Ref, index: Value, value: Value, node: cst.CSTNode
-) -> None:
+def write_tensor(machine: Machine, state: State, ref: Ref, index: Value, value: Value, node: cst.CSTNode) -> None:
     """t[index] = value: a write in place, whatever the index."""
     record = tensor_at(state, ref)
     sources: list[Edge] = []
@@ -118,8 +116,10 @@ def write_tensor(
         if given == ref:
             return
         view = source.view
-        if view is not None and view.base == (record.view.base if record.view else ref.id) and _written_there(
-            state, source.counter, node
+        if (
+            view is not None
+            and view.base == (record.view.base if record.view else ref.id)
+            and _written_there(state, source.counter, node)
         ):
             # `t[i] += x` stores the view that it has just written in place: torch copies it onto itself.
             bump(machine, state, ref, Write(node, "index assignment"))

@@ -24,9 +24,7 @@ from gradlint.semantics.torch.tensor import known_tensor, new_tensor, tensor_at
 Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
 
 
-def call_tensor_method(
-    machine: Machine, state: State, ref: Ref, name: str, args: Args, node: cst.CSTNode
-) -> Value:
+def call_tensor_method(machine: Machine, state: State, ref: Ref, name: str, args: Args, node: cst.CSTNode) -> Value:
     """t.name(args)"""
     special = METHODS.get(name)
     if special is not None:

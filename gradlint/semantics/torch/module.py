@@ -6,7 +6,18 @@ import libcst as cst
 
 from gradlint import facts
 from gradlint.domain.state import State
-from gradlint.domain.value import Bound, External, Function, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.domain.value import (
+    Bound,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Ref,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+)
 from gradlint.facts import Entry, resolve
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
@@ -30,9 +41,7 @@ WRAPPERS = frozenset(
 )
 
 
-def new_user_module(
-    machine: Machine, state: State, cls: Ref, base: str, args: Args, node: cst.CSTNode
-) -> Ref:
+def new_user_module(machine: Machine, state: State, cls: Ref, base: str, args: Args, node: cst.CSTNode) -> Ref:
     """An object of a class of the program that derives from a torch module."""
     return state.new(Instance(cls, {}, {}, False, node))
 
@@ -139,11 +148,10 @@ def set_module_attribute(
     former = record.attrs.get(name)
     if module_base(state, record) is not None and isinstance(former, Ref):
         old = state.heap.get(former.id)
-        if isinstance(old, Tensor) and old.parameter:
-            if _no_parameter(state, value):
-                related = [] if old.syntax is None else [(old.syntax, "the parameter is made here")]
-                faults.refused(machine, "parameter-overwritten", node, name, related)
-                return
+        if isinstance(old, Tensor) and old.parameter and _no_parameter(state, value):
+            related = [] if old.syntax is None else [(old.syntax, "the parameter is made here")]
+            faults.refused(machine, "parameter-overwritten", node, name, related)
+            return
         if isinstance(old, Instance) and module_base(state, old) is not None and _no_module(state, value):
             faults.refused(machine, "child-overwritten", node, name)
             return
@@ -169,9 +177,7 @@ def _no_module(state: State, value: Value) -> bool:
     return isinstance(value, (bool, int, float, str, Function)) or type(value) is tuple
 
 
-def iterate_module(
-    machine: Machine, state: State, ref: Ref, record: Instance, node: cst.CSTNode
-) -> Sequence:
+def iterate_module(machine: Machine, state: State, ref: Ref, record: Instance, node: cst.CSTNode) -> Sequence:
     """What a loop over an object finds: the modules of a container, the batches of a loader."""
     from gradlint.semantics.torch.data_loader import batches
 
@@ -206,9 +212,7 @@ def index_module(machine: Machine, state: State, ref: Ref, record: Instance, ind
     return machine.symbol("item", ref, index)
 
 
-def replace_module(
-    machine: Machine, state: State, ref: Ref, record: Instance, index: Value, value: Value
-) -> None:
+def replace_module(machine: Machine, state: State, ref: Ref, record: Instance, index: Value, value: Value) -> None:
     """container[index] = module"""
     if isinstance(index, int):
         names = list(record.attrs)
@@ -224,9 +228,7 @@ def replace_module(
 # Calls.
 
 
-def call_instance(
-    machine: Machine, state: State, ref: Ref, record: Instance, args: Args, node: cst.CSTNode
-) -> Value:
+def call_instance(machine: Machine, state: State, ref: Ref, record: Instance, args: Args, node: cst.CSTNode) -> Value:
     """An object called that the program gives no `forward` or `__call__`."""
     from gradlint.semantics.calling import call_in_place
 
@@ -294,10 +296,9 @@ def _super_method(
     machine: Machine, state: State, ref: Ref, record: Instance, name: str, args: Args, node: cst.CSTNode
 ) -> Value:
     """super().name(...) that reaches a class of the library."""
+    from gradlint.semantics.classes import library_base
     from gradlint.semantics.torch.module_methods import METHODS
     from gradlint.semantics.torch.optim import fill_optimizer, is_optimizer_path
-
-    from gradlint.semantics.classes import library_base
 
     base = module_base(state, record)
     if base is not None:
@@ -318,5 +319,3 @@ def _super_method(
         fill_optimizer(machine, state, ref, args, node)
         return None
     return machine.program.opaque(machine, state, args.values(), node) if name != "__init__" else None
-
-

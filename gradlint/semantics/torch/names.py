@@ -7,7 +7,6 @@ from functools import cache
 from gradlint.facts import Entry, load
 
 
-
 @cache
 def fact(name: str) -> Entry | None:
     """The entry of a name below `torch`; None if the table has none."""
@@ -26,6 +25,10 @@ def star_names(path: str) -> frozenset[str]:
     prefix = path.removeprefix("torch").removeprefix(".")
     prefix = f"{prefix}." if prefix else ""
     names = {name.removeprefix(prefix) for name in load() if name.startswith(prefix)}
-    own = {"nn", "optim", "autograd", "Tensor", "no_grad", "enable_grad", "tensor", "inference_mode"} if not prefix else set()
+    own = (
+        {"nn", "optim", "autograd", "Tensor", "no_grad", "enable_grad", "tensor", "inference_mode"}
+        if not prefix
+        else set()
+    )
     extra = {"Module", "Parameter", "Sequential", "ModuleList", "ModuleDict"} if prefix == "nn." else set()
     return frozenset(name for name in names | own | extra if "." not in name)

@@ -8,7 +8,18 @@ from typing import TypeAlias
 import libcst as cst
 
 from gradlint.domain.state import State, fresh_address
-from gradlint.domain.value import External, Instance, Mapping, NoGradient, Ref, Sequence, Tensor, Unknown, Value, Write
+from gradlint.domain.value import (
+    External,
+    Instance,
+    Mapping,
+    NoGradient,
+    Ref,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    Write,
+)
 from gradlint.semantics.args import Args
 from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Machine
@@ -43,7 +54,7 @@ def fill_optimizer(machine: Machine, state: State, ref: Ref, args: Args, node: c
     record_ = state[ref]
     assert isinstance(record_, Instance)
     attrs = {**record_.attrs, "<params>": tuple(params), "<open>": is_open}
-    groups = tuple([state.new(Mapping({"params": state.new(Sequence(tuple(params), "list", is_open))}, True))])
+    groups = (state.new(Mapping({"params": state.new(Sequence(tuple(params), "list", is_open))}, True)),)
     attrs["param_groups"] = state.new(Sequence(groups, "list", is_open))
     state.put(ref.id, record_._replace(attrs=attrs))
 

@@ -21,10 +21,7 @@ def is_module_path(path: str) -> bool:
 def module_base(state: State, record: Instance) -> str | None:
     """The library's module class that an object is of; None if it is no module."""
     path: str | None
-    if isinstance(record.cls, External):
-        path = record.cls.path
-    else:
-        path = library_base(state, record.cls)
+    path = record.cls.path if isinstance(record.cls, External) else library_base(state, record.cls)
     return path if path is not None and is_module_path(path) else None
 
 
@@ -60,11 +57,7 @@ def modules_of(state: State, root: Ref, seen: set[int] | None = None) -> Iterato
 
 def children_of(state: State, record: Instance) -> list[tuple[str, Ref]]:
     """The modules registered directly in a module."""
-    return [
-        (name, value)
-        for name, value in record.attrs.items()
-        if isinstance(value, Ref) and is_module(state, value)
-    ]
+    return [(name, value) for name, value in record.attrs.items() if isinstance(value, Ref) and is_module(state, value)]
 
 
 def parameters_of(state: State, root: Ref) -> tuple[list[tuple[str, Ref]], bool]:

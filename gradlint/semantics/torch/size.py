@@ -144,9 +144,7 @@ _AUGMENTED = frozenset(f"__i{name}__" for name in _ARITHMETIC)
 def _itself(args: Args) -> Result:
     """An in-place operation gives the tensor it wrote to, of the size and type it had before."""
     target = args.get("self", args.get("input"))
-    return (
-        Operand(target.shape, target.dtype) if isinstance(target, Operand) and not target.scalar else NOTHING
-    )
+    return Operand(target.shape, target.dtype) if isinstance(target, Operand) and not target.scalar else NOTHING
 
 
 def _written(answer: Result, out: object) -> Result:

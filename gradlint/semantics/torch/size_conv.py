@@ -97,9 +97,7 @@ def deconvolved(self: Shape, weight: Shape, args: Args, count: int) -> Shape:
     return (*batch, channels, *[_widened(*place) for place in zip(lengths, kernels, *settings, strict=True)])
 
 
-def _widened(
-    length: Dim, kernel: object, stride: object, padding: object, extra: object, dilation: object
-) -> Dim:
+def _widened(length: Dim, kernel: object, stride: object, padding: object, extra: object, dilation: object) -> Dim:
     numbers = [length, kernel, stride, padding, extra, dilation]
     if not all(isinstance(number, int) for number in numbers):
         return Sym()
@@ -256,9 +254,7 @@ def _im2col(args: Args) -> Result:
         return Operand(None, self.dtype)
     batch, channels, lengths = parts
     kernels = _spatial(args, "kernel_size", 2, None)
-    settings = [
-        _spatial(args, name, 2, default) for name, default in (("stride", 1), ("padding", 0), ("dilation", 1))
-    ]
+    settings = [_spatial(args, name, 2, default) for name, default in (("stride", 1), ("padding", 0), ("dilation", 1))]
     places = [window(*place) for place in zip(lengths, kernels, *settings, strict=True)]
     rows = product((*channels, *[size(kernel) for kernel in kernels]))
     return Operand((*batch, rows, product(places)), self.dtype)

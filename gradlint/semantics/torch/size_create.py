@@ -92,9 +92,7 @@ def _count(start: object, end: object, step: object, *, exact: bool) -> Dim:
 
 @rule("linspace", "logspace")
 def _linspace(args: Args) -> Result:
-    complicated = any(
-        dtypes.is_complex(as_operand(args.get(name)).dtype) is not False for name in ("start", "end")
-    )
+    complicated = any(dtypes.is_complex(as_operand(args.get(name)).dtype) is not False for name in ("start", "end"))
     return Operand((size(args.get("steps", 100)),), typed(args, None if complicated else dtypes.DEFAULT))
 
 
@@ -215,9 +213,7 @@ def _vander(args: Args) -> Result:
     columns = args.get("N")
     if not self.shape:
         return Operand()
-    return Operand(
-        (*self.shape, self.shape[-1] if columns is None else size(columns)), dtypes.to_sum(self.dtype)
-    )
+    return Operand((*self.shape, self.shape[-1] if columns is None else size(columns)), dtypes.to_sum(self.dtype))
 
 
 @rule("broadcast_shapes", "is_tensor", "result_type", "promote_types", "can_cast")

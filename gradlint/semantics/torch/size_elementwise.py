@@ -231,9 +231,7 @@ def _complex(args: Args) -> Result:
 @rule("frexp")
 def _frexp(args: Args) -> Result:
     self = tensor(args)
-    return Several(
-        (Operand(self.shape, self.dtype), Operand(self.shape, "int32")), fields=("mantissa", "exponent")
-    )
+    return Several((Operand(self.shape, self.dtype), Operand(self.shape, "int32")), fields=("mantissa", "exponent"))
 
 
 @rule("clamp", "clip")

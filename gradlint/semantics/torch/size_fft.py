@@ -94,9 +94,7 @@ def _many(shape: Shape, wanted: object, dim: object, last: Callable[[Dim], Dim])
     dims = list(shape)
     for index, entry in zip(indices, entries, strict=True):
         own = isinstance(entry, int) and entry == -1
-        dims[index] = _transformed(
-            dims[index], None if own else entry, last if index == indices[-1] else _same
-        )
+        dims[index] = _transformed(dims[index], None if own else entry, last if index == indices[-1] else _same)
     return tuple(dims)
 
 

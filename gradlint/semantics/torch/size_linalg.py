@@ -143,9 +143,7 @@ def _decomposed(args: Args, cut: bool | None, fields: tuple[str, ...], *, transp
     self = _matrix(args)
     batch, real = _batch(self.shape), dtypes.to_real(self.dtype)
     if batch is None or self.shape is None:
-        return Several(
-            (Operand(None, self.dtype), Operand(None, real), Operand(None, self.dtype)), fields=fields
-        )
+        return Several((Operand(None, self.dtype), Operand(None, real), Operand(None, self.dtype)), fields=fields)
     rows, columns = self.shape[-2:]
     least = _smaller(rows, columns)
     left = _shaped(batch, rows, rows if cut is False else least if cut else Sym())
@@ -237,6 +235,4 @@ def _lstsq(args: Args) -> Result:
 def _with_info(args: Args) -> Result:
     self = _matrix(args)
     name = "inverse" if "A" in args else "L"
-    return Several(
-        (Operand(self.shape, self.dtype), Operand(_batch(self.shape), "int32")), fields=(name, "info")
-    )
+    return Several((Operand(self.shape, self.dtype), Operand(_batch(self.shape), "int32")), fields=(name, "info"))

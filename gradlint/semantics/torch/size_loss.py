@@ -73,9 +73,7 @@ def _binary(args: Args) -> Result:
     self, target = tensor(args), tensor(args, "target")
     shape = self.shape if self.shape is not None else target.shape
     if args.get("weight") is not None or args.get("pos_weight") is not None:
-        weights = [
-            tensor(args, name).shape for name in ("weight", "pos_weight") if args.get(name) is not None
-        ]
+        weights = [tensor(args, name).shape for name in ("weight", "pos_weight") if args.get(name) is not None]
         shape = broadcast_all([shape, *weights])
     return loss_result(args, shape, self.dtype)
 
@@ -119,9 +117,7 @@ def _hinge_embedding(args: Args) -> Result:
 @rule("nn.functional.margin_ranking_loss", "margin_ranking_loss")
 def _margin_ranking(args: Args) -> Result:
     operands = [tensor(args, name) for name in ("input1", "input2", "target")]
-    return loss_result(
-        args, broadcast_all([operand.shape for operand in operands]), to_float(promoted(operands))
-    )
+    return loss_result(args, broadcast_all([operand.shape for operand in operands]), to_float(promoted(operands)))
 
 
 @rule("nn.functional.cosine_embedding_loss", "cosine_embedding_loss")

@@ -171,9 +171,7 @@ def _embedding(config: Config, inputs: Args) -> Result:
 
 @module("EmbeddingBag")
 def _embedding_bag(config: Config, inputs: Args) -> Result:
-    weight = Operand(
-        (size(config.get("num_embeddings")), size(config.get("embedding_dim"))), _weight_type(config)
-    )
+    weight = Operand((size(config.get("num_embeddings")), size(config.get("embedding_dim"))), _weight_type(config))
     return RULES["nn.functional.embedding_bag"]({**config, **inputs, "weight": weight})
 
 
@@ -184,9 +182,7 @@ def _weight_type(config: Config) -> str | None:
 
 def _kernel(config: Config, count: int) -> tuple[Dim, ...]:
     entries = pair(config.get("kernel_size"), count)
-    return (
-        tuple([Sym() for _ in range(count)]) if entries is None else tuple([size(entry) for entry in entries])
-    )
+    return tuple([Sym() for _ in range(count)]) if entries is None else tuple([size(entry) for entry in entries])
 
 
 def _convolution(count: int) -> ModuleRule:

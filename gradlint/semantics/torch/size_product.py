@@ -289,9 +289,7 @@ def _multi_head_attention(args: Args) -> Result:
     lengthened = [args.get(name) for name in ("bias_k", "bias_v", "static_k", "static_v")] != [None] * 4
     if not weights or lengthened or flag(args, "add_zero_attn", False) is not False:
         return Several((output, Operand()))
-    return Several(
-        (output, attention_weights(query, key, args.get("num_heads"), averaged, batch_first=False))
-    )
+    return Several((output, attention_weights(query, key, args.get("num_heads"), averaged, batch_first=False)))
 
 
 def attention_weights(

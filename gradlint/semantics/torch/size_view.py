@@ -115,9 +115,7 @@ def _permuted(shape: Shape, entries: Sequence[object] | None) -> Shape:
 @rule("transpose", "swapaxes", "swapdims", "transpose_copy")
 def _transpose(args: Args) -> Result:
     self = tensor(args)
-    return Operand(
-        _swapped(self.shape, given(args, "dim0", "axis0"), given(args, "dim1", "axis1")), self.dtype
-    )
+    return Operand(_swapped(self.shape, given(args, "dim0", "axis0"), given(args, "dim1", "axis1")), self.dtype)
 
 
 def _swapped(shape: Shape, one: object, other: object) -> Shape:

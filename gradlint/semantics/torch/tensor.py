@@ -15,9 +15,42 @@ from gradlint.semantics.machine import Machine
 _NO_TENSOR = frozenset({"number", "int", "bool", "str", "array"})
 
 _TENSOR_ONLY = frozenset(
-    "backward requires_grad_ detach detach_ grad_fn is_leaf retain_grad register_hook unsqueeze unsqueeze_ "
-    "permute masked_fill masked_fill_ index_add_ scatter_add_ expand_as requires_grad type_as "
-    "add_ sub_ mul_ div_ addcmul_ addcdiv_ clamp_ zero_ fill_ normal_ uniform_ copy_ relu_ sigmoid_ tanh_ exp_".split()
+    [
+        "backward",
+        "requires_grad_",
+        "detach",
+        "detach_",
+        "grad_fn",
+        "is_leaf",
+        "retain_grad",
+        "register_hook",
+        "unsqueeze",
+        "unsqueeze_",
+        "permute",
+        "masked_fill",
+        "masked_fill_",
+        "index_add_",
+        "scatter_add_",
+        "expand_as",
+        "requires_grad",
+        "type_as",
+        "add_",
+        "sub_",
+        "mul_",
+        "div_",
+        "addcmul_",
+        "addcdiv_",
+        "clamp_",
+        "zero_",
+        "fill_",
+        "normal_",
+        "uniform_",
+        "copy_",
+        "relu_",
+        "sigmoid_",
+        "tanh_",
+        "exp_",
+    ]
 )
 """Attributes that show a value to be a tensor: nothing else that programs use has them."""
 
@@ -160,9 +193,7 @@ def iterate_tensor(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) 
     made = Node("unbind", node, [Edge(record.node, record.grad)], tracked=tracked)
     number = count if isinstance(count, int) and count <= 8 else 2
     kind = "multi" if state.grad else "no_grad"
-    rows = [
-        view_of(state, ref, made, kind=kind, shape=rest, grad=record.grad, tags=record.tags) for _ in range(number)
-    ]
+    rows = [view_of(state, ref, made, kind=kind, shape=rest, grad=record.grad, tags=record.tags) for _ in range(number)]
     return Sequence(tuple(rows), "list", number != count)
 
 

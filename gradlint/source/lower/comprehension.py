@@ -43,9 +43,7 @@ def _clause(scope: Scope, node: Comprehension, clause: cst.CompFor, out: Operand
     scope.emit(For(clause, iterable, item, nested(scope, body), []))
 
 
-def _filtered(
-    scope: Scope, node: Comprehension, clause: cst.CompFor, filters: list[cst.CompIf], out: Operand
-) -> None:
+def _filtered(scope: Scope, node: Comprehension, clause: cst.CompFor, filters: list[cst.CompIf], out: Operand) -> None:
     if filters:
         test = lower_expression(scope, filters[0].test)
         then = nested(scope, lambda: _filtered(scope, node, clause, filters[1:], out))

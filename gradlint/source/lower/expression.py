@@ -68,13 +68,11 @@ def _concatenated(scope: Scope, node: cst.ConcatenatedString, dest: Dest | None)
     return out
 
 
-def _formatted(
-    scope: Scope, node: cst.FormattedString, dest: Dest | None
-) -> Operand:
+def _formatted(scope: Scope, node: cst.FormattedString, dest: Dest | None) -> Operand:
     parts = [
         lower_expression(scope, part.expression)
         for part in node.parts
-        if not isinstance(part, cst.FormattedStringText)
+        if isinstance(part, cst.FormattedStringExpression)
     ]
     out = scope.temp() if dest is None else dest
     scope.emit(Format(node, out, parts))
@@ -241,12 +239,8 @@ def _conditional(scope: Scope, node: cst.IfExp, dest: Dest | None) -> Operand:
     return scope.copied(node, out, dest)
 
 
-def _elements(
-    scope: Scope, elements: Sequence[cst.BaseElement]
-) -> list[tuple[bool, Operand]]:
-    return [
-        (isinstance(element, cst.StarredElement), lower_expression(scope, element.value)) for element in elements
-    ]
+def _elements(scope: Scope, elements: Sequence[cst.BaseElement]) -> list[tuple[bool, Operand]]:
+    return [(isinstance(element, cst.StarredElement), lower_expression(scope, element.value)) for element in elements]
 
 
 def _sequence(scope: Scope, node: cst.Tuple | cst.List | cst.Set, dest: Dest | None) -> Operand:

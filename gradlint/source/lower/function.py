@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import libcst as cst
 
-from gradlint.source.core import Arg, Call, Code, MakeClass, MakeFunction, Operand, Param
+from gradlint.source.core import Arg, Call, Code, Dest, Instr, MakeClass, MakeFunction, Operand, Param
 from gradlint.source.lower.expression import lower_expression
 from gradlint.source.lower.scope import Scope
 from gradlint.source.lower.target import assign, simple_dest
@@ -29,7 +29,13 @@ def lower_class(scope: Scope, node: cst.ClassDef) -> None:
     _bind(scope, node, node.name, decorators, lambda dest: MakeClass(node, dest, code, bases))
 
 
-def _bind(scope, node, name, decorators, make):  # type: ignore[no-untyped-def]
+def _bind(
+    scope: Scope,
+    node: cst.FunctionDef | cst.ClassDef,
+    name: cst.Name,
+    decorators: list[Operand],
+    make: Callable[[Dest], Instr],
+) -> None:
     dest = simple_dest(scope, name) if not decorators else None
     if dest is not None:
         scope.emit(make(dest))

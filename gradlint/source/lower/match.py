@@ -20,9 +20,7 @@ def lower_match(scope: Scope, node: cst.Match, suite: Suite) -> None:
     _cases(scope, node, subject, list(node.cases), suite)
 
 
-def _cases(
-    scope: Scope, node: cst.Match, subject: Operand, cases: list[cst.MatchCase], suite: Suite
-) -> None:
+def _cases(scope: Scope, node: cst.Match, subject: Operand, cases: list[cst.MatchCase], suite: Suite) -> None:
     if not cases:
         return
     case, rest = cases[0], cases[1:]
@@ -64,9 +62,7 @@ def _either(scope: Scope, case: cst.MatchCase, pattern: cst.MatchOr, subject: Op
     def join(left: Operand, element: cst.MatchOrElement) -> Operand:
         out = scope.temp()
         scope.emit(Copy(case, out, left))
-        right = nested(
-            scope, lambda: scope.emit(Copy(case, out, _fits(scope, case, element.pattern, subject)))
-        )
+        right = nested(scope, lambda: scope.emit(Copy(case, out, _fits(scope, case, element.pattern, subject))))
         scope.emit(If(case, out, [], right, out))
         return out
 

@@ -13,8 +13,6 @@ from gradlint.source.core import (
     Binary,
     Block,
     Break,
-    Compare,
-    Const,
     Continue,
     For,
     Handler,
@@ -50,8 +48,8 @@ def lower_statements(scope: Scope, body: Sequence[cst.CSTNode]) -> None:
 def lower_suite(scope: Scope, suite: cst.BaseSuite) -> Block:
     """The block of an indented or one-line suite."""
     if isinstance(suite, cst.SimpleStatementSuite):
-        small = suite.body
-        return nested(scope, lambda: [_LOWER[type(item)](scope, item) for item in small] and None)
+        line = cst.SimpleStatementLine(suite.body)
+        return nested(scope, lambda: lower_statements(scope, [line]))
     return nested(scope, lambda: lower_statements(scope, suite.body))
 
 
@@ -150,7 +148,7 @@ def _nothing(scope: Scope, node: cst.CSTNode) -> None:
     """`pass`, a type alias: nothing happens."""
 
 
-def dotted(node: cst.BaseExpression | None) -> str:
+def dotted(node: cst.CSTNode | None) -> str:
     """`a.b.c` as text."""
     if node is None:
         return ""
@@ -164,7 +162,7 @@ def _import(scope: Scope, node: cst.Import) -> None:
     for alias in node.names:
         path = dotted(alias.name)
         if alias.asname is not None:
-            scope.emit(Import(node, dotted(alias.asname.name), path, None))  # type: ignore[arg-type]
+            scope.emit(Import(node, dotted(alias.asname.name), path, None))
         else:
             # `import a.b` binds a.
             scope.emit(Import(node, path.partition(".")[0], path.partition(".")[0], None))
@@ -177,7 +175,7 @@ def _import_from(scope: Scope, node: cst.ImportFrom) -> None:
         return
     for alias in node.names:
         name = dotted(alias.name)
-        dest = dotted(alias.asname.name) if alias.asname is not None else name  # type: ignore[arg-type]
+        dest = dotted(alias.asname.name) if alias.asname is not None else name
         scope.emit(Import(node, dest, path, name, level))
 
 
@@ -247,7 +245,7 @@ def _handler(scope: Scope, node: cst.ExceptHandler | cst.ExceptStarHandler) -> H
             types.append(lower_expression(scope, syntax))
 
     head = nested(scope, head_of)
-    name = dotted(node.name.name) if node.name is not None else None  # type: ignore[arg-type]
+    name = dotted(node.name.name) if node.name is not None else None
     return Handler(head, types[0] if types else None, name, lower_suite(scope, node.body))
 
 

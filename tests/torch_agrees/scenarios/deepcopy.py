@@ -101,12 +101,7 @@ def copied_object(p: Program) -> None:
     """A plain object that holds a result is deep-copied."""
     name = p.fresh("State", "Memory", "Transition", "Record")
     p.define(
-        (
-            "class {c}:\n"
-            "    def __init__(self, value, step=0):\n"
-            "        self.value = value\n"
-            "        self.step = step"
-        ),
+        ("class {c}:\n    def __init__(self, value, step=0):\n        self.value = value\n        self.step = step"),
         c=name,
     )
     y = derive(p, leaf(p))

@@ -31,9 +31,7 @@ WRONG_GRADIENTS = (
 def wrong_gradient(p: Program) -> None:
     """A gradient of another shape or type is assigned."""
     w = leaf(p) if p.chance(0.8) else data(p)
-    value = p.text(
-        p.pick(*WRONG_GRADIENTS), s=shape_text(w.shape), o=shape_text((*w.shape[:-1], w.shape[-1] + 1))
-    )
+    value = p.text(p.pick(*WRONG_GRADIENTS), s=shape_text(w.shape), o=shape_text((*w.shape[:-1], w.shape[-1] + 1)))
     if p.chance(0.4):
         value = p.let("{e}", "g", "grad", "new_grad", "direction", e=value)
     p.line("{w}.grad = {g}", w=w, g=value)

@@ -171,14 +171,7 @@ def rows_of_a_jacobian(p: Program) -> None:
     w = leaf(p, (3,))
     y = derive(p, w)
     p.line(
-        (
-            "rows = []\n"
-            "for i in range(3):\n"
-            "    e = {t}.zeros_like({y})\n"
-            "    e[i] = 1\n"
-            "    {c}\n"
-            "jac = {t}.stack(rows)"
-        ),
+        ("rows = []\nfor i in range(3):\n    e = {t}.zeros_like({y})\n    e[i] = 1\n    {c}\njac = {t}.stack(rows)"),
         y=y,
         w=w,
         c=p.text(

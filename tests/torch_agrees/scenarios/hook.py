@@ -26,9 +26,7 @@ def hook_on_data(p: Program) -> None:
         if p.chance(0.5)
         else p.tensor(
             (3,),
-            p.pick(
-                "{w}.detach()", "{w}.data", "({w} > 0).float()", "{t}.ones_like({w})", "{w}.detach().clone()"
-            ),
+            p.pick("{w}.detach()", "{w}.data", "({w} > 0).float()", "{t}.ones_like({w})", "{w}.detach().clone()"),
             "d",
             "frozen",
             "fixed",
@@ -80,9 +78,7 @@ def retain_in_forward(p: Program) -> None:
             "        return self.fc(x)"
         ),
         c=name,
-        h=p.pick("x.retain_grad()", "x.register_hook(self.save)\n", "x.register_hook(lambda g: None)").rstrip(
-            "\n"
-        ),
+        h=p.pick("x.retain_grad()", "x.register_hook(self.save)\n", "x.register_hook(lambda g: None)").rstrip("\n"),
     )
     m = p.let("{c}()", "m", "net", c=name)
     if p.definitions[-1].count("self.save)"):

@@ -120,9 +120,7 @@ def inference_clone(p: Program) -> None:
     c = p.tensor(e.shape, "{e}.clone()", "c", "usable", "target", e=e)
     if p.chance(0.4):
         write(p, c)
-    finish(
-        p, p.tensor(e.shape, p.pick("{w} * {c}", "({w} - {c}) ** 2", "{c} * {w}"), w=leaf(p, e.shape), c=c)
-    )
+    finish(p, p.tensor(e.shape, p.pick("{w} * {c}", "({w} - {c}) ** 2", "{c} * {w}"), w=leaf(p, e.shape), c=c))
 
 
 @legal("inference", 2)
@@ -166,13 +164,7 @@ def evaluation_in_inference_mode(p: Program) -> None:
     x = batch(p, 4)
     finish(p, p.tensor((3, 2), "{m}({x})", m=m, x=x))
     p.line(
-        (
-            "{m}.eval()\n"
-            "with {t}.inference_mode():\n"
-            "    scores = {m}({x})\n"
-            "    {w}\n"
-            "    print(scores.mean().item())"
-        ),
+        ("{m}.eval()\nwith {t}.inference_mode():\n    scores = {m}({x})\n    {w}\n    print(scores.mean().item())"),
         m=m,
         x=x,
         w=p.pick("scores += 1", "scores.mul_(2)", "scores[0] = 0", "best = scores.argmax(-1)"),

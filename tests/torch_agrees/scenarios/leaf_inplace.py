@@ -94,9 +94,7 @@ def written_in_init(p: Program) -> None:
         "    def forward(self, x):\n        return x @ self.w",
         c=name,
         r=p.pick("reset_parameters", "reset", "init_weights", "_init"),
-        w=p.pick(
-            "self.w.uniform_(-0.1, 0.1)", "self.w.normal_(0, 0.02)", "self.w.fill_(0.1)", "self.w.zero_()"
-        ),
+        w=p.pick("self.w.uniform_(-0.1, 0.1)", "self.w.normal_(0, 0.02)", "self.w.fill_(0.1)", "self.w.zero_()"),
     )
     m = p.let("{c}()", "layer", "m", "module", c=name)
     finish(p, p.tensor((3, 4), "{m}({t}.randn(3, 4))", m=m))

@@ -69,9 +69,7 @@ def filled_leaf_buffer(p: Program) -> None:
         "result",
         "table",
     )
-    with p.block(
-        p.pick("for i in range(4):", "for i in range({b}.shape[0]):", "for i in range(len({b})):"), b=buffer
-    ):
+    with p.block(p.pick("for i in range(4):", "for i in range({b}.shape[0]):", "for i in range(len({b})):"), b=buffer):
         p.line(
             p.pick("{b}[i] = {x} * i", "{b}[i] += {x}", "{b}[i].copy_({x})", "{b}[i, :] = {x} + 1"),
             b=buffer,
@@ -103,9 +101,7 @@ def pad_row_in_init(p: Program) -> None:
         "        self.table = {nn}.Parameter({t}.randn(n, dim))\n        {w}\n\n"
         "    def forward(self, i):\n        return self.table[i]",
         c=name,
-        w=p.pick(
-            "self.table[0] = 0", "self.table[0].zero_()", "self.table[0, :] = 0.0", "self.table[:1].fill_(0)"
-        ),
+        w=p.pick("self.table[0] = 0", "self.table[0].zero_()", "self.table[0, :] = 0.0", "self.table[:1].fill_(0)"),
     )
     m = p.let("{c}()", "lookup", "emb", "m", c=name)
     finish(p, p.tensor((3,), "{m}(1)", m=m))
@@ -182,9 +178,7 @@ def item_of_clone(p: Program) -> None:
 def view_of_result(p: Program) -> None:
     """A view of a result is written, where nothing of it was saved."""
     w = leaf(p)
-    y = p.tensor(
-        w.shape, p.pick("{w} + 1", "{w} * 2", "{w} - {w}.mean()", "{w}.clone()"), "y", "out", "h", w=w
-    )
+    y = p.tensor(w.shape, p.pick("{w} + 1", "{w} * 2", "{w} - {w}.mean()", "{w}.clone()"), "y", "out", "h", w=w)
     write(p, view(p, y))
     finish(p, y)
 

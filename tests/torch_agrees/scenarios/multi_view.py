@@ -121,9 +121,7 @@ def cloned_part_written(p: Program) -> None:
     """A clone of a part is written, or a new tensor is made of it."""
     y = _parent(p)
     parts = p.let(p.pick(*SPLITS), "parts", "chunks", "rows", y=y)
-    part = p.let(
-        p.pick("{q}[0].clone()", "{q}[0] * 1", "{q}[1] + 0", "{t}.clone({q}[0])"), "part", "piece", q=parts
-    )
+    part = p.let(p.pick("{q}[0].clone()", "{q}[0] * 1", "{q}[1] + 0", "{t}.clone({q}[0])"), "part", "piece", q=parts)
     p.line("{w}", w=writing(p, part))
     p.line("({q}[0].sum() + {c}.sum()).backward()", q=parts, c=part)
 

@@ -35,9 +35,7 @@ def cut_on_the_way(p: Program) -> None:
     """The result is cut from its graph before the loss."""
     y = derive(p, leaf(p))
     c = p.tensor((2,), p.pick(*CUTS), "c", "value", "fixed", "hard", "cut", y=y)
-    text = p.text(
-        p.pick("{c}.sum()", "{c}.mean()", "({c} ** 2).sum()", "{c}.pow(2).mean()", "{c}.abs().sum()"), c=c
-    )
+    text = p.text(p.pick("{c}.sum()", "{c}.mean()", "({c} ** 2).sum()", "{c}.pow(2).mean()", "{c}.abs().sum()"), c=c)
     backward(p, p.let("{e}", "loss", "l", e=text))
 
 
@@ -101,9 +99,7 @@ def nothing_requires_gradients(p: Program) -> None:
         w=w,
         x=x,
     )
-    p.line(
-        p.pick("{l}.backward()", "{autograd}.backward({l})", "g = {autograd}.grad({l}, {w})"), l=value, w=w
-    )
+    p.line(p.pick("{l}.backward()", "{autograd}.backward({l})", "g = {autograd}.grad({l}, {w})"), l=value, w=w)
 
 
 @fault("no-graph")
@@ -146,12 +142,7 @@ def rebound_under_no_grad(p: Program) -> None:
     x = data(p, w.shape)
     with p.block(p.pick("for step in range(3):", "for epoch in range(2):")):
         p.line(
-            (
-                "loss = (({w} - {x}) ** 2).mean()\n"
-                "loss.backward()\n"
-                "with {t}.no_grad():\n"
-                "    {w} = {w} - {lr} * {w}.grad"
-            ),
+            ("loss = (({w} - {x}) ** 2).mean()\nloss.backward()\nwith {t}.no_grad():\n    {w} = {w} - {lr} * {w}.grad"),
             w=w,
             x=x,
             lr=rate(p),
@@ -271,12 +262,7 @@ def switched_off_and_on(p: Program) -> None:
     p.line(
         p.pick(
             "{t}.set_grad_enabled(False)\nbaseline = {w}.mean()\n{t}.set_grad_enabled(True)",
-            (
-                "with {t}.no_grad():\n"
-                "    baseline = {w}.mean()\n"
-                "    with {t}.enable_grad():\n"
-                "        kept = {w} * 2"
-            ),
+            ("with {t}.no_grad():\n    baseline = {w}.mean()\n    with {t}.enable_grad():\n        kept = {w} * 2"),
             "with {t}.set_grad_enabled(True):\n    baseline = {w}.mean()",
             "training = True\nwith {t}.set_grad_enabled(training):\n    baseline = {w}.mean()",
         ),

@@ -149,12 +149,7 @@ def trained_then_read(p: Program) -> None:
     m = model(p)
     x, y = batch(p, 4), targets(p, 2)
     p.line(
-        (
-            "loss = {e}\n"
-            "loss.backward()\n"
-            "for name, q in {m}.named_parameters():\n"
-            "    print(name, q.grad.norm().item())"
-        ),
+        ("loss = {e}\nloss.backward()\nfor name, q in {m}.named_parameters():\n    print(name, q.grad.norm().item())"),
         e=criterion(p, f"{m}({x})", str(y)),
         m=m,
     )

@@ -55,9 +55,7 @@ def unreduced_loss(p: Program) -> None:
     """A loss per sample goes backward."""
     m = model(p, 4, p.pick(2, 3))
     x, y = batch(p, 4), targets(p, m.outputs)
-    value = p.let(
-        "{e}", "loss", "losses", "per_sample", "l", e=p.text(p.pick(*UNREDUCED), a=f"{m}({x})", b=y)
-    )
+    value = p.let("{e}", "loss", "losses", "per_sample", "l", e=p.text(p.pick(*UNREDUCED), a=f"{m}({x})", b=y))
     if p.chance(0.3):
         p.line("{l} = {l} * {t}.ones(1)", l=value)
     p.line(p.pick("{l}.backward()", "{l}.backward()", "{l}.backward(retain_graph=True)"), l=value)

@@ -162,11 +162,7 @@ def gradient_checked(p: Program) -> None:
             "for q in {l}:\n    if q.grad is not None:\n        q.grad.zero_()",
             "for q in {l}:\n    if q.grad is None:\n        continue\n    q.data.sub_(0.1 * q.grad)",
             "norms = [q.grad.norm() for q in {l} if q.grad is not None]",
-            (
-                "with {t}.no_grad():\n"
-                "    for q in {l}:\n"
-                "        q -= 0.1 * (q.grad if q.grad is not None else 0)"
-            ),
+            ("with {t}.no_grad():\n    for q in {l}:\n        q -= 0.1 * (q.grad if q.grad is not None else 0)"),
         ),
         l=params,
     )
@@ -195,9 +191,7 @@ def gradients_kept_as_zeros(p: Program) -> None:
     m = model(p)
     o = optimizer(p, f"{m}.parameters()")
     finish(p, p.tensor((3, 2), "{m}({t}.randn(3, 4))", m=m))
-    p.line(
-        p.pick("{o}.zero_grad(set_to_none=False)", "{m}.zero_grad(set_to_none=False)", "{o}.step()"), o=o, m=m
-    )
+    p.line(p.pick("{o}.zero_grad(set_to_none=False)", "{m}.zero_grad(set_to_none=False)", "{o}.step()"), o=o, m=m)
     p.line(
         p.pick(
             "total = sum(p.grad.norm() for p in {m}.parameters())",
@@ -214,10 +208,6 @@ def rebound_with_new_leaf(p: Program) -> None:
     w = leaf(p, (3,))
     with p.block("for _ in range(3):"):
         p.line(
-            (
-                "loss = ({w} ** 2).sum()\n"
-                "loss.backward()\n"
-                "{w} = ({w} - 0.1 * {w}.grad).detach().requires_grad_()"
-            ),
+            ("loss = ({w} ** 2).sum()\nloss.backward()\n{w} = ({w} - 0.1 * {w}.grad).detach().requires_grad_()"),
             w=w,
         )

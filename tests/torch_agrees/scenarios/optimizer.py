@@ -102,18 +102,14 @@ def layers_in_a_list(p: Program) -> None:
     )
     m = p.let("{c}()", "model", "net", c=name)
     o = p.let("{e}", "opt", "optimizer", e=optimizer_text(p, f"{m}.parameters()"))
-    p.line(
-        "loss = {m}({t}.randn(2, 4)).pow(2).mean()\n{o}.zero_grad()\nloss.backward()\n{o}.step()", m=m, o=o
-    )
+    p.line("loss = {m}({t}.randn(2, 4)).pow(2).mean()\n{o}.zero_grad()\nloss.backward()\n{o}.step()", m=m, o=o)
 
 
 @fault("optimizer")
 def frozen_and_filtered(p: Program) -> None:
     """All parameters are frozen, and the filter leaves none."""
     m = model(p)
-    p.line(
-        p.pick("for p in {m}.parameters():\n    p.requires_grad = False", "{m}.requires_grad_(False)"), m=m
-    )
+    p.line(p.pick("for p in {m}.parameters():\n    p.requires_grad = False", "{m}.requires_grad_(False)"), m=m)
     p.let(
         "{e}",
         "opt",
@@ -239,9 +235,7 @@ def module_list(p: Program) -> None:
     )
     m = p.let("{c}()", "model", "net", c=name)
     o = p.let("{e}", "opt", "optimizer", e=optimizer_text(p, f"{m}.parameters()"))
-    p.line(
-        "loss = {m}({t}.randn(2, 4)).pow(2).mean()\n{o}.zero_grad()\nloss.backward()\n{o}.step()", m=m, o=o
-    )
+    p.line("loss = {m}({t}.randn(2, 4)).pow(2).mean()\n{o}.zero_grad()\nloss.backward()\n{o}.step()", m=m, o=o)
 
 
 @legal("optimizer")
@@ -250,10 +244,7 @@ def groups(p: Program) -> None:
     a, b = model(p, 4, 3), model(p, 3, 2)
     o = p.let(
         p.pick(
-            (
-                "{optim}.SGD([{{'params': {a}.parameters()}}, {{'params': {b}.parameters(), "
-                "'lr': 0.01}}], lr=0.1)"
-            ),
+            ("{optim}.SGD([{{'params': {a}.parameters()}}, {{'params': {b}.parameters(), 'lr': 0.01}}], lr=0.1)"),
             "{optim}.Adam(list({a}.parameters()) + list({b}.parameters()), lr=1e-3)",
             "{optim}.SGD([*{a}.parameters(), *{b}.parameters()], lr=0.1)",
             "{optim}.Adam(filter(lambda p: p.requires_grad, {a}.parameters()), lr=1e-3)",

@@ -87,13 +87,7 @@ def out_in_helper(p: Program) -> None:
     """A helper with a workspace is called with a parameter."""
     name = p.fresh("fused", "affine", "apply_into", "compute")
     p.define(
-        (
-            "def {f}(w, x, buf=None):\n"
-            "    if buf is None:\n"
-            "        buf = {t}.empty_like(x)\n"
-            "    {o}\n"
-            "    return buf"
-        ),
+        ("def {f}(w, x, buf=None):\n    if buf is None:\n        buf = {t}.empty_like(x)\n    {o}\n    return buf"),
         f=name,
         o=p.text(p.pick(*OUT), w="w", x="x", b="buf"),
     )
@@ -101,9 +95,7 @@ def out_in_helper(p: Program) -> None:
     x = data(p, w.shape)
     finish(
         p,
-        p.tensor(
-            w.shape, p.pick("{f}({w}, {x})", "{f}({w}, {x}, buf={t}.zeros_like({x}))"), f=name, w=w, x=x
-        ),
+        p.tensor(w.shape, p.pick("{f}({w}, {x})", "{f}({w}, {x}, buf={t}.zeros_like({x}))"), f=name, w=w, x=x),
     )
 
 

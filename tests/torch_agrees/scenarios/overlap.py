@@ -99,8 +99,6 @@ def expansion_read(p: Program) -> None:
 def expansion_to_same_size(p: Program) -> None:
     """An expansion that expands nothing overlaps nothing."""
     y = apply(p, leaf(p, (4, 3)), SAVING_NOTHING)
-    e = p.tensor(
-        (4, 3), p.pick("{y}.expand(4, 3)", "{y}.expand(-1, -1)", "{y}.expand_as({y})"), "e", "same", y=y
-    )
+    e = p.tensor((4, 3), p.pick("{y}.expand(4, 3)", "{y}.expand(-1, -1)", "{y}.expand_as({y})"), "e", "same", y=y)
     p.line(p.pick("{e}.add_(1)", "{e}[0] = 0", "{e} *= 2"), e=e)
     finish(p, y)

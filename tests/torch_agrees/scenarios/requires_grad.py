@@ -121,9 +121,7 @@ def index_parameter_in_module(p: Program) -> None:
         ),
         c=name,
         e=p.text(
-            p.pick(
-                "{t}.arange(n)", "{t}.randperm(n)", "{t}.zeros(n, dtype={t}.long)", "{t}.tensor([0, 1, 2, 3])"
-            )
+            p.pick("{t}.arange(n)", "{t}.randperm(n)", "{t}.zeros(n, dtype={t}.long)", "{t}.tensor([0, 1, 2, 3])")
         ),
     )
     m = p.let("{c}()", "m", "net", c=name)

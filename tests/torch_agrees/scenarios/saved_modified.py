@@ -121,9 +121,7 @@ def residual_in_forward(p: Program) -> None:
 @fault("saved-modified")
 def inplace_layer(p: Program) -> None:
     """An in-place activation stands after a layer that keeps its result."""
-    first = p.pick(
-        "{nn}.Sigmoid()", "{nn}.Tanh()", "{nn}.Softmax(dim=-1)", "{nn}.Softplus()", "{nn}.LogSigmoid()"
-    )
+    first = p.pick("{nn}.Sigmoid()", "{nn}.Tanh()", "{nn}.Softmax(dim=-1)", "{nn}.Softplus()", "{nn}.LogSigmoid()")
     second = p.pick(
         "{nn}.ReLU(inplace=True)",
         "{nn}.ReLU(True)",
@@ -282,9 +280,7 @@ def constant_mask(p: Program) -> None:
         s=", ".join(map(str, w.shape)),
     )
     h = apply(p, w, SAVING_NOTHING)
-    y = p.tensor(
-        w.shape, p.pick("{h} * {m}", "{t}.mul({h}, {m})", "{h}.mul({m})"), "y", "dropped", h=h, m=mask
-    )
+    y = p.tensor(w.shape, p.pick("{h} * {m}", "{t}.mul({h}, {m})", "{h}.mul({m})"), "y", "dropped", h=h, m=mask)
     write(p, h)
     finish(p, y)
 

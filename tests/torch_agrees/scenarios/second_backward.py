@@ -80,9 +80,7 @@ def running_sum(p: Program) -> None:
     total = p.let(p.pick("0", "0.0", "{t}.tensor(0.0)"), "total", "running_loss", "loss_sum", "acc")
     with p.block(p.pick("for i in range(3):", "for scale in [1.0, 0.5]:")):
         p.line(
-            p.pick(
-                "{s} = {s} + ({w} ** 2).sum()", "{s} += ({w}.exp()).mean()", "{s} = {s} + {w}.sigmoid().sum()"
-            ),
+            p.pick("{s} = {s} + ({w} ** 2).sum()", "{s} += ({w}.exp()).mean()", "{s} = {s} + {w}.sigmoid().sum()"),
             s=total,
             w=w,
         )
@@ -168,9 +166,7 @@ def nothing_kept(p: Program) -> None:
     """The graph kept nothing, so it may be walked again."""
     w = leaf(p)
     y = apply(p, w, SAVING_NOTHING)
-    text = p.pick(
-        p.text("{y}.sum()", y=y), p.text("{y}.mean()", y=y), p.text("{y}.sum() * 2", y=y), plain_sum(p, y)
-    )
+    text = p.pick(p.text("{y}.sum()", y=y), p.text("{y}.mean()", y=y), p.text("{y}.sum() * 2", y=y), plain_sum(p, y))
     value = p.let("{e}", "loss", "l", e=text)
     p.line("{l}.backward()\n{l}.backward()", l=value)
 

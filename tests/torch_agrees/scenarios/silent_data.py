@@ -126,9 +126,7 @@ def clipped_critic(p: Program) -> None:
         ),
         m=m,
         o=o,
-        c=p.pick(
-            "p.data.clamp_(-0.01, 0.01)", "p.data.mul_(0.9)", "p.data.add_(0.1)", "p.data = p.data * 0.5"
-        ),
+        c=p.pick("p.data.clamp_(-0.01, 0.01)", "p.data.mul_(0.9)", "p.data.add_(0.1)", "p.data = p.data * 0.5"),
     )
 
 

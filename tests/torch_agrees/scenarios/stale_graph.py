@@ -124,10 +124,7 @@ def actor_critic(p: Program) -> None:
     oc = optimizer(p, f"list({shared}.parameters()) + list({critic}.parameters())", "opt_critic")
     p.line("feats = {s}({t}.randn(3, 4))", s=shared)
     p.line(
-        (
-            "actor_loss = {F}.log_softmax({a}(feats), dim=-1)[:, 0].mean()\n"
-            "critic_loss = {c}(feats).pow(2).mean()"
-        ),
+        ("actor_loss = {F}.log_softmax({a}(feats), dim=-1)[:, 0].mean()\ncritic_loss = {c}(feats).pow(2).mean()"),
         a=actor,
         c=critic,
     )
@@ -143,12 +140,7 @@ def penalty_computed_once(p: Program) -> None:
     p.line("penalty = ({w} ** 2).sum()", w=w)
     with p.block("for _ in range(2):"):
         p.line(
-            (
-                "loss = ({w} - 1).abs().sum() + penalty\n"
-                "{o}.zero_grad()\n"
-                "loss.backward(retain_graph=True)\n"
-                "{o}.step()"
-            ),
+            ("loss = ({w} - 1).abs().sum() + penalty\n{o}.zero_grad()\nloss.backward(retain_graph=True)\n{o}.step()"),
             w=w,
             o=o,
         )
@@ -176,9 +168,7 @@ def both_backwards_before_the_step(p: Program) -> None:
     """Both losses go backward before the optimizer steps."""
     o, _, out = _shared_forward(p)
     first, second = loss(p, out), loss(p, out)
-    p.line(
-        "{o}.zero_grad()\n{a}.backward(retain_graph=True)\n{b}.backward()\n{o}.step()", o=o, a=first, b=second
-    )
+    p.line("{o}.zero_grad()\n{a}.backward(retain_graph=True)\n{b}.backward()\n{o}.step()", o=o, a=first, b=second)
 
 
 @legal("stale-graph")
@@ -188,9 +178,7 @@ def detached_state(p: Program) -> None:
     with p.block("for step in range(3):"):
         p.line("{h} = {c}({t}.randn(2, 4), {h})", h=h, c=cell)
         p.line("loss = {h}.pow(2).mean()\n{o}.zero_grad()\nloss.backward()\n{o}.step()", h=h, o=o)
-        p.line(
-            p.pick("{h} = {h}.detach()", "{h}.detach_()", "{h} = {h}.data", "{h} = {h}.detach().clone()"), h=h
-        )
+        p.line(p.pick("{h} = {h}.detach()", "{h}.detach_()", "{h} = {h}.data", "{h} = {h}.detach().clone()"), h=h)
 
 
 @legal("stale-graph")

@@ -116,12 +116,8 @@ def attack(p: Program) -> None:
             "    adv = {c}"
         ),
         m=m,
-        a=p.pick(
-            "adv.requires_grad_(True)", "adv = adv.detach().requires_grad_()", "adv.requires_grad = True"
-        ),
-        c=p.text(
-            p.pick("{t}.clamp(adv, 0, 1)", "adv.clamp_(0, 1)", "{t}.max({t}.min(adv, x + 0.3), x - 0.3)")
-        ),
+        a=p.pick("adv.requires_grad_(True)", "adv = adv.detach().requires_grad_()", "adv.requires_grad = True"),
+        c=p.text(p.pick("{t}.clamp(adv, 0, 1)", "adv.clamp_(0, 1)", "{t}.max({t}.min(adv, x + 0.3), x - 0.3)")),
     )
 
 
@@ -247,9 +243,7 @@ def convolution(p: Program) -> None:
             "        return self.fc(x)"
         ),
         c="ConvNet",
-        f=p.text(
-            p.pick("x.view(x.size(0), -1)", "{t}.flatten(x, 1)", "x.flatten(1)", "x.reshape(x.shape[0], -1)")
-        ),
+        f=p.text(p.pick("x.view(x.size(0), -1)", "{t}.flatten(x, 1)", "x.flatten(1)", "x.reshape(x.shape[0], -1)")),
     )
     m = p.let("ConvNet()", "model", "net")
     o = optimizer(p, f"{m}.parameters()")

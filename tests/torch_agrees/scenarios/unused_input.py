@@ -118,11 +118,7 @@ def gradient_penalty_of_the_wrong_tensor(p: Program) -> None:
             "g = {autograd}.grad(score.sum(), mixed, create_graph=True)[0]"
         ),
         "score = {d}(mixed)\ng = {autograd}.grad(score.sum(), mixed, create_graph=True)[0]",
-        (
-            "score = {d}(mixed)\n"
-            "mixed.requires_grad_()\n"
-            "g = {autograd}.grad(score.sum(), mixed, create_graph=True)[0]"
-        ),
+        ("score = {d}(mixed)\nmixed.requires_grad_()\ng = {autograd}.grad(score.sum(), mixed, create_graph=True)[0]"),
         (
             "mixed.requires_grad_()\n"
             "score = {d}(mixed.detach())\n"
@@ -154,12 +150,7 @@ def gradient_penalty(p: Program) -> None:
     """A gradient penalty of the points the critic saw."""
     d = model(p, 4, 1, "critic", "D", "disc")
     p.line(
-        (
-            "real, fake = {t}.randn(3, 4), {t}.randn(3, 4)\n"
-            "alpha_ = {t}.rand(3, 1)\n"
-            "mixed = {m}\n"
-            "score = {d}(mixed)"
-        ),
+        ("real, fake = {t}.randn(3, 4), {t}.randn(3, 4)\nalpha_ = {t}.rand(3, 1)\nmixed = {m}\nscore = {d}(mixed)"),
         d=d,
         m=p.text(
             p.pick(
