@@ -38,9 +38,7 @@ for path in sorted(pathlib.Path(sys.argv[1]).rglob("*.py")):
 
 def main() -> int:
     """Print the ratios; 1 if gradlint misses an aim."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?", type=Path, help="the tree to check")
     parser.add_argument("--torchfix", metavar="PYTHON", help="a Python that has flake8 and torchfix")
     options = parser.parse_args()
@@ -65,9 +63,7 @@ def main() -> int:
             ".",
         ]
         torchfix = seconds(flake8, folder)
-        print(
-            f"torchfix        {torchfix:6.2f} s: gradlint is {torchfix / gradlint:.2f} times as fast; aim: 5"
-        )
+        print(f"torchfix        {torchfix:6.2f} s: gradlint is {torchfix / gradlint:.2f} times as fast; aim: 5")
     return 0 if met and torchfix >= 5 * gradlint else 1
 
 

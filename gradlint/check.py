@@ -79,9 +79,7 @@ def check_source(text: str, filename: str = "<string>", config: Config | None = 
         return with_deep_stack(lambda: checker.check_text(text, filename, wishes)).findings
 
 
-def check_content(
-    content: bytes | str, filename: str, config: Config, checker: Checker | None = None
-) -> Outcome:
+def check_content(content: bytes | str, filename: str, config: Config, checker: Checker | None = None) -> Outcome:
     """Check what is no file of ours to read: standard input, or what flake8 holds; never raises."""
     check = (checker or Checker()).check_content
     with sparse_collection():

@@ -45,9 +45,7 @@ def main(only: tuple[str, ...], jobs: int, report: bool, calls: Path | None, out
     kept: list[Measured] = pickle.loads(calls.read_bytes()) if calls is not None and calls.exists() else []
     measured = _measured(only, jobs, started) if only or not kept else []
     again = {unit.unit for unit in measured}
-    measured = sorted(
-        [*measured, *(unit for unit in kept if unit.unit not in again)], key=lambda unit: unit.unit
-    )
+    measured = sorted([*measured, *(unit for unit in kept if unit.unit not in again)], key=lambda unit: unit.unit)
     if calls is not None:
         calls.write_bytes(pickle.dumps(measured))
     table = assemble(measured)

@@ -86,9 +86,7 @@ def run(wishes: Wishes) -> int:
     for path in missing:
         click.echo(f"gradlint: error: {path}: no such file or directory", err=True)
     for crash in outcome.crashes:
-        click.echo(
-            f"gradlint: internal error in {crash.filename}: {crash.summary}; please report it", err=True
-        )
+        click.echo(f"gradlint: internal error in {crash.filename}: {crash.summary}; please report it", err=True)
         if wishes.traceback:
             click.echo(crash.trace, err=True)
     _print_findings(outcome, output_format)

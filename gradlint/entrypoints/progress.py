@@ -14,9 +14,7 @@ WIDTH = 30
 class ProgressBar:
     """Draws itself on a terminal when a run takes over a second, and is gone afterwards."""
 
-    def __init__(
-        self, stream: TextIO, *, silent: bool = False, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, stream: TextIO, *, silent: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
         self._stream, self._clock = stream, clock
         self._enabled = stream.isatty() and not silent
         self._next = clock() + PATIENCE

@@ -87,9 +87,7 @@ def differentiable(row: Row) -> list[str]:
     else:
         lines += [f"{line} requires grad" for line in sentences(row.requires_grad, "no result")]
     lines += [f"the call raises if {line}" for line in _requiring(row.raises_if_requires_grad)]
-    lines += [
-        f"backward raises, for torch has no derivative, if {line}" for line in _requiring(row.no_derivative)
-    ]
+    lines += [f"backward raises, for torch has no derivative, if {line}" for line in _requiring(row.no_derivative)]
     return lines
 
 
@@ -98,9 +96,7 @@ def _requiring(value: Value) -> list[str]:
     for condition, holds in branches(value):
         if holds.may:
             often = "" if holds.must else " (in some calls)"
-            lines.append(
-                f"{labels(holds.may)} requires grad{often}" + (f" and {condition}" if condition else "")
-            )
+            lines.append(f"{labels(holds.may)} requires grad{often}" + (f" and {condition}" if condition else ""))
     return lines
 
 

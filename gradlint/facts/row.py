@@ -47,7 +47,8 @@ class Cond:
     or a list of tensors, `L` another list, `O` another object, `-` the absent argument. `default` is for
     values that were never measured. Flags of arguments that `forward` takes are spelled `forward.mask`; flags
     that begin with `@` speak of the call as a whole: `@contiguous` (`yes` if all tensor arguments are),
-    `@ndim` (the largest rank).
+    `@ndim` (the largest rank), `@ranks` (`r2x3`: the ranks of all tensor arguments, in the order in which the
+    call gives them).
     """
 
     flag: str
@@ -129,9 +130,7 @@ def alias_of(label: str) -> Alias:
     if parts is None:
         raise ValueError(f"{label!r} is no alias; the table is broken")
     output, kind, of, nover, mark = parts.groups()
-    return Alias(
-        output, _KINDS[kind], of, nover is None, mark == "multi", mark == "overlap", mark == "refused"
-    )
+    return Alias(output, _KINDS[kind], of, nover is None, mark == "multi", mark == "overlap", mark == "refused")
 
 
 class Point(NamedTuple):

@@ -39,6 +39,8 @@ def _condition(flag: str, keys: Iterable[str]) -> str:
     keys = list(keys)
     if flag == "@contiguous":
         return "all tensors are contiguous" if keys == ["yes"] else "a tensor is not contiguous"
+    if flag == "@ranks":
+        return "the ranks are " + " or ".join(key[1:].replace("x", ", ") for key in keys)
     if flag == "@ndim":
         return "the largest rank is " + " or ".join("another" if key == "N" else key for key in keys)
     flag = flag.removeprefix("forward.")
@@ -88,7 +90,10 @@ def _rule(rule: str) -> str:
 
 def sentences(value: Value, nothing: str = "nothing") -> list[str]:
     """Return one line per case; cases in which nothing holds are told only if others are."""
-    told = [(condition, holds) for condition, holds in branches(value)]
+    told = branches(value)
+    if isinstance(value, Sum):
+        # Each part speaks of other labels; that one of them is silent in some case says nothing of the rest.
+        told = [(condition, holds) for condition, holds in told if holds.may] or told[:1]
     lines = []
     for condition, holds in told:
         text = extent(holds, nothing)
@@ -126,9 +131,7 @@ def label(text: str) -> str:
 
 def _alias(text: str) -> str:
     alias = alias_of(text)
-    kind = {"same": "is", "view": "is a view of", "share": "shares memory, outside the graph, with"}[
-        alias.kind
-    ]
+    kind = {"same": "is", "view": "is a view of", "share": "shares memory, outside the graph, with"}[alias.kind]
     notes = [
         note
         for holds, note in (

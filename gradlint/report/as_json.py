@@ -24,9 +24,7 @@ def _finding(finding: Finding, url: str | None) -> dict[str, object]:
         "filename": finding.filename,
         "location": _position(finding.span.start),
         "end_location": _position(finding.span.end),
-        "related": [
-            {"location": _position(other.span.start), "message": other.message} for other in finding.related
-        ],
+        "related": [{"location": _position(other.span.start), "message": other.message} for other in finding.related],
         "url": url,
         "fix": None if finding.fix is None else _fix(finding.fix),
     }

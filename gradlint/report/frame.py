@@ -63,9 +63,7 @@ def _underline(mark: Mark, line: str, paint: Paint) -> str:
 
 def _shown(line: str) -> str:
     """The row as it may go to a terminal: tabs as spaces, and no control character that could steer it."""
-    return "".join(
-        char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in line.expandtabs(TAB)
-    )
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in line.expandtabs(TAB))
 
 
 def _width(text: str) -> int:

@@ -13,9 +13,12 @@ MOST = 20
 
 def summary(outcome: Outcome) -> str:
     """How much was found in how much that was looked at."""
-    findings, files = outcome.findings, len(outcome.files)
+    findings, crashed = outcome.findings, len(outcome.crashes)
+    files = len(outcome.files) - crashed
     read = sum(1 for file in outcome.files if file.interpreted)
     scope = f"{_count(files, 'file')} checked, {read} of which {'is' if read == 1 else 'are'} about torch"
+    if crashed:
+        scope += f"; an internal error kept us from {_count(crashed, 'more file')}"
     if not findings:
         return f"No findings: {scope}."
     severities = Counter(finding.severity for finding in findings)

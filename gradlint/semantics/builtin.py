@@ -422,6 +422,13 @@ def _chain_from(machine: Machine, state: State, args: Args, node: cst.CSTNode) -
     return _chain(machine, state, Args(outer.items, {}, outer.open), node)
 
 
+def _slice(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    parts = args.positional
+    if not parts or len(parts) > 3 or args.open:
+        return machine.unknown()
+    return slice(*parts)
+
+
 def _namedtuple(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     return machine.unknown()
 
@@ -472,6 +479,7 @@ FUNCTIONS: dict[str, Builtin] = {
     "functools.cached_property": _descriptor("builtins.property"),
     "builtins.staticmethod": _descriptor("builtins.staticmethod"),
     "builtins.classmethod": _descriptor("builtins.classmethod"),
+    "builtins.slice": _slice,
     "builtins.type": _type,
     "builtins.all": _all_any,
     "builtins.any": _all_any,

@@ -18,6 +18,8 @@ from gradlint.semantics.classes import instantiate
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import Program
 from gradlint.semantics.reveal import reveal
+from gradlint.semantics.torch.module_methods import set_training
+from gradlint.semantics.torch.parameters import is_module
 from gradlint.source.lower import lower_module
 
 _CONSTRUCTS = (attribute, branch, loop, modes, operator, subscript, trying)
@@ -105,6 +107,9 @@ def _class(machine: Machine, state: State, cls: Ref) -> None:
         region = machine.open(after)
         made = instantiate(machine, after, cls, Args((), {}, True), record.code.node)
         machine.close([after], region)
+        if isinstance(made, Ref) and is_module(after, made):
+            # The methods may be called in training or in evaluation.
+            set_training(after, made, None)
         for method in methods:
             if method.code in machine.called or machine.budget <= machine.limit:
                 continue

@@ -45,9 +45,7 @@ def parse(text: str) -> cst.Module | Unusable:
         # The second: libcst's tokenizer knows other letters of Unicode than the Python it runs under.
         return _explain(text, error)
     except UnicodeEncodeError as error:
-        return _invalid_at(
-            text, error.start, "the file contains half of a surrogate pair, which Python refuses"
-        )
+        return _invalid_at(text, error.start, "the file contains half of a surrogate pair, which Python refuses")
 
 
 def _invalid_at(text: str, offset: int, message: str) -> Unusable:
@@ -96,13 +94,21 @@ def _refusal_of_cpython(text: str) -> _Refusal | None:
             # An invalid escape sequence warns; that is no business of ours.
             warnings.simplefilter("ignore")
             with _recursion_as_usual():
-                ast.parse(text)
+                _compile(text)
     except SyntaxError as error:
         return _Refusal(_refused(text, error), error.msg.startswith(("too many nested", "too many levels")))
     except (RecursionError, MemoryError):
         message = "the code is nested too deeply: Python cannot compile it, and gradlint does not read it"
         return _Refusal(invalid(message), too_deep=True)
     return None
+
+
+def _compile(text: str) -> None:
+    """As far as is needed to meet the limits of depth: before 3.11 only the compiler has them for all chains."""
+    if sys.version_info >= (3, 11):
+        ast.parse(text)
+    else:
+        compile(text, "<unknown>", "exec", dont_inherit=True)
 
 
 @contextmanager

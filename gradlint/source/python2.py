@@ -6,9 +6,7 @@ import re
 
 from gradlint.source.lines import split_lines
 
-_PRINT = re.compile(
-    r"""^\s*(?:[^#'"]*:\s*)?print(?:\s+[\w"'`~-](?!\s*[=:,)\]])|\s*["'`]|\s+\(.*\)\s*[%,]|\s*>>)"""
-)
+_PRINT = re.compile(r"""^\s*(?:[^#'"]*:\s*)?print(?:\s+[\w"'`~-](?!\s*[=:,)\]])|\s*["'`]|\s+\(.*\)\s*[%,]|\s*>>)""")
 _SPELLINGS = (
     ("a print statement", _PRINT),
     ("a print statement", re.compile(r"""^\s*(?:[^#'"]*:\s*)?print\s+[^\s(=.,:\])]""")),

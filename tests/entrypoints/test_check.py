@@ -32,9 +32,7 @@ def test_findings_come_by_file_place_and_code(run: Run, tree: Tree) -> None:
         "a/z.py:2:14: GRD101 torch raises here",
         "b.py:2:1: GRD101 torch raises here",
     ]
-    assert ran.err == [
-        "3 findings (2 errors, 1 warning) in 2 files: 3 files checked, 2 of which are about torch."
-    ]
+    assert ran.err == ["3 findings (2 errors, 1 warning) in 2 files: 3 files checked, 2 of which are about torch."]
 
 
 def test_names_are_as_typed(run: Run, tree: Tree) -> None:

@@ -15,9 +15,7 @@ SOURCE = "import torch\nw = torch.ones(3, requires_grad=True)\nw += 1\n"
 LINE = "GRD101 `+=` writes in place to the leaf `w`, which requires grad: torch raises here"
 
 
-def gradlint_command(
-    *arguments: str, cwd: Path, stdin: bytes = b"", **environment: str
-) -> tuple[int, bytes, bytes]:
+def gradlint_command(*arguments: str, cwd: Path, stdin: bytes = b"", **environment: str) -> tuple[int, bytes, bytes]:
     """Exit code, standard output, standard error."""
     result = subprocess.run(
         [sys.executable, "-m", "gradlint", *arguments],
@@ -57,9 +55,7 @@ def test_bad_usage(tmp_path: Path, arguments: list[str]) -> None:
 @pytest.mark.parametrize("arguments", [["check"], ["check", "--output-format", "json"], ["rule", "--all"]])
 def test_standard_output_that_closes_early(tmp_path: Path, arguments: list[str]) -> None:
     """As under `| head -1`: no traceback, no complaint of Python's at exit."""
-    (tmp_path / "a.py").write_text(
-        "import torch\n" + "w = torch.ones(3, requires_grad=True)\nw += 1\n" * 3_000
-    )
+    (tmp_path / "a.py").write_text("import torch\n" + "w = torch.ones(3, requires_grad=True)\nw += 1\n" * 3_000)
     command = [sys.executable, "-m", "gradlint", *arguments]
     environment = {**os.environ, "PYTHONPATH": str(Path(gradlint.__file__).parents[1])}
     with subprocess.Popen(

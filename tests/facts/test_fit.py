@@ -38,9 +38,7 @@ def test_flags_of_no_design_need_more_calls():
 
 
 def test_numbers_are_one_case_but_for_special_ones():
-    calls = seen(
-        *[({"exponent": n}, "input") for n in ("3", "2.5", "4", "7")], *[({"exponent": "0"}, "")] * 2
-    )
+    calls = seen(*[({"exponent": n}, "input") for n in ("3", "2.5", "4", "7")], *[({"exponent": "0"}, "")] * 2)
     rest = {"?": "", "must": "", "may": "input"}
     assert fit(calls) == {"?": "exponent", "0": "", "N": "input", "*": rest}
 

@@ -86,9 +86,7 @@ def test_json_holds_the_row():
 
 def test_a_misspelt_name():
     result = CliRunner().invoke(op, ["sofmax"])
-    expected = (
-        "gradlint: the table of torch operations has no 'sofmax'. Did you mean softmax, fmax, nn.Softmax?\n"
-    )
+    expected = "gradlint: the table of torch operations has no 'sofmax'. Did you mean softmax, fmax, nn.Softmax?\n"
     assert (result.exit_code, result.stdout, result.stderr) == (2, "", expected)
 
 

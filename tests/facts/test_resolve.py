@@ -44,9 +44,7 @@ def test_resolve(value, flags, expected):
 
 
 def test_flag_is_undecided_only_while_its_argument_is():
-    value = decode_value(
-        {"?": "training", "True": "yes", "False": "", "*": {"?": "", "must": "", "may": "yes"}}
-    )
+    value = decode_value({"?": "training", "True": "yes", "False": "", "*": {"?": "", "must": "", "may": "yes"}})
     answers = [resolve_flag(value, {"training": given}) for given in (True, False, UNKNOWN)]
     assert answers == [True, False, None]
 
@@ -68,9 +66,7 @@ def test_a_broken_alias_is_an_error():
 
 def test_signature():
     first, second = decode_signature("input~#,dim=-1,*,out~=None|*size,keepdim=?").overloads
-    described = [
-        (p.name, p.tensor, p.number, p.default, p.keyword_only, p.variadic) for p in (*first, *second)
-    ]
+    described = [(p.name, p.tensor, p.number, p.default, p.keyword_only, p.variadic) for p in (*first, *second)]
     assert described == [
         ("input", True, True, False, False, False),
         ("dim", False, False, True, False, False),

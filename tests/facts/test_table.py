@@ -34,9 +34,7 @@ def flags(value: Value) -> set[str]:
     if isinstance(value, MustMay):
         return set()
     parts = value.parts if isinstance(value, Sum) else (*value.cases.values(), value.default)
-    return {flag for part in parts for flag in flags(part)} | (
-        {value.flag} if isinstance(value, Cond) else set()
-    )
+    return {flag for part in parts for flag in flags(part)} | ({value.flag} if isinstance(value, Cond) else set())
 
 
 @pytest.fixture(scope="module")
@@ -50,13 +48,7 @@ def test_every_name_has_an_entry(entries):
 
 
 def test_must_is_part_of_may(entries):
-    wrong = [
-        e.name
-        for e in entries
-        for value in values_of(e.row)
-        for leaf in leaves(value)
-        if leaf.must - leaf.may
-    ]
+    wrong = [e.name for e in entries for value in values_of(e.row) for leaf in leaves(value) if leaf.must - leaf.may]
     assert wrong == []
 
 
@@ -66,9 +58,7 @@ def test_facts_speak_of_arguments_by_the_names_of_the_signature(entries):
         signature = entry.row.forward if entry.row.is_module else entry.sig
         known = {p.name for overload in signature.overloads for p in overload}
         spoken = {label for name in PER_INPUT for label in getattr(entry.row, name)}
-        spoken |= {
-            label for value in entry.row.saved.values() for leaf in leaves(value) for label in leaf.may
-        }
+        spoken |= {label for value in entry.row.saved.values() for leaf in leaves(value) for label in leaf.may}
         spoken |= {alias_of(label).of for leaf in leaves(entry.row.views) for label in leaf.may}
         named = {label for label in spoken if not OUTPUT.fullmatch(label) and label[:2] not in ("p.", "b.")}
         wrong += [(entry.name, label) for label in named - known]

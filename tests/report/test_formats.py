@@ -27,9 +27,7 @@ class Terminal(io.StringIO):
 def test_concise_is_one_line_each() -> None:
     """Whatever the message holds; coloured if asked."""
     assert list(concise([FINDING], Paint())) == ["a.py:2:1: GRD101 torch raises"]
-    assert list(concise([FINDING], Paint(True))) == [
-        "\x1b[1ma.py\x1b[0m:2:1: \x1b[1;31mGRD101\x1b[0m torch raises"
-    ]
+    assert list(concise([FINDING], Paint(True))) == ["\x1b[1ma.py\x1b[0m:2:1: \x1b[1;31mGRD101\x1b[0m torch raises"]
 
 
 def test_full_shows_the_fix() -> None:
@@ -53,9 +51,7 @@ def test_json_has_the_edits_of_a_fix() -> None:
     assert json.loads(as_json([FINDING], {}))[0]["fix"] == {
         "message": "write it under no_grad",
         "applicability": "unsafe",
-        "edits": [
-            {"content": "with", "location": {"row": 2, "column": 1}, "end_location": {"row": 2, "column": 7}}
-        ],
+        "edits": [{"content": "with", "location": {"row": 2, "column": 1}, "end_location": {"row": 2, "column": 7}}],
     }
 
 

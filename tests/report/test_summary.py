@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradlint.outcome import Checked, Outcome
+from gradlint.outcome import Checked, Crash, Outcome
 from gradlint.report.summary import MOST, statistics, summary
 
 
@@ -10,6 +10,14 @@ def test_nothing_found() -> None:
     """How much was looked at."""
     outcome = Outcome((Checked("a.py", interpreted=True), Checked("b.py", interpreted=True), Checked("c.py")))
     assert summary(outcome) == "No findings: 3 files checked, 2 of which are about torch."
+
+
+def test_what_crashed_was_not_checked() -> None:
+    """It must not look clean."""
+    outcome = Outcome((Checked("a.py"), Checked("b.py", crash=Crash("b.py", "KeyError: 1", ""))))
+    assert summary(outcome) == (
+        "No findings: 1 file checked, 0 of which are about torch; an internal error kept us from 1 more file."
+    )
 
 
 def test_the_long_tail_of_what_was_not_followed_is_summed_up() -> None:

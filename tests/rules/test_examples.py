@@ -50,9 +50,7 @@ def test_gradlint_finds_nothing_in_a_good_example(rule: Rule, good: Good) -> Non
 @every_bad
 def test_torch_shows_the_fault_of_a_bad_example(rule: Rule, bad: Bad) -> None:
     """Torch raises the claimed text at the claimed line, or the measure of the silent fault is true."""
-    assert _claims_its_effect(rule, bad), (
-        "an error is stated by `error`, a silent fault is measured by `shows`"
-    )
+    assert _claims_its_effect(rule, bad), "an error is stated by `error`, a silent fault is measured by `shows`"
     outcome = run_under_torch(bad.code, bad.shows)
     assert raise_complaints(_expected_raise(bad), outcome) == []
     assert outcome.shown is (None if bad.shows is None else True)

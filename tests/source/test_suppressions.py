@@ -69,6 +69,4 @@ def test_flake8_reads_the_same_codes(tail: str) -> None:
 def test_a_comment_counts_in_the_rows_of_the_statement(row: int, first: int, length: int) -> None:
     """In all of them, and in no other."""
     text = "\n" * (row - 1) + "x  # noqa"
-    assert Suppressions.read(text).cover(finding("GRD101", first, first + length)) == (
-        first <= row <= first + length
-    )
+    assert Suppressions.read(text).cover(finding("GRD101", first, first + length)) == (first <= row <= first + length)

@@ -125,8 +125,7 @@ def held_out(records: Mapping[str, Sequence[Record]]) -> dict[str, Counter[tuple
 def worst(counts: Mapping[str, Counter[tuple[str, str]]], limit: int = 15) -> Iterable[str]:
     """Name the rows that said most wrong things of new calls."""
     wrong = {
-        name: sum(c for (_, kind), c in found.items() if kind in ("must", "may"))
-        for name, found in counts.items()
+        name: sum(c for (_, kind), c in found.items() if kind in ("must", "may")) for name, found in counts.items()
     }
     for name in sorted(wrong, key=lambda n: (-wrong[n], n))[:limit]:
         facts = sorted({fact for fact, kind in counts[name] if kind in ("must", "may")})

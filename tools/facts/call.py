@@ -144,12 +144,13 @@ def run(call: Call, requiring: frozenset[str] = frozenset()) -> Run:
     function = ready.function if call.module is None else _fresh_module(call.module, requiring, state)
     torch.manual_seed(0)
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # Deprecations of torch's own test samples say nothing about autograd.
+        warnings.simplefilter("ignore")  # Deprecations of torch's own test samples say nothing about autograd.
         state.result = function(*ready.args, **ready.kwargs)
     outputs = list(tensors_in(state.result))
-    single = isinstance(state.result, torch.Tensor)
+    if state.result is None:
+        # A statement such as `x[i] = y`: what it leaves behind is the tensor that it wrote to.
+        outputs = [t for label, ts in state.inputs.items() if any(state.written(label)) for t in ts]
+    single = isinstance(state.result, torch.Tensor) or (state.result is None and len(outputs) == 1)
     state.outputs = {">" if single else f">{i}": t for i, t in enumerate(outputs)}
     return state
 

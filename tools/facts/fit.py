@@ -179,9 +179,7 @@ def _singled_out(seen: Sequence[Seen], flag: str) -> list[frozenset[str]]:
     if flag not in _SPECIAL_OF:
         return [frozenset()]
     counts = Counter(s.flags.get(flag, ABSENT) for s in seen)
-    often = sorted(
-        k for k, n in counts.items() if n >= _ENOUGH and (k in _SPECIAL or flag == "@ndim") and is_number(k)
-    )
+    often = sorted(k for k, n in counts.items() if n >= _ENOUGH and (k in _SPECIAL or flag == "@ndim") and is_number(k))
     return [
         frozenset(),
         *(frozenset({key}) for key in often),
@@ -202,9 +200,7 @@ def _test(flag: str, branches: Mapping[str, Json], seen: Sequence[Seen], good: Q
     """Write the test; a value that was never seen gets what must and may be over all observations."""
     found: dict[str, Json] = {"?": flag}
     rest = branches.get(NUMBER)
-    found.update(
-        sorted((k, b) for k, b in branches.items() if not (is_number(k) and k != NUMBER and b == rest))
-    )
+    found.update(sorted((k, b) for k, b in branches.items() if not (is_number(k) and k != NUMBER and b == rest)))
     found[ELSE] = leaf(seen, is_constant if good is is_constant else good)
     if good is has_common and not has_common(seen):
         found[ELSE] = ""

@@ -54,9 +54,7 @@ POINTS: dict[str, tuple[Point, ...]] = {
     "nn.functional.hardsigmoid": (("F.hardsigmoid(x)", [-4.0, 0.0, 4.0]),),
     "nn.functional.softplus": (("F.softplus(x)", [-100.0, 0.0, 100.0]),),
     "nn.functional.l1_loss": (("F.l1_loss(x, torch.zeros(3), reduction='sum')", [-1.0, 0.0, 1.0]),),
-    "nn.functional.binary_cross_entropy": (
-        ("F.binary_cross_entropy(x, torch.ones(2), reduction='sum')", [0.0, 0.5]),
-    ),
+    "nn.functional.binary_cross_entropy": (("F.binary_cross_entropy(x, torch.ones(2), reduction='sum')", [0.0, 0.5]),),
     "nn.functional.kl_div": (("F.kl_div(torch.zeros(2), x, reduction='sum')", [0.0, 0.5]),),
     "nn.functional.cosine_similarity": (("F.cosine_similarity(x, torch.ones(2), dim=0)", [0.0, 0.0]),),
     "nn.functional.normalize": (("F.normalize(x, dim=0)", [0.0, 0.0]),),

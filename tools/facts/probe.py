@@ -71,9 +71,7 @@ def _autograd(call: Call, facts: Facts, effort: Effort) -> None:
     if able:
         facts["requires_grad"] = frozenset(label for label, t in state.outputs.items() if t.requires_grad)
     elif state.outputs:
-        facts["requires_grad_anyway"] = frozenset(
-            label for label, t in state.outputs.items() if t.requires_grad
-        )
+        facts["requires_grad_anyway"] = frozenset(label for label, t in state.outputs.items() if t.requires_grad)
     underivable = frozenset(label for label in sorted(requiring) if not _observe_alone(call, label, facts))
     facts.update({f"no_derivative:{label}": frozenset({label}) & underivable for label in requiring})
     if effort.silent and not underivable:

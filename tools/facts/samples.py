@@ -66,9 +66,7 @@ def named_call(name: str, args: tuple[object, ...], kwargs: Mapping[str, object]
     return Call(name, function, args, kept, {k: v for k, v in bound.items() if k != "out"})
 
 
-def of_op(
-    op: Any, dtype: torch.dtype | None = None
-) -> Iterator[tuple[str, tuple[object, ...], dict[str, object]]]:
+def of_op(op: Any, dtype: torch.dtype | None = None) -> Iterator[tuple[str, tuple[object, ...], dict[str, object]]]:
     """Yield (spelling, args, kwargs) of the call that each test sample of the op really makes."""
     used = dtype or next((d for d in _DTYPES if d in op.dtypes), None)
     if used is None or used not in op.dtypes:
@@ -184,9 +182,7 @@ def module_call(
     constructor = bind(overloads_of(name, hashed), constructor_args, constructor_kwargs)
     named = bind(forward_overloads(cls), args, kwargs)
     if constructor is None or named is None:
-        raise TypeError(
-            f"{name} does not take {constructor_args} {constructor_kwargs} and {len(args)} inputs"
-        )
+        raise TypeError(f"{name} does not take {constructor_args} {constructor_kwargs} and {len(args)} inputs")
     spec = ModuleSpec(instance, constructor, training)
     return Call(name, cls.forward, args, kwargs, named, spec)
 

@@ -39,6 +39,7 @@ _WORDS = {
     "bool": "bool",
     "str": "str",
     "_dtype": "dtype",
+    "DeviceLikeType": "device",
     "_size": "ints",
     "_symsize": "ints",
     "Any": "any",
@@ -116,9 +117,7 @@ def _with_receiver(overloads: tuple[Overload, ...], receiver: str) -> tuple[Over
     if any(p.name == receiver for overload in overloads for p in overload[1:]):
         receiver = "input"
     return tuple(
-        (replace(overload[0], name=receiver, kinds=tensor), *overload[1:])
-        for overload in overloads
-        if overload
+        (replace(overload[0], name=receiver, kinds=tensor), *overload[1:]) for overload in overloads if overload
     )
 
 
@@ -151,9 +150,7 @@ def _typed_constructors(function: object) -> tuple[Overload, ...]:
     declared = get_overloads(function.__init__)  # type: ignore[misc]
     signatures = [list(inspect.signature(d).parameters.values())[1:] for d in declared]
     # The overload that takes `*args` tells nothing.
-    told = [
-        parameters for parameters in signatures if not any(p.kind is p.VAR_POSITIONAL for p in parameters)
-    ]
+    told = [parameters for parameters in signatures if not any(p.kind is p.VAR_POSITIONAL for p in parameters)]
     return tuple(tuple(_from_inspect(p) for p in parameters) for parameters in told)
 
 
@@ -333,7 +330,12 @@ def _accepts(parameter: Parameter, value: object, strictness: int) -> bool:
     kind = kind_of(value)
     if kind == "none":
         return strictness < 2 or "none" in kinds or parameter.default == "None"
-    wider = {"int": {"int", "number", "ints"}, "bool": {"bool", "number"}, "number": {"number"}}
+    wider = {
+        "int": {"int", "number", "ints", "device"},
+        "bool": {"bool", "number"},
+        "number": {"number"},
+        "str": {"str", "device"},
+    }
     accepted = wider.get(kind, {kind})
     if strictness < 2:
         accepted = accepted | {"int", "ints", "number", "tensors"}

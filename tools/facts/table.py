@@ -48,6 +48,7 @@ SIMPLE = {
 SUMS = {"r": "raises", "x": "no_derivative"}
 PER_INPUT = {"s": "saved", "c": "copies", "t": "freed"}
 _OF_RULES = {"size", "dtype"}
+_OF_THE_WHOLE = {"saved", "views", "scalar"}
 _STRENGTH = ("same:", "0d", "bcast", "reduce", "arg:size", "numel:")
 _DTYPE_STRENGTH = ("arg:dtype", "same", "promote", "float", "real")
 ORIGINS = {"op": "", "module": "m", "recipe": "r"}
@@ -92,10 +93,13 @@ def is_module(name: str) -> bool:
     return isinstance(attribute(name), type)
 
 
-def _value(records: Sequence[Record], fact: str, whole: bool = True, tested: bool = True) -> Json | None:
-    """Fit one fact; `tested` allows tests, `whole` also those on the call as a whole."""
+def _value(records: Sequence[Record], fact: str, tested: bool = True) -> Json | None:
+    """Fit one fact; `tested` allows tests at all.
+
+    Tests on the call as a whole (layout, ranks) are believed only of facts for which torch has a reason to look.
+    """
     seen = [Seen(record.flags, record.facts[fact]) for record in records if fact in record.facts]
-    if not whole:
+    if fact.partition(":")[0] not in _OF_THE_WHOLE:
         seen = [Seen({f: k for f, k in s.flags.items() if f[0] != "@"}, s.labels) for s in seen]
     if not seen:
         return None
@@ -116,9 +120,7 @@ def _sparing(letter: str, value: Json) -> Json | None:
 def _strongest(value: Json, order: Sequence[str]) -> Json:
     """Of several rules that always held keep the most telling one."""
     if isinstance(value, str):
-        rules = sorted(
-            value.split(), key=lambda r: next((i for i, p in enumerate(order) if r.startswith(p)), 99)
-        )
+        rules = sorted(value.split(), key=lambda r: next((i for i, p in enumerate(order) if r.startswith(p)), 99))
         return " ".join(rules[:1])
     assert isinstance(value, dict), "rules are not fitted label by label"
     return {key: v if key == "?" else _strongest(v, order) for key, v in value.items()}
@@ -133,8 +135,7 @@ def _gradient_facts(records: Sequence[Record], row: Row) -> None:
     for letter, fact in (("z", "zero"), ("u", "unreached")):
         always = {}
         for label in _labels_of(records, fact):
-            # Whether a gradient vanishes may hang on an argument, never on rank or layout: those are chance.
-            value = _value(records, f"{fact}:{label}", whole=False)
+            value = _value(records, f"{fact}:{label}")
             if value:
                 always[label] = value
         merged = _merged(always)
@@ -213,9 +214,7 @@ def _renamed(facts: Mapping[str, Labels], rename: Callable[[str], str]) -> dict[
     return found
 
 
-def seen_kinds(
-    overloads: tuple[Overload, ...], records: Sequence[Record], prefix: str = ""
-) -> tuple[Overload, ...]:
+def seen_kinds(overloads: tuple[Overload, ...], records: Sequence[Record], prefix: str = "") -> tuple[Overload, ...]:
     """Let parameters that torch does not annotate take the kinds of value that they took in calls."""
 
     def kinds(parameter: Parameter) -> frozenset[str]:
@@ -223,9 +222,7 @@ def seen_kinds(
         tensor = {"tensor"} if "T" in keys else set()
         return frozenset(tensor | ({"number"} if any(is_number(key) for key in keys) else set()))
 
-    return tuple(
-        tuple(p if p.kinds else replace(p, kinds=kinds(p)) for p in overload) for overload in overloads
-    )
+    return tuple(tuple(p if p.kinds else replace(p, kinds=kinds(p)) for p in overload) for overload in overloads)
 
 
 def signature_text(overloads: tuple[Overload, ...]) -> str:

@@ -17,6 +17,7 @@ from tools.facts.call import Call, ModuleSpec, run
 from tools.facts.names import attribute, spellings_of, variants_of
 from tools.facts.probe import REFUSALS, Effort, measure
 from tools.facts.probes import Record
+from tools.facts.recipe_inputs import Recipe
 from tools.facts.signature import NO_DEFAULT, UNKNOWN_DEFAULT, overloads_of
 
 
@@ -138,9 +139,7 @@ def _calls_of_dtype(info: Any, dtype: torch.dtype, name: str) -> Iterator[Call]:
             yield call
 
 
-def _measure_variants(
-    done: Measured, name: str, calls: Sequence[Call], infos: Sequence[Any], limits: Limits
-) -> None:
+def _measure_variants(done: Measured, name: str, calls: Sequence[Call], infos: Sequence[Any], limits: Limits) -> None:
     aliases = [alias.name for info in infos for alias in info.aliases]
     others = [other for alias in aliases for other in (alias, *variants_of(alias))]
     same = spellings_of(attribute(name))
@@ -214,7 +213,7 @@ def _functions_called(call: Call) -> list[Call]:
     return seen.calls
 
 
-def measure_recipes(group: str, lines: Sequence[recipes.Recipe]) -> Measured:
+def measure_recipes(group: str, lines: Sequence[Recipe]) -> Measured:
     """Measure calls that no test sample of torch makes."""
     done = Measured(f"recipe {group}", origin="recipe")
     for recipe in lines:

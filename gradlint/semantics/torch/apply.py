@@ -22,7 +22,7 @@ from gradlint.semantics.machine import Machine
 from gradlint.semantics.modes import AUTOCAST
 from gradlint.semantics.operator import absent_gradient
 from gradlint.semantics.torch import faults
-from gradlint.semantics.torch.bind import bind, bind_loosely, flag_of, operands_of, tensors_in
+from gradlint.semantics.torch.bind import bind, bind_loosely, defaults_of, flag_of, operands_of, tensors_in
 from gradlint.semantics.torch.inplace import bump, saved_now, write
 from gradlint.semantics.torch.size import Operand, Several, module_result, result
 from gradlint.semantics.torch.size import item as item_of
@@ -79,12 +79,18 @@ class Operation:
         self.name = entry.name
         self.node = node
         signature = entry.row.forward if entry.row.is_module else entry.sig
+        if self.name == "einsum" and len(args.positional) > 1:
+            args = args._replace(positional=(args.positional[0], args.positional[1:]))
         self.bound, self.overload = bind(machine, state, signature, args) or bind_loosely(signature, args)
         self.inputs = list(self._inputs(args))
-        self.flags: dict[str, object] = {name: flag_of(machine, state, value) for name, value in self.bound.items()}
+        prefix = "forward." if entry.row.is_module else ""
+        self.flags: dict[str, object] = defaults_of(self.overload, prefix)
+        for name, value in self.bound.items():
+            self.flags[prefix + name] = flag_of(machine, state, value)
         if args.open:
             for param in self.overload:
-                self.flags.setdefault(param.name, facts.UNKNOWN)
+                if param.name not in self.bound:
+                    self.flags[prefix + param.name] = facts.UNKNOWN
         if extra:
             self.flags.update(extra)
         self._describe()
@@ -94,7 +100,9 @@ class Operation:
         records = [tensor_at(self.state, given.ref) for given in self.inputs if given.ref is not None]
         if records and len(records) == len(self.inputs):
             if all(record.shape is not None for record in records):
-                self.flags["@ndim"] = max(len(record.shape or ()) for record in records)
+                ranks = [len(record.shape or ()) for record in records]
+                self.flags["@ndim"] = max(ranks)
+                self.flags["@ranks"] = "r" + "x".join(map(str, ranks))
             if all("contiguous" in record.tags for record in records):
                 self.flags["@contiguous"] = "yes"
 
@@ -149,6 +157,8 @@ class Operation:
         """The ways back to the inputs."""
         row = self.entry.row
         edges: list[Edge] = []
+        if self.name.endswith("_like") or self.name.startswith("Tensor.new_"):
+            return edges  # The result depends on the size and type of its input, not on its values.
         for given in self.inputs:
             origin = tensor_at(self.state, given.ref).node if given.ref is not None else given.origin
             if origin is None:
@@ -168,6 +178,8 @@ class Operation:
     def sizes(self) -> Operand | Several:
         """Shape and type of the result, as far as they can be told."""
         operands = operands_of(self.machine, self.state, self.bound)
+        if self.name == "einsum":
+            operands["operands"] = operands.pop("tensors", None)
         if self.config is None:
             return result(self.name, operands)
         config = operands_of(self.machine, self.state, self.config)
@@ -586,15 +598,16 @@ def _dtype(call: Operation) -> str | None:
     return dtypes.named(name)
 
 
-CONTIGUOUS = frozenset({"contiguous"})
+CONTIGUOUS = frozenset({"contiguous", "cpu"})
+"""The tags of a tensor that is laid out without gaps, on the CPU."""
 
 
 def _layout(call: Operation) -> frozenset[str]:
-    """A result is laid out like its inputs; one made of none is contiguous."""
+    """A result is laid out like its inputs, and where they are; one made of none is contiguous, and on the CPU."""
+    tags = CONTIGUOUS if "device" not in call.bound else CONTIGUOUS - {"cpu"}
     for given in call.inputs:
-        if given.ref is None or "contiguous" not in tensor_at(call.state, given.ref).tags:
-            return frozenset()
-    return CONTIGUOUS
+        tags &= tensor_at(call.state, given.ref).tags if given.ref is not None else frozenset()
+    return tags
 
 
 def _alias(call: Operation, alias: Alias, base: Ref, size: Operand, made: Node, certain: bool) -> Ref:
@@ -623,7 +636,7 @@ def _alias(call: Operation, alias: Alias, base: Ref, size: Operand, made: Node, 
         if made.tracked is not False
         else Node(made.op, made.syntax, [Edge(record.node, False, "no_grad" if state.grad is False else None)])
     )
-    tags = CONTIGUOUS if "contiguous" in record.tags and call.name.rpartition(".")[2] in _KEEPS_LAYOUT else frozenset()
+    tags = record.tags & (CONTIGUOUS if call.name.rpartition(".")[2] in _KEEPS_LAYOUT else CONTIGUOUS - {"contiguous"})
     ref = view_of(state, base, node, kind=kind, shape=shape, expanded=expanded, grad=grad, dtype=dtype, tags=tags)
     if "data" in record.tags:
         state.put(ref.id, tensor_at(state, ref)._replace(tags=tags | {"data"}))

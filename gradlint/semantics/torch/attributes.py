@@ -171,7 +171,8 @@ def _set_data(machine: Machine, state: State, ref: Ref, value: Value, node: cst.
         return
     if record.grad is True and record.leaf is True:
         machine.emit(DataWrite(node, assigned_use(record, source), "=", record.syntax, record.parameter))
-    state.put(record.memory, (*state.writes(record.memory), Write(node, ".data =")))
+    # What was saved of the tensor itself sees the new memory, what was saved of a view of it does not.
+    state.put(record.memory, (*state.writes(record.memory), Write(node, ".data =", certain=False)))
     dtype = source.dtype if source is not None else None
     shape = source.shape if source is not None else None
     state.put(ref.id, tensor_at(state, ref)._replace(shape=shape, dtype=dtype))

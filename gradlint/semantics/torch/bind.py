@@ -10,6 +10,7 @@ from gradlint.domain.shape import Sym
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.facts import Param, Signature
+from gradlint.facts.row import NO_CONSTANT
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch.size import UNKNOWN, Operand
@@ -102,6 +103,11 @@ def bind_loosely(signature: Signature, args: Args) -> tuple[dict[str, Value], tu
     bound = dict(zip((param.name for param in overload), args.positional, strict=False))
     bound.update(args.keywords)
     return bound, overload
+
+
+def defaults_of(overload: tuple[Param, ...], prefix: str = "") -> dict[str, object]:
+    """The plain constants that absent arguments stand for: the tests of the facts table count them as given."""
+    return {prefix + param.name: param.constant for param in overload if param.constant is not NO_CONSTANT}
 
 
 def tensors_in(machine: Machine, state: State, value: Value) -> list[Ref]:

@@ -35,7 +35,6 @@ from gradlint.semantics.torch.inplace import write
 from gradlint.semantics.torch.methods import METHODS, call_tensor_method
 from gradlint.semantics.torch.module import WRAPPERS, new_module
 from gradlint.semantics.torch.names import fact, method_fact
-from gradlint.semantics.torch.operators import matmul_fact
 from gradlint.semantics.torch.optim import is_optimizer_path, new_optimizer
 from gradlint.semantics.torch.parameters import is_module_path
 from gradlint.semantics.torch.size import Operand, result
@@ -108,8 +107,6 @@ def _unbound_method(machine: Machine, state: State, name: str, args: Args, node:
 
 def _from_table(machine: Machine, state: State, name: str, args: Args, node: cst.CSTNode) -> Value:
     entry = fact(name) or method_fact(name)
-    if name == "matmul" and len(args.positional) == 2:
-        entry = matmul_fact(machine, state, args.positional[0], args.positional[1])
     assert entry is not None
     value = apply(machine, state, entry, args, node)
     if isinstance(value, Ref) and args.keywords.get("device") == "meta":
@@ -130,7 +127,7 @@ def _tag(state: State, ref: Ref, tag: str) -> None:
 def _laid_out(state: State, ref: Ref) -> None:
     record = state.heap[ref.id]
     if isinstance(record, Tensor) and record.view is None:
-        state.put(ref.id, record._replace(tags=record.tags | CONTIGUOUS))
+        state.put(ref.id, record._replace(tags=record.tags | {"contiguous"}))
 
 
 def _wanted(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> None:
@@ -142,7 +139,7 @@ def _wanted(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTN
             faults.refused(machine, "integer-requires-grad", node, record.dtype or "")
             return
         made = Node("leaf", node, [Edge(record.node, False, "leaf")] if record.node.live else (), leaf=ref.id)
-        state.put(ref.id, record._replace(grad=True, node=made, tags=record.tags | CONTIGUOUS))
+        state.put(ref.id, record._replace(grad=True, node=made, tags=record.tags | {"contiguous"}))
     elif wanted is not False:
         made = Node("input", node, tracked=None)
         state.put(ref.id, record._replace(grad=None, node=made))

@@ -72,10 +72,10 @@ def _view(
         kind = "no_grad"
     elif state.grad is None:
         kind = "maybe"
-    expanded = _expanded(record, index)
+    expanded = _expanded(record, index, shape)
     return view_of(
         state, ref, made, kind=kind, shape=shape, expanded=expanded, grad=record.grad,
-        tags=record.tags & ({"data", "contiguous"} if _leading(index) else {"data"}),
+        tags=record.tags & ({"data", "cpu", "contiguous"} if _leading(index) else {"data", "cpu"}),
     )  # fmt: skip
 
 
@@ -86,7 +86,7 @@ def _leading(index: Value) -> bool:
     return isinstance(index, int) or index is ...
 
 
-def _expanded(record: Tensor, index: Value) -> tuple[bool, ...] | None:
+def _expanded(record: Tensor, index: Value, shape: tuple[object, ...] | None) -> tuple[bool, ...] | None:
     """Which dimensions of a basic subscript of an expanded tensor repeat one cell."""
     former = record.view.expanded if record.view is not None else ()
     if not former:
@@ -103,7 +103,10 @@ def _expanded(record: Tensor, index: Value) -> tuple[bool, ...] | None:
             flag = left.pop(0)
             if isinstance(entry, slice):
                 flags.append(flag)
-    return (*flags, *left)
+    flags += left
+    if shape is None or len(shape) != len(flags):
+        return None
+    return tuple(flag and isinstance(size, int) and size > 1 for flag, size in zip(flags, shape, strict=True))
 
 
 def write_tensor(machine: Machine, state: State, ref: Ref, index: Value, value: Value, node: cst.CSTNode) -> None:
@@ -137,16 +140,21 @@ def write_tensor(machine: Machine, state: State, ref: Ref, index: Value, value: 
     saved = tuple(saved_now(machine, state, one, "indices") for one in picks) if needs is True else ()
     whole = index is ... or index == slice(None, None, None) or made.view is False
     if made.view is None and not whole:
-        write(machine, state, ref, "index assignment", node, sources, maybe_saved=True, certain=_is_leaf(record))
+        write(machine, state, ref, "index assignment", node, sources, maybe_saved=True)
         return
-    target = ref if whole else _target(state, ref, index, node)
+    target = ref if whole else _target(state, ref, index, made.shape, node)
     more = bool(picks) and needs is None
-    write(machine, state, target, "index assignment", node, sources, saved, more, fills=made.view is False)
-
-
-def _is_leaf(record: Tensor) -> bool:
-    """A leaf that requires grad refuses the write whatever the index is."""
-    return record.grad is True and record.leaf is True
+    write(
+        machine,
+        state,
+        target,
+        "index assignment",
+        node,
+        sources,
+        saved,
+        more,
+        fills=made.view is False and needs is False,
+    )
 
 
 def _written_there(state: State, counter: int, node: cst.CSTNode) -> bool:
@@ -154,7 +162,7 @@ def _written_there(state: State, counter: int, node: cst.CSTNode) -> bool:
     return bool(writes) and writes[-1].syntax is node
 
 
-def _target(state: State, ref: Ref, index: Value, node: cst.CSTNode) -> Ref:
+def _target(state: State, ref: Ref, index: Value, shape: tuple[object, ...] | None, node: cst.CSTNode) -> Ref:
     """What is written is a view of the tensor: a leaf refuses it as a view of a leaf."""
     record = tensor_at(state, ref)
     if record.view is not None and not record.view.overlaps:
@@ -162,5 +170,5 @@ def _target(state: State, ref: Ref, index: Value, node: cst.CSTNode) -> Ref:
     made = Node("select", node, [Edge(record.node, record.grad)], tracked=both(record.grad, state.grad))
     return view_of(
         state, ref, made,
-        kind="plain", grad=record.grad, shape=None, expanded=_expanded(record, index), tags=record.tags & {"data"},
+        kind="plain", grad=record.grad, expanded=_expanded(record, index, shape), tags=record.tags & {"data"},
     )  # fmt: skip

@@ -135,7 +135,8 @@ def _rebase(
         return  # Recorded nowhere: the history stays as it was, and where no leaf is near nothing is to be known.
     view = record.view
     if view is None or view.kind == "maybe" or tracked is False:
-        edges = sources if overwrites and view is None else (Edge(record.node, record.grad), *sources)
+        # The gradient of what is overwritten is zero, and computed all the same.
+        edges = (Edge(record.node, record.grad, "zero" if overwrites else None), *sources)
         if saves_result:
             saved = (*saved, saved_now(machine, state, ref, ">"))
         node = Node(op, syntax, edges, tracked=tracked, saved=saved, maybe_saved=maybe_saved, frees=frees)

@@ -18,8 +18,7 @@ from gradlint.semantics.torch.attributes import set_flag
 from gradlint.semantics.torch.gradcall import tensor_backward
 from gradlint.semantics.torch.inplace import write
 from gradlint.semantics.torch.names import method_fact
-from gradlint.semantics.torch.operators import matmul_fact
-from gradlint.semantics.torch.tensor import known_tensor, new_tensor, tensor_at
+from gradlint.semantics.torch.tensor import both, known_tensor, new_tensor, tensor_at
 
 Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
 
@@ -30,8 +29,6 @@ def call_tensor_method(machine: Machine, state: State, ref: Ref, name: str, args
     if special is not None:
         return special(machine, state, ref, args, node)
     entry = method_fact(name)
-    if name == "matmul" and len(args.positional) == 1:
-        entry = matmul_fact(machine, state, ref, args.positional[0])
     if entry is None:
         machine.give_ups[f"Tensor.{name}"] += 1
         if name.endswith("_") and not name.endswith("__"):
@@ -182,9 +179,23 @@ def _backward(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CS
     return tensor_backward(machine, state, ref, args, node)
 
 
-def _move(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    """cuda(), cpu(): the same tensor, where it is there already; that is not known here."""
+def _cpu(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """cpu(): the same tensor, where it is there already."""
+    if "cpu" in tensor_at(state, ref).tags:
+        return ref
     return apply_to(machine, state, ref, args, node)
+
+
+def _cuda(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """cuda(): a copy of what is on the CPU, and so no leaf."""
+    record = tensor_at(state, ref)
+    if "cpu" not in record.tags:
+        return apply_to(machine, state, ref, args, node)
+    tracked = both(record.grad, state.grad)
+    made = Node("cuda", node, [Edge(record.node, record.grad)], tracked=tracked)
+    return new_tensor(
+        state, made, grad=tracked, dtype=record.dtype, shape=record.shape, tags=record.tags & {"contiguous"}
+    )
 
 
 def apply_to(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
@@ -260,11 +271,11 @@ METHODS: dict[str, Method] = {
     "zero_": _zero,
     "copy_": _copy,
     "new": _new,
-    "cuda": _move,
-    "cpu": _move,
+    "cuda": _cuda,
+    "cpu": _cpu,
     "to": _to,
     "type": _type,
-    "pin_memory": _move,
+    "pin_memory": apply_to,
     "contiguous": _contiguous,
     "to_sparse": _to_sparse,
 }

@@ -23,7 +23,7 @@ from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch import faults
 from gradlint.semantics.torch.apply import Input, apply
-from gradlint.semantics.torch.bind import bind, bind_loosely, flag_of, operands_of
+from gradlint.semantics.torch.bind import bind, bind_loosely, defaults_of, flag_of, operands_of
 from gradlint.semantics.torch.names import fact
 from gradlint.semantics.torch.parameter_shapes import parameter_shape
 from gradlint.semantics.torch.parameters import is_module_path, module_base
@@ -71,8 +71,8 @@ def fill_module(machine: Machine, state: State, ref: Ref, path: str, args: Args,
         machine.give_ups[path] += 1
         state.put(ref.id, record._replace(open=True))
         return
-    config, _ = bind(machine, state, entry.sig, args) or bind_loosely(entry.sig, args)
-    flags = {name: flag_of(machine, state, value) for name, value in config.items()}
+    config, overload = bind(machine, state, entry.sig, args) or bind_loosely(entry.sig, args)
+    flags = {**defaults_of(overload), **{name: flag_of(machine, state, value) for name, value in config.items()}}
     attrs = dict(record.attrs)
     names = resolve(entry.row.parameters, flags)
     buffers = resolve(entry.row.buffers, flags)
@@ -128,7 +128,7 @@ def module_attribute(
         if name in METHODS or name == "forward":
             return Bound(obj, name)
         if name == "training":
-            return record.config.get("<training>", machine.symbol("training", obj, kind="bool"))
+            return record.config.get("<training>", True)
         if name in record.config:
             return record.config[name]
         if base in WRAPPERS:
@@ -165,6 +165,8 @@ def _no_parameter(state: State, value: Value) -> bool:
         if isinstance(record, Tensor):
             return not record.parameter and (record.view is None or record.view.kind != "maybe")
         return not isinstance(record, Instance)
+    if isinstance(value, Unknown):
+        return value.kind in ("array", "number", "int", "str", "bool")
     return isinstance(value, (bool, int, float, str)) or type(value) is tuple
 
 
@@ -251,10 +253,9 @@ def call_instance(machine: Machine, state: State, ref: Ref, record: Instance, ar
 def _call_torch_module(
     machine: Machine, state: State, record: Instance, entry: Entry, args: Args, node: cst.CSTNode
 ) -> Value:
-    flags: dict[str, object] = {
-        name: flag_of(machine, state, value) for name, value in record.config.items() if not name.startswith("<")
-    }
-    flags["training"] = record.config.get("<training>", facts.UNKNOWN)
+    flags: dict[str, object] = defaults_of(entry.sig.overloads[0] if entry.sig.overloads else ())
+    flags |= {name: flag_of(machine, state, value) for name, value in record.config.items() if not name.startswith("<")}
+    flags["training"] = record.config.get("<training>", True)
     if isinstance(flags["training"], Unknown):
         flags["training"] = facts.UNKNOWN
     parts: list[Input] = []

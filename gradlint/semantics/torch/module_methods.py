@@ -60,6 +60,15 @@ def _buffers(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CST
     return state.new(Sequence((), "iterator", True))
 
 
+def _moved(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """cuda() and its like: the parameters stay the same objects, on another device."""
+    for _, parameter in parameters_of(state, ref)[0]:
+        record = state[parameter]
+        assert isinstance(record, Tensor)
+        state.put(parameter.id, record._replace(tags=record.tags - {"cpu"}))
+    return ref
+
+
 def _itself(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """Moves and casts change the parameters where they are, and give the module back."""
     return ref
@@ -84,7 +93,7 @@ def _to(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode)
         elif isinstance(value, Unknown):
             # A device most likely; a dtype cannot be ruled out.
             _retype(state, ref, None)
-    return ref
+    return _moved(machine, state, ref, args, node)
 
 
 def _retype(state: State, ref: Ref, dtype: str | None) -> None:
@@ -96,16 +105,17 @@ def _retype(state: State, ref: Ref, dtype: str | None) -> None:
 
 def _train(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     mode = args.get(0, "mode", True)
-    _set_training(state, ref, mode if isinstance(mode, bool) else None)
+    set_training(state, ref, mode if isinstance(mode, bool) else None)
     return ref
 
 
 def _eval(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    _set_training(state, ref, False)
+    set_training(state, ref, False)
     return ref
 
 
-def _set_training(state: State, ref: Ref, mode: bool | None) -> None:
+def set_training(state: State, ref: Ref, mode: bool | None) -> None:
+    """Switch a module and all in it to training, to evaluation, or to either."""
     for module, record in list(modules_of(state, ref)):
         value: Value = Unknown("bool") if mode is None else mode
         state.put(module.id, record._replace(config={**record.config, "<training>": value}))
@@ -212,9 +222,9 @@ METHODS: dict[str, Method] = {
     "children": _children,
     "named_children": _named_children,
     "buffers": _buffers,
-    "cuda": _itself,
+    "cuda": _moved,
     "cpu": _itself,
-    "xpu": _itself,
+    "xpu": _moved,
     "compile": _itself,
     "share_memory": _itself,
     "to": _to,

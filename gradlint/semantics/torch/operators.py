@@ -6,12 +6,11 @@ import libcst as cst
 
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor, Unknown, Value
-from gradlint.facts import Entry
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch.apply import apply
 from gradlint.semantics.torch.names import fact
-from gradlint.semantics.torch.tensor import known_tensor, tensor_at
+from gradlint.semantics.torch.tensor import known_tensor
 
 _OPERATIONS = {
     "+": "add",
@@ -55,26 +54,10 @@ def tensor_operator(
             left, right = right, left
         elif op in ("+", "*", "==", "!=", "&", "|", "^"):
             left, right = right, left
-    entry = matmul_fact(machine, state, left, right) if name == "matmul" else fact(name)
+    entry = fact(name)
     if entry is None or _not_arithmetic(state, left) or _not_arithmetic(state, right):
         return machine.program.opaque(machine, state, (left, right), node)
     return apply(machine, state, entry, Args((left, right)), node)
-
-
-_PRODUCTS = {(2, 2): "mm", (1, 1): "dot", (2, 1): "mv", (3, 3): "bmm"}
-"""What matmul does for operands of these ranks (ATen/native/LinearAlgebra.cpp)."""
-
-
-def matmul_fact(machine: Machine, state: State, left: Value, right: Value) -> Entry | None:
-    """The row for a product: that of the operation which matmul becomes, where the ranks are known."""
-    ranks: list[int] = []
-    for value in (left, right):
-        ref = known_tensor(machine, state, value)
-        record = None if ref is None else tensor_at(state, ref)
-        if record is None or record.shape is None:
-            return fact("matmul")
-        ranks.append(len(record.shape))
-    return fact(_PRODUCTS.get((ranks[0], ranks[1]), "matmul"))
 
 
 def _not_arithmetic(state: State, value: Value) -> bool:

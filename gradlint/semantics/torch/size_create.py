@@ -199,7 +199,12 @@ def _triu_indices(args: Args) -> Result:
 def _lower_triangle(rows: object, columns: object, offset: object) -> int | None:
     if not isinstance(rows, int) or not isinstance(columns, int) or not isinstance(offset, int):
         return None
-    return sum(min(max(row + offset + 1, 0), columns) for row in range(rows))
+    # Rows before `first` have nothing, rows from `full` on all columns; between them each has one more.
+    first, full = max(-offset, 0), max(columns - offset, 0)
+    first, full = min(first, rows), min(full, rows)
+    between = range(first + offset + 1, full + offset + 1)
+    rising = (between[0] + between[-1]) * len(between) // 2 if between else 0
+    return rising + (rows - max(full, first)) * columns
 
 
 @rule("hann_window", "hamming_window", "blackman_window", "bartlett_window", "kaiser_window")

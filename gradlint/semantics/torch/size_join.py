@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from gradlint.domain.dtype import DType, promote
 from gradlint.domain.shape import Dim, Shape, Sym, at_least_two, axis, product, replace, total
@@ -22,6 +23,9 @@ from gradlint.semantics.torch.size_rule import (
     tensors,
     unpacked,
 )
+
+MOST_PIECES: Final = 1024
+"""Beyond so many pieces only what holds for each of them is told, lest a large tensor make a huge tuple."""
 
 
 def _items(args: Args) -> tuple[tuple[Operand, ...] | None, Operand]:
@@ -211,6 +215,8 @@ def _split(args: Args) -> Result:
     if how <= 0:
         return _parts(self, index, [length]) if how == 0 == length else NOTHING
     starts = range(0, length, how) if length else range(1)
+    if len(starts) > MOST_PIECES:
+        return _pieces(self, self.shape, index)
     return _parts(self, index, [min(how, length - start) for start in starts])
 
 
@@ -234,7 +240,7 @@ def _chunk(args: Args) -> Result:
     if self.shape is None or not self.shape or index is None:
         return Several(None, Operand(None, self.dtype))
     length = self.shape[index]
-    if isinstance(count, int) and count > 0:
+    if isinstance(count, int) and 0 < count <= MOST_PIECES:
         if isinstance(length, int):
             return _parts(self, index, _chunk_lengths(length, count))
         if count == 1:
@@ -281,6 +287,8 @@ def _split_evenly(args: Args, dim: object) -> Result:
     if isinstance(how, Operand) or not isinstance(how, int | tuple | list):
         return Several(None, Operand(None, self.dtype))
     pieces = how if isinstance(how, int) else len(how) + 1
+    if pieces > MOST_PIECES:
+        return Several(None, Operand(None, self.dtype))
     length = None if not self.shape or index is None else self.shape[index]
     if not isinstance(length, int):
         return _parts(self, index, [Sym() for _ in range(pieces)])
@@ -308,7 +316,8 @@ def _unbind(args: Args) -> Result:
     if self.shape is None or index is None or not self.shape:
         return Several(None, Operand(None, self.dtype))
     length, item = self.shape[index], Operand(replace(self.shape, index), self.dtype)
-    return Several((item,) * length) if isinstance(length, int) else Several(None, item)
+    counted = isinstance(length, int) and length <= MOST_PIECES
+    return Several((item,) * length if counted else None, item)  # type: ignore[operator]
 
 
 @rule("meshgrid")

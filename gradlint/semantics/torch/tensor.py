@@ -58,7 +58,7 @@ _TENSOR_ONLY = frozenset(
 STORED_ELSEWHERE = frozenset({"meta", "sparse"})
 """Tags of tensors whose storage is of another sort: `.data` takes none of another sort than the tensor has."""
 
-UNCOUNTED = frozenset({"uncounted", "contiguous"})
+UNCOUNTED = frozenset({"uncounted", "contiguous", "cpu"})
 """The tags of a tensor that torch made and initialised itself: how often it was written by then is not known."""
 
 

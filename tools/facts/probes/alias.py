@@ -84,9 +84,7 @@ def _hidden(state: Run) -> frozenset[str]:
 
 def _equal(a: torch.Tensor, b: torch.Tensor) -> bool:
     if a.shape != b.shape or a.dtype != b.dtype:
-        return (
-            True  # The object was given other storage (`resize_`, `set_`), its numbers were not overwritten.
-        )
+        return True  # The object was given other storage (`resize_`, `set_`), its numbers were not overwritten.
     if is_differentiable(a):
         return torch.allclose(a, b, rtol=0, atol=0, equal_nan=True)
     return torch.equal(a, b)

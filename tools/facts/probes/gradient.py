@@ -24,9 +24,7 @@ def zero(call: Call, label: str) -> Facts:
         other = redrawn(call, generator)
         try:
             again = _vanishes(other, label)
-        except (
-            RuntimeError
-        ):  # The redrawn numbers lie outside the operation's domain (Cholesky and its like).
+        except RuntimeError:  # The redrawn numbers lie outside the operation's domain (Cholesky and its like).
             continue
         verdict = verdict if again == verdict else None
     return {

@@ -30,9 +30,7 @@ def tracked_outputs(state: Run) -> list[torch.Tensor]:
 def weighted_sums(outputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
     """Consume outputs as later code would: by a constant weight, which saves nothing of the outputs."""
     generator = torch.Generator().manual_seed(1)
-    return [
-        (o * torch.rand(o.shape, generator=generator).add_(0.5)).sum() for o in outputs if not o.is_sparse
-    ]
+    return [(o * torch.rand(o.shape, generator=generator).add_(0.5)).sum() for o in outputs if not o.is_sparse]
 
 
 def gradients(totals: Sequence[torch.Tensor], leaves: Sequence[torch.Tensor]) -> list[torch.Tensor | None]:
@@ -63,9 +61,7 @@ def observe(call: Call, requiring: frozenset[str]) -> Facts:
         if any(text in str(error) for text in _NO_DERIVATIVE):
             raise UnderivableError(str(error)) from error
         raise
-    saved = frozenset(
-        label for label, tensors in state.everything().items() if _needs(tensors, totals, leaves)
-    )
+    saved = frozenset(label for label, tensors in state.everything().items() if _needs(tensors, totals, leaves))
     return {"saved": saved, "copies": _copies(call, requiring), "freed": _freed(call, requiring)}
 
 

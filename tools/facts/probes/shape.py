@@ -77,9 +77,7 @@ def structure(result: object) -> str:
     if isinstance(result, (list, tuple)) and not isinstance(result, torch.Size):
         names = [f for f in dir(result) if f in _FIELDS] if hasattr(result, "n_fields") else []
         inner = ",".join(structure(item) for item in result)
-        return (
-            f"{'named' if names else type(result).__name__}({_in_order(result, names) if names else inner})"
-        )
+        return f"{'named' if names else type(result).__name__}({_in_order(result, names) if names else inner})"
     return type(result).__name__
 
 
