@@ -77,7 +77,7 @@ class Meeting:
             left.facts = {key: truth for key, truth in left.facts.items() if facts.get(key) is truth}
         return left
 
-    def _old(self, freed: dict[int, cst.CSTNode]) -> set[int]:
+    def _old(self, freed: dict[int, cst.CSTNode | None]) -> set[int]:
         """The freed nodes that both states know."""
         return {number for number in freed if number <= self.mark}
 

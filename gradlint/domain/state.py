@@ -41,7 +41,7 @@ class State:
         self.frames: dict[int, dict[str | int, Value]] = {}
         self.facts: dict[object, object] = {}
         self.escaped = 0
-        self.freed: dict[int, cst.CSTNode] = {}
+        self.freed: dict[int, cst.CSTNode | None] = {}
         self.grad: Tri = True
         self.inference: Tri = False
         self.frame = 0
@@ -144,8 +144,8 @@ class State:
 
     # The tape.
 
-    def free(self, nodes: list[int], syntax: cst.CSTNode) -> None:
-        """Remember which nodes a backward has freed, and where."""
+    def free(self, nodes: list[int], syntax: cst.CSTNode | None) -> None:
+        """Remember which nodes a backward has freed, and where; without a place, that it raised on them."""
         self.freed = {**self.freed, **dict.fromkeys(nodes, syntax)}
 
     def escape(self) -> None:

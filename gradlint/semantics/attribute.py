@@ -40,7 +40,7 @@ def get_attribute(machine: Machine, state: State, obj: Value, name: str, node: c
     if isinstance(obj, NoGradient):
         if not name.startswith("__"):
             absent_gradient(machine, obj, node)
-        return machine.unknown()
+        return machine.unknown("raised")
     if isinstance(obj, External):
         return machine.program.external(f"{obj.path}.{name}")
     if isinstance(obj, Unknown):
@@ -97,10 +97,13 @@ def _of_instance(machine: Machine, state: State, obj: Ref, record: Instance, nam
 
     if name in record.attrs:
         return record.attrs[name]
+    if name in ("_parameters", "_modules", "_buffers", "__dict__"):
+        loosen(state, obj, record)
+        return machine.unknown()
+    if name in ("__delattr__", "__setattr__"):
+        return Partial(machine.program.external(f"builtins.{name.strip('_')}"), (obj,), ())
     if name == "__class__":
         return record.cls
-    if name == "__dict__":
-        return machine.unknown()
     if isinstance(record.cls, Ref):
         value = find_in_class(state, record.cls, name)
         if value is not None:
@@ -174,6 +177,8 @@ def _of_unknown(machine: Machine, state: State, obj: Unknown, name: str, node: c
     value = state.facts.get(("set", obj, name))
     if value is not None:
         return value
+    if obj.kind == "raised":
+        return obj
     ref = shown_tensor(machine, state, obj, name)
     if ref is not None:
         return tensor_attribute(machine, state, ref, name, node)
@@ -218,6 +223,22 @@ def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: 
         set_module_attribute(machine, state, obj, record, name, value, node)
     elif isinstance(record, Class):
         state.put(obj.id, record._replace(attrs={**record.attrs, name: value}))
+
+
+def delete_attribute(state: State, obj: Value, name: Value) -> None:
+    """del obj.name; under a name that is not known anything may be gone."""
+    record = state[obj] if isinstance(obj, Ref) else None
+    if isinstance(obj, Ref) and isinstance(record, Instance):
+        if isinstance(name, str):
+            attrs = {key: value for key, value in record.attrs.items() if key != name}
+            state.put(obj.id, record._replace(attrs=attrs))
+        else:
+            loosen(state, obj, record)
+
+
+def loosen(state: State, obj: Ref, record: Instance) -> None:
+    """What is registered in a module may change behind gradlint's back from here on."""
+    state.put(obj.id, record._replace(open=True, config={**record.config, "<loose>": True}))
 
 
 simple(Attr, attr)

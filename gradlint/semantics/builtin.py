@@ -276,6 +276,13 @@ def _setattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
     return None
 
 
+def _delattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    from gradlint.semantics.attribute import delete_attribute
+
+    delete_attribute(state, args.get(0, "obj"), args.get(1, "name"))
+    return None
+
+
 def _super(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     if len(args.positional) == 2:
         return Super(args.positional[0], args.positional[1])
@@ -469,6 +476,7 @@ FUNCTIONS: dict[str, Builtin] = {
     "builtins.hasattr": _hasattr,
     "builtins.getattr": _getattr,
     "builtins.setattr": _setattr,
+    "builtins.delattr": _delattr,
     "builtins.super": _super,
     "builtins.int": _number("int"),
     "builtins.float": _number("float"),

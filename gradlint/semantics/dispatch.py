@@ -12,6 +12,7 @@ from gradlint.domain.value import (
     External,
     Instance,
     Mapping,
+    Partial,
     Ref,
     Sequence,
     Unknown,
@@ -38,6 +39,9 @@ def call_value(machine: Machine, state: State, func: Value, args: Args, node: cs
         return machine.program.library_call(machine, state, func.path, args, node)
     if isinstance(func, Context):
         return with_mode(args.positional[0], func) if args.positional else machine.unknown()
+    if isinstance(func, Partial):
+        merged = Args(func.args + args.positional, {**dict(func.keywords), **args.keywords}, args.open)
+        return call_value(machine, state, func.function, merged, node)
     if isinstance(func, Bound):
         return _bound(machine, state, func, args, node)
     if isinstance(func, Ref):
@@ -77,6 +81,8 @@ def _bound(machine: Machine, state: State, func: Bound, args: Args, node: cst.CS
 
 def _unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cst.CSTNode) -> Value:
     """A call of something unknown; a method of something unknown gets its receiver as an argument."""
+    if func.kind == "raised":
+        return func
     key = func.key
     if key is not None and key[0] == "attr" and isinstance(key[1], (Unknown, Ref)) and isinstance(key[2], str):
         return _method_of_unknown(machine, state, key[1], key[2], args, node)

@@ -11,6 +11,7 @@ from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.semantics.args import Args
+from gradlint.semantics.classes import find_in_class
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import origins
 from gradlint.semantics.torch import faults
@@ -106,10 +107,17 @@ def _copied(machine: Machine, state: State, value: Value, node: cst.CSTNode, mem
     elif isinstance(record, Mapping):
         pairs = {key: _copied(machine, state, item, node, memo) for key, item in record.items.items()}
         state.put(fresh.id, record._replace(items=pairs))
-    elif isinstance(record, Instance):
+    elif isinstance(record, Instance) and not _copies_itself(state, record):
         attrs = {key: _copied(machine, state, item, node, memo) for key, item in record.attrs.items()}
         state.put(fresh.id, record._replace(attrs=attrs, syntax=node))
     return fresh
+
+
+def _copies_itself(state: State, record: Instance) -> bool:
+    """Whether a class says itself how its objects are copied."""
+    return any(
+        find_in_class(state, record.cls, name) is not None for name in ("__deepcopy__", "__getstate__", "__reduce__")
+    )
 
 
 def _copied_tensor(machine: Machine, state: State, ref: Ref, node: cst.CSTNode, memo: dict[int, Ref]) -> Ref:

@@ -1,4 +1,6 @@
-"""Loops: two turns, so that what one turn leaves behind meets the next; each turn where the items are few and known.
+"""Loops: two turns, so that what one turn leaves behind meets the next, and a third where a backward was run.
+
+Where the items are few and known, each has its turn.
 
 A loop over something unknown is taken at least once, for loops over data are. What it counted is unknown behind it.
 """
@@ -37,13 +39,19 @@ def _for(machine: Machine, state: State, instr: For) -> list[State]:
     region = machine.open(state)
     before = state.fork()
     live, broken = [state], []
-    for item in turns:
+    backwards, more = machine.backwards, False
+    while turns:
+        item = turns.pop(0)
         for other in live:
             other.set(instr.item, item)
         live, left = _turn(machine, live, instr.body)
         broken.extend(left)
         if not live:
             break
+        if not turns and not exact and not more and machine.backwards > backwards:
+            # What a backward left in the second turn meets the third: a state carried over, then a step.
+            turns.append(item if not isinstance(item, Unknown) else machine.unknown())
+            more = True
     if not exact:
         for other in live + broken:
             _widen(machine, before, other)
@@ -96,11 +104,13 @@ def _while(machine: Machine, state: State, instr: While) -> list[State]:
     before = state.fork()
     live, done, broken = [state], [], []
     exact = True
+    backwards = machine.backwards
     for turn in range(EXACT + 1):
         live, ended, unsure = _heads(machine, live, instr, turn)
         done.extend(ended)
         exact = exact and not unsure
-        if not live or turn == EXACT or (not exact and turn >= TURNS) or _forever(machine, live, instr, turn):
+        enough = TURNS + (machine.backwards > backwards)
+        if not live or turn == EXACT or (turn >= enough and (not exact or _endless(instr))):
             exact = exact and not live
             break
         live, left = _turn(machine, live, instr.body)
@@ -113,11 +123,6 @@ def _while(machine: Machine, state: State, instr: While) -> list[State]:
     after = machine.meet(after + broken)
     machine.close(after, region)
     return after
-
-
-def _forever(machine: Machine, states: list[State], instr: While, turn: int) -> bool:
-    """Whether the test is a constant: `while True` gets its two turns, and no more."""
-    return turn >= TURNS and _endless(instr)
 
 
 def _endless(instr: While) -> bool:
@@ -137,7 +142,7 @@ def _heads(machine: Machine, states: list[State], instr: While, turn: int) -> tu
             continue
         if known is None:
             unsure = True
-            if turn < TURNS:
+            if turn <= TURNS:
                 assume(state, test, True)
         taken.append(state)
     return taken, done, unsure

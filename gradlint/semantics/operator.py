@@ -133,7 +133,9 @@ def operate(
 
     if isinstance(left, NoGradient) or isinstance(right, NoGradient):
         absent_gradient(machine, left if isinstance(left, NoGradient) else right, node)
-        return machine.unknown()
+        return machine.unknown("raised")
+    if _raised(left) or _raised(right):
+        return machine.unknown("raised")
     left_tensor = isinstance(left, Ref) and isinstance(state[left], Tensor)
     if left_tensor or (isinstance(right, Ref) and isinstance(state[right], Tensor)):
         return tensor_operator(machine, state, op, left, right, node, inplace and left_tensor)
@@ -157,6 +159,11 @@ def shares_memory(state: State, value: Unknown, op: str, node: cst.CSTNode) -> b
     assert isinstance(record, Tensor)
     state.put(record.memory, (*state.writes(record.memory), Write(node, f"numpy {op}")))
     return True
+
+
+def _raised(value: Value) -> bool:
+    """Whether a value stands for one that torch did not compute, because it raised."""
+    return isinstance(value, Unknown) and value.kind == "raised"
 
 
 def absent_gradient(machine: Machine, value: Value, node: cst.CSTNode) -> None:
@@ -452,7 +459,7 @@ def delete(machine: Machine, state: State, instr: Delete) -> None:
     if not isinstance(target, Ref):
         return
     record = state[target]
-    if isinstance(record, Instance) and instr.name is not None and instr.name in record.attrs:
+    if isinstance(record, Instance) and instr.name is not None:
         attrs = {name: value for name, value in record.attrs.items() if name != instr.name}
         state.put(target.id, record._replace(attrs=attrs))
     elif isinstance(record, Mapping) and instr.index is not None:

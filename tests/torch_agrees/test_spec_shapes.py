@@ -57,9 +57,7 @@ def aside() -> Iterator[Executor]:
         yield executor
 
 
-def agree(
-    answer: Callable[[dict[str, Value]], Result], args: dict[str, Value], output: Value, seed: int
-) -> None:
+def agree(answer: Callable[[dict[str, Value]], Result], args: dict[str, Value], output: Value, seed: int) -> None:
     """The answer holds for known arguments, and for the same arguments partly forgotten."""
     assert contradiction(answer(args), output, {}) is None, args
     for turn in range(FORGETTINGS):
@@ -94,12 +92,9 @@ def test_modules(name: str, aside: Executor) -> None:
         for turn in range(FORGETTINGS):
             forgetter = Forgetter(seed + turn)
             less = {
-                part: {key: forgetter.forget(value) for key, value in values.items()}
-                for part, values in args.items()
+                part: {key: forgetter.forget(value) for key, value in values.items()} for part, values in args.items()
             }
-            assert (
-                contradiction(module_result(name, **less), call.output, dict(forgetter.valuation)) is None
-            ), less
+            assert contradiction(module_result(name, **less), call.output, dict(forgetter.valuation)) is None, less
 
 
 def test_drawn_calls() -> None:
@@ -134,9 +129,7 @@ def test_subscripts(seed: int) -> None:
         _agree_on_index(shape, operand(index), output, output is whole or output._is_view(), draw.random())
 
 
-def _agree_on_index(
-    shape: tuple[int, ...], index: Value, output: torch.Tensor, view: bool, seed: float
-) -> None:
+def _agree_on_index(shape: tuple[int, ...], index: Value, output: torch.Tensor, view: bool, seed: float) -> None:
     answer = indexed(shape, index)
     assert contradiction(Operand(answer.shape), output, {}) is None, (shape, index)
     assert answer.view in (view, None), (shape, index)
@@ -228,12 +221,8 @@ def test_promotion_of_levels() -> None:
     operands = [Operand(shape, name) for shape in ((2,), ()) for name in names]
     numbers = [(Operand((), dtypes.of_number(value), scalar=True), value) for value in (True, 1, 1.0, 1j)]
     for one, other in itertools.product(operands, operands):
-        left, right = (
-            torch.zeros(item.shape or (), dtype=getattr(torch, item.dtype or "")) for item in (one, other)
-        )
-        assert result("add", {"input": one, "other": other}).dtype == type_name(
-            torch.result_type(left, right)
-        )
+        left, right = (torch.zeros(item.shape or (), dtype=getattr(torch, item.dtype or "")) for item in (one, other))
+        assert result("add", {"input": one, "other": other}).dtype == type_name(torch.result_type(left, right))
     for one, (number, value) in itertools.product(operands, numbers):
         left = torch.zeros(one.shape or (), dtype=getattr(torch, one.dtype or ""))
         expected = type_name(torch.result_type(left, value))
@@ -248,9 +237,7 @@ def test_every_type_of_torch_has_a_name() -> None:
         if dtypes.named(name) is not None:
             assert type_name(getattr(torch, name)) == dtypes.named(name)
     left_out = {type_name(getattr(torch, name)) for name in known if dtypes.named(name) is None}
-    assert all(name.startswith(("q", "uint", "int", "bits", "float4", "bcomplex")) for name in left_out), (
-        left_out
-    )
+    assert all(name.startswith(("q", "uint", "int", "bits", "float4", "bcomplex")) for name in left_out), left_out
     assert {"float32", "int64", "bool", "complex64"}.isdisjoint(left_out)
 
 
@@ -267,7 +254,7 @@ def test_shape_errors_are_answered_with_unknown() -> None:
     draw = random.Random(0)
     pool: tuple[Value, ...] = (
         Operand((2, 3), "float32"), Operand((), "int64"), Operand((0,), "bool"), Operand(), Operand((1, 2, 3)),
-        0, 1, -7, 99, 1.5, True, None, "same", "mean", "ij,jk->ik", "float", (1, 2), [], (), [[1], [2]],
+        0, 1, -7, 99, 1.5, float("inf"), True, None, "same", "mean", "ij,jk->ik", "float", (1, 2), [], (), [[1], [2]],
         [3, -1], ((),), ..., object(), Sym(), Sym(many=True), Several(None), [Operand((2,)), Operand()],
     )  # fmt: skip
     names = PARAMETERS.split()

@@ -338,6 +338,10 @@ def _write(call: Operation, writes: MustMay) -> Value:
         for given in [one for one in call.inputs if one.label == label]:
             if given.ref is None:
                 continue
+            if label.startswith(("p.", "b.")) or "embedding" in call.name:
+                # A module writes to its own parameters and buffers under no_grad (`max_norm` of an embedding).
+                bump(machine, state, given.ref, Write(call.node, call.name, label in writes.must))
+                continue
             others = _sources(call, given)
             op = call.name.removeprefix("Tensor.")
             mine = tuple(

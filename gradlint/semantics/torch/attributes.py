@@ -241,7 +241,9 @@ def set_flag(machine: Machine, state: State, ref: Ref, wanted: bool | None, node
         faults.refused(machine, "integer-requires-grad", node, record.dtype or "")
         return
     if record.leaf is None:
-        state.put(ref.id, record._replace(grad=True if wanted else None))
+        # A leaf from now on, or a result as before: which of the two is not known.
+        made = Node("call", node, [Edge(record.node, None)], tracked=None)
+        state.put(ref.id, record._replace(grad=True if wanted else None, node=made))
         return
     if wanted:
         make_leaf(machine, state, ref, node)

@@ -60,6 +60,7 @@ def run_backward(
     """Walk, check and free. None where torch raises."""
     found = walk(roots)
     if troubled(machine, state, found, syntax):
+        state.free([node.id for node in found.certain], None)
         return None
     if retain is False:
         freed = [node.id for node in found.certain if node.frees]
@@ -71,8 +72,10 @@ def troubled(machine: Machine, state: State, found: Walk, syntax: cst.CSTNode) -
     """Report the first node that was freed already, or of which a saved tensor has been written."""
     silent = False
     for node in found.certain:
-        earlier = state.freed.get(node.id)
-        if earlier is not None:
+        if node.id in state.freed:
+            earlier = state.freed[node.id]
+            if earlier is None:
+                return True  # An earlier backward raised here already.
             machine.emit(SecondBackward(syntax, earlier, node.syntax, node.op))
             return True
         for saved in node.saved:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gradlint.domain.graph import Node
+from gradlint.domain.graph import Edge, Node
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Ref, Sequence, Tensor, Value
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch.bind import tensors_in
-from gradlint.semantics.torch.tensor import new_tensor
+from gradlint.semantics.torch.tensor import both, new_tensor
 
 
 def new_data(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Ref:
@@ -45,5 +45,8 @@ def _batch(state: State, refs: list[Ref], node: cst.CSTNode) -> tuple[Ref, ...]:
         record = state[ref]
         assert isinstance(record, Tensor)
         shape = (size, *record.shape[1:]) if record.shape else None
-        batch.append(new_tensor(state, Node("batch", node), dtype=record.dtype, shape=shape))
+        tracked = both(record.grad, state.grad)
+        edges = [Edge(record.node, record.grad)] if record.node.live else []
+        made = Node("batch", node, edges, tracked=tracked, maybe_saved=True, frees=False)
+        batch.append(new_tensor(state, made, grad=tracked, dtype=record.dtype, shape=shape))
     return tuple(batch)

@@ -214,7 +214,9 @@ def _between(roots: list[Node], wanted: set[int]) -> set[int]:
 
 
 def _run_part(machine: Machine, state: State, part: Walk, node: cst.CSTNode, retain: bool | None) -> None:
-    if not troubled(machine, state, part, node) and retain is False:
+    if troubled(machine, state, part, node):
+        state.free([one.id for one in part.certain], None)
+    elif retain is False:
         state.free([one.id for one in part.certain if one.frees], node)
 
 

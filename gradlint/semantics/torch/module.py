@@ -146,7 +146,7 @@ def set_module_attribute(
 ) -> None:
     """obj.name = value: a tensor does not go where a parameter is registered."""
     former = record.attrs.get(name)
-    if module_base(state, record) is not None and isinstance(former, Ref):
+    if module_base(state, record) is not None and isinstance(former, Ref) and "<loose>" not in record.config:
         old = state.heap.get(former.id)
         if isinstance(old, Tensor) and old.parameter and _no_parameter(state, value):
             related = [] if old.syntax is None else [(old.syntax, "the parameter is made here")]

@@ -56,7 +56,7 @@ def fill_optimizer(machine: Machine, state: State, ref: Ref, args: Args, node: c
     attrs = {**record_.attrs, "<params>": tuple(params), "<open>": is_open}
     groups = (state.new(Mapping({"params": state.new(Sequence(tuple(params), "list", is_open))}, True)),)
     attrs["param_groups"] = state.new(Sequence(groups, "list", is_open))
-    state.put(ref.id, record_._replace(attrs=attrs))
+    state.put(ref.id, record_._replace(attrs=attrs, config=dict(args.keywords)))
 
 
 def _admit(machine: Machine, state: State, params: list[Ref], node: cst.CSTNode) -> None:
@@ -119,7 +119,8 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
     result: Value = None
     closure = args.get(0, "closure")
     if closure is not None:
-        result = call_in_place(machine, state, closure, Args(), node)
+        for _ in range(_evaluations(state, ref)):
+            result = call_in_place(machine, state, closure, Args(), node)
     for param in _params(state, ref):
         record = state.heap.get(param.id)
         if not isinstance(record, Tensor) or record.grad is False:
@@ -128,6 +129,14 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
         if certain or not _absent(state, param, record.accumulated):
             bump(machine, state, param, Write(node, "optimizer.step", certain))
     return result
+
+
+def _evaluations(state: State, ref: Ref) -> int:
+    """How often a step calls its closure: LBFGS does so again and again, unless told otherwise."""
+    record = state[ref]
+    assert isinstance(record, Instance)
+    several = isinstance(record.cls, External) and record.cls.path.endswith(".LBFGS")
+    return 2 if several and "max_iter" not in record.config else 1
 
 
 def _absent(state: State, param: Ref, gradient: Value) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from gradlint.domain.shape import Dim, Shape, Sym, product
@@ -218,7 +219,7 @@ def _interpolate(args: Args) -> Result:
 def _scaled(length: Dim, factor: object) -> Dim:
     if factor == 1:
         return length
-    if isinstance(length, int) and isinstance(factor, int | float):
+    if isinstance(length, int) and isinstance(factor, int | float) and math.isfinite(factor):
         return int(float(length) * factor)
     return Sym()
 

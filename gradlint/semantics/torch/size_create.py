@@ -74,7 +74,9 @@ def _arange(args: Args) -> Result:
     if dtype != "int64":
         return Operand((_count(start, end, step, exact=dtypes.is_floating(dtype) is True),), dtype)
     # For an integer type torch cuts the bounds to integers first.
-    bounds = [int(value) if isinstance(value, float) else value for value in (start, end, step)]
+    bounds = [
+        int(value) if isinstance(value, float) and math.isfinite(value) else value for value in (start, end, step)
+    ]
     return Operand((_count(*bounds, exact=True),), dtype)
 
 

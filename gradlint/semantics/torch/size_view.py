@@ -86,7 +86,7 @@ def _flattened(shape: Shape, start: object, end: object) -> Shape:
 @rule("unflatten")
 def _unflatten(args: Args) -> Result:
     self, entries = tensor(args), listed(given(args, "sizes", "unflattened_size"))
-    if self.shape is None or entries is None:
+    if not self.shape or entries is None:
         return Operand(None, self.dtype)
     index = axis(args.get("dim"), len(self.shape))
     if index is None:

@@ -12,7 +12,7 @@ from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value, View
 from gradlint.semantics.machine import Machine
 
-_NO_TENSOR = frozenset({"number", "int", "bool", "str", "array"})
+_NO_TENSOR = frozenset({"number", "int", "bool", "str", "array", "raised"})
 
 _TENSOR_ONLY = frozenset(
     [

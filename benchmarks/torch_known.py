@@ -1,0 +1,119 @@
+"""Whether gradlint knows a torch call: the table has a row, the interpreter a function, or it is no operation.
+
+The interpreter is asked itself: a call that it has nothing to say about is counted among what it gave up.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Literal, TypeAlias
+
+import libcst as cst
+
+from gradlint.facts import load
+from gradlint.semantics import interpret
+from gradlint.semantics.program import Program
+from gradlint.semantics.torch.module_methods import METHODS as MODULE_METHODS
+from gradlint.semantics.torch.optim import OPTIMIZER_METHODS
+
+How: TypeAlias = Literal["row", "written", "no operation", "missing"]
+
+_NO_OPERATION: dict[str, str] = {
+    "kinds of numbers and memory": r"device|dtype|layout|memory_format|Size|finfo|iinfo|promote_types|can_cast"
+    r"|result_type|is_floating_point|is_complex|is_storage|(get|set)_default_(dtype|device)|UntypedStorage",
+    "random numbers: the state of a generator": r"Generator|(cuda\.)?(manual_seed(_all)?|seed|initial_seed)"
+    r"|(cuda\.|random\.)?[gs]et_rng_state(_all)?|random\.(fork_rng|manual_seed)",
+    "devices: questions about them, their memory, their streams": r"(cuda|xpu|mps|mlu|npu|musa|hpu|accelerator"
+    r"|backends|mtia|cpu|sdaa|version)\.(?!amp\.)\w.*|get_device_module|Event|Stream",
+    "settings of the whole process": r"set_(num_threads|num_interop_threads|printoptions|warn_always|deterministic_debug_mode"
+    r"|float32_matmul_precision|flush_denormal)|get_num_threads|use_deterministic_algorithms"
+    r"|are_deterministic_algorithms_enabled|is_deterministic_algorithms_warn_only_enabled|__config__\.show",
+    "files: what is loaded is not known": r"save|load|hub\.\w+|serialization\.\w+|utils\.model_zoo\.\w+|export\.\w+"
+    r"|onnx\..+|PyTorchFileReader|UntypedStorage\.from_file",
+    "compilers: the function stays what it is": r"compile|compiler\.\w+|jit\..+|_dynamo\..+|_inductor\..+|fx\..+"
+    r"|library\..+|_jit_internal\..+|is_autocast(_\w+)?_enabled|_logging\..+",
+    "processes: who takes part; what they send each other is an operation": r"distributed\.(init_process_group"
+    r"|destroy_process_group|is_\w+|get_\w+|barrier|monitored_barrier|new_group|init_device_mesh|device_mesh\.\w+"
+    r"|checkpoint\..+|launch\..+|run\..+|elastic\..+|TCPStore|FileStore|tensor\.\w+|ReduceOp)|multiprocessing\..+",
+    "data: sets, samplers, and workers give what the program puts in": r"utils\.data\..+",
+    "reports: they look on": r"utils\.tensorboard\..+|profiler\..+|autograd\.profiler\..+|utils\.benchmark\..+"
+    r"|_C\._log_api_usage_once|utils\.flop_counter\..+|utils\.collect_env\..+",
+    "numbers of the loop": r"optim\.lr_scheduler\.\w+|Scheduler\.\w+",
+    "doors for classes that stand in for tensors": r"(overrides\.)?(handle_torch_function|has_torch_function\w*"
+    r"|is_tensor_like)|overrides\..+|utils\._pytree\..+|utils\._python_dispatch\..+|__future__\.\w+",
+}  # fmt: skip
+"""Names below torch that compute nothing with tensors, as patterns, by the reason why they need no row."""
+
+_PATTERNS = {reason: re.compile(pattern) for reason, pattern in _NO_OPERATION.items()}
+_OWN_METHODS = {"Module": frozenset(MODULE_METHODS) | {"forward"}, "Optimizer": frozenset(OPTIMIZER_METHODS)}
+
+
+@cache
+def how_known(name: str) -> How:
+    """How gradlint knows a call by its name below torch, or a method such as `Tensor.add_`.
+
+    `Tensor|Module.to` is known if it is known of both.
+    """
+    owner, _, last = name.rpartition(".")
+    if "|" in owner:
+        answers = [how_known(f"{one}.{last}") for one in owner.split("|")]
+        return "missing" if "missing" in answers else answers[0]
+    if load().find(name) is not None:
+        return "row"
+    if any(pattern.fullmatch(name) for pattern in _PATTERNS.values()):
+        return "no operation"
+    return "written" if _is_written(owner, last) else "missing"
+
+
+def _is_written(owner: str, last: str) -> bool:
+    if owner in _OWN_METHODS:
+        return last in _OWN_METHODS[owner]
+    if owner in ("Distribution", "GradScaler"):
+        # The one is written for all methods alike, the other for none.
+        return owner == "Distribution"
+    call = f"a.{last}(b)" if owner == "Tensor" else f"torch.{owner}.{last}(a, b)" if owner else f"torch.{last}(a, b)"
+    return not _gives_up(f"import torch\ndef ask(a: torch.Tensor, b):\n    return {call}\n")
+
+
+def _gives_up(program: str) -> bool:
+    return bool(interpret(cst.parse_module(program)).give_ups)
+
+
+_PROGRAM = Program(cst.parse_module(""))
+
+
+@cache
+def canonical(name: str) -> str:
+    """The name that the interpreter gives a path below torch: `nn.modules.conv.Conv2d` is `nn.Conv2d`."""
+    return _PROGRAM.external(f"torch.{name}").path.removeprefix("torch.")
+
+
+def family(name: str) -> str:
+    """The part of torch that a name stands in, for people."""
+    for prefix, label in _FAMILIES:
+        if name.startswith(prefix):
+            return label
+    return "functions of other parts" if "." in name else "functions of torch"
+
+
+_FAMILIES = (
+    ("Tensor|", "methods of tensors or modules"),
+    ("Tensor.", "methods of tensors"),
+    ("Module.", "methods of modules"),
+    ("Optimizer.", "methods of optimizers"),
+    ("Distribution.", "methods of distributions"),
+    ("Scheduler.", "methods of schedulers"),
+    ("GradScaler.", "methods of gradient scalers"),
+    ("nn.functional.", "nn.functional"),
+    ("nn.init.", "nn.init"),
+    ("nn.utils.", "nn.utils"),
+    ("nn.", "modules"),
+    ("optim.", "optimizers and schedulers"),
+    ("autograd.", "autograd"),
+    ("distributions.", "distributions"),
+    ("distributed.", "distributed"),
+    ("linalg.", "linalg"),
+    ("fft.", "fft"),
+    ("special.", "special"),
+)
