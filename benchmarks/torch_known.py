@@ -19,33 +19,51 @@ from gradlint.semantics.torch.optim import OPTIMIZER_METHODS
 
 How: TypeAlias = Literal["row", "written", "no operation", "missing"]
 
-_NO_OPERATION: dict[str, str] = {
-    "kinds of numbers and memory": r"device|dtype|layout|memory_format|Size|finfo|iinfo|promote_types|can_cast"
-    r"|result_type|is_floating_point|is_complex|is_storage|(get|set)_default_(dtype|device)|UntypedStorage",
-    "random numbers: the state of a generator": r"Generator|(cuda\.)?(manual_seed(_all)?|seed|initial_seed)"
-    r"|(cuda\.|random\.)?[gs]et_rng_state(_all)?|random\.(fork_rng|manual_seed)",
-    "devices: questions about them, their memory, their streams": r"(cuda|xpu|mps|mlu|npu|musa|hpu|accelerator"
-    r"|backends|mtia|cpu|sdaa|version)\.(?!amp\.)\w.*|get_device_module|Event|Stream",
-    "settings of the whole process": r"set_(num_threads|num_interop_threads|printoptions|warn_always|deterministic_debug_mode"
-    r"|float32_matmul_precision|flush_denormal)|get_num_threads|use_deterministic_algorithms"
-    r"|are_deterministic_algorithms_enabled|is_deterministic_algorithms_warn_only_enabled|__config__\.show",
-    "files: what is loaded is not known": r"save|load|hub\.\w+|serialization\.\w+|utils\.model_zoo\.\w+|export\.\w+"
-    r"|onnx\..+|PyTorchFileReader|UntypedStorage\.from_file",
-    "compilers: the function stays what it is": r"compile|compiler\.\w+|jit\..+|_dynamo\..+|_inductor\..+|fx\..+"
-    r"|library\..+|_jit_internal\..+|is_autocast(_\w+)?_enabled|_logging\..+",
-    "processes: who takes part; what they send each other is an operation": r"distributed\.(init_process_group"
-    r"|destroy_process_group|is_\w+|get_\w+|barrier|monitored_barrier|new_group|init_device_mesh|device_mesh\.\w+"
-    r"|checkpoint\..+|launch\..+|run\..+|elastic\..+|TCPStore|FileStore|tensor\.\w+|ReduceOp)|multiprocessing\..+",
-    "data: sets, samplers, and workers give what the program puts in": r"utils\.data\..+",
-    "reports: they look on": r"utils\.tensorboard\..+|profiler\..+|autograd\.profiler\..+|utils\.benchmark\..+"
-    r"|_C\._log_api_usage_once|utils\.flop_counter\..+|utils\.collect_env\..+",
-    "numbers of the loop": r"optim\.lr_scheduler\.\w+|Scheduler\.\w+",
-    "doors for classes that stand in for tensors": r"(overrides\.)?(handle_torch_function|has_torch_function\w*"
-    r"|is_tensor_like)|overrides\..+|utils\._pytree\..+|utils\._python_dispatch\..+|__future__\.\w+",
-}  # fmt: skip
+_NO_OPERATION: dict[str, tuple[str, ...]] = {
+    "kinds of numbers and of memory": (
+        r"device|dtype|layout|memory_format|Size|finfo|iinfo|promote_types|can_cast|result_type",
+        r"is_floating_point|is_complex|is_storage|[gs]et_default_(dtype|device)|UntypedStorage(\.\w+)?",
+    ),
+    "sizes doubled and texts: no tensor goes in": (
+        r"nn\._(single|pair|triple|quadruple|ntuple|list_with_default)|nn\._reduction\.\w+|typename|__version__\..+",
+    ),
+    "random numbers: the state of a generator": (
+        r"Generator|(cuda\.|random\.)?(manual_seed(_all)?|seed|initial_seed|[gs]et_rng_state(_all)?|fork_rng)",
+    ),
+    "devices: their number, memory, and streams": (
+        r"(cuda|xpu|mps|mlu|npu|musa|hpu|sdaa|neuron|mtia|cpu|accelerator|backends|version)\.(?!amp\.|\w+Tensor).*",
+        r"get_device_module|Event|Stream",
+    ),
+    "settings of the whole process": (
+        r"set_(printoptions|num_(interop_)?threads|warn_always|float32_matmul_precision|flush_denormal)",
+        r"get_num_threads|(use|are|is)_deterministic_\w+|set_deterministic_debug_mode|__config__\.show",
+    ),
+    "files: what is loaded is not known": (
+        r"save|load|(hub|serialization|utils\.model_zoo|export|onnx|distributed\.checkpoint)\..+",
+    ),
+    "compilers: the function stays what it is": (
+        r"compile|(compiler|jit|fx|library|_dynamo|_inductor|_jit_internal|_logging)\..+",
+        r"_C\.(_get_tracing_state|_jit_\w+|_are_functorch_transforms_active)|is_autocast_(\w+_)?enabled",
+    ),
+    "processes: who takes part; what they send each other is an operation": (
+        r"distributed\.(is_\w+|get_\w+|(init|destroy)_process_group|(monitored_)?barrier|new_group|init_device_mesh)",
+        r"distributed\.((device_mesh|launch|run|elastic)\..+|\w+Store|ReduceOp)|multiprocessing\..+",
+    ),
+    "data: sets, samplers, and workers give what the program puts in": (
+        r"utils\.data\.(?!DataLoader$|TensorDataset$).+",
+    ),
+    "reports and tests: they look on": (
+        r"(utils\.tensorboard|profiler|autograd\.profiler|utils\.benchmark|utils\.flop_counter|testing)\..+",
+        r"utils\.collect_env\..+|_C\._log_api_usage_once|_C\._add_docstr",
+    ),
+    "learning rates: numbers of the loop": (r"optim\.lr_scheduler\.\w+|Scheduler\.\w+",),
+    "trees of values, and doors for classes that stand in for tensors": (
+        r"(handle_torch_function|has_torch_function\w*|overrides\..+|utils\.(_pytree|_python_dispatch)\..+)",
+    ),
+}
 """Names below torch that compute nothing with tensors, as patterns, by the reason why they need no row."""
 
-_PATTERNS = {reason: re.compile(pattern) for reason, pattern in _NO_OPERATION.items()}
+_PATTERN = re.compile("|".join(pattern for patterns in _NO_OPERATION.values() for pattern in patterns))
 _OWN_METHODS = {"Module": frozenset(MODULE_METHODS) | {"forward"}, "Optimizer": frozenset(OPTIMIZER_METHODS)}
 
 
@@ -61,7 +79,7 @@ def how_known(name: str) -> How:
         return "missing" if "missing" in answers else answers[0]
     if load().find(name) is not None:
         return "row"
-    if any(pattern.fullmatch(name) for pattern in _PATTERNS.values()):
+    if _PATTERN.fullmatch(name):
         return "no operation"
     return "written" if _is_written(owner, last) else "missing"
 

@@ -214,7 +214,7 @@ class _Finder(ast.NodeVisitor):
         return ""
 
     def _kind(self, node: ast.expr) -> str:
-        """What the value of an expression is: one of the keys of `_METHODS`, `OTHER`, or nothing where it is not known."""
+        """What the value of an expression is: a key of `_METHODS`, `OTHER`, or nothing where it is not known."""
         if isinstance(node, _LITERALS):
             return OTHER
         if isinstance(node, ast.Name):

@@ -87,7 +87,7 @@ class Meeting:
             return []
         changes: list[tuple[int, str | int, Value]] = []
         for name in ours.keys() | theirs.keys():
-            if isinstance(name, int) and name not in outs:
+            if (isinstance(name, int) and name not in outs) or (isinstance(name, str) and name.startswith("<")):
                 continue
             if name not in ours or name not in theirs:
                 self._only_one(ours.get(name, theirs.get(name)))
@@ -156,9 +156,8 @@ class Meeting:
                     raise _DisagreementError
             elif not isinstance(value, _PLAIN):
                 raise _DisagreementError
-        if isinstance(ours, Unknown) and isinstance(theirs, Unknown) and ours.kind == theirs.kind:
-            return Unknown(ours.kind)
-        return Unknown()
+        kinds = {_kind(ours), _kind(theirs)}
+        return Unknown(kinds.pop() if len(kinds) == 1 else None)
 
     def _refs(self, ours: Ref, theirs: Ref) -> None:
         if ours.id == theirs.id:
@@ -315,6 +314,15 @@ class Meeting:
         if ours.version != theirs.version or ours.label != theirs.label:
             raise _DisagreementError
         self._address(ours.counter, theirs.counter)
+
+
+def _kind(value: Value) -> str | None:
+    """What sort of value it is, where a constant and a symbol may be of the same."""
+    if isinstance(value, Unknown):
+        return "number" if value.kind == "int" else value.kind
+    if isinstance(value, bool) or value is None:
+        return "bool" if isinstance(value, bool) else None
+    return "number" if isinstance(value, (int, float)) else "str" if isinstance(value, str) else None
 
 
 def _identical(left: object, right: object) -> bool:

@@ -103,7 +103,10 @@ class Super(NamedTuple):
 
 
 class NoGradient(NamedTuple):
-    """The None that `.grad` is where no backward has filled it: like None, and it knows whose it is."""
+    """The None that `.grad` is where no backward has filled it: like None, and it knows whose it is.
+
+    `since` is the age of the None, or -1 for that of a non-leaf, of which another event has told.
+    """
 
     syntax: cst.CSTNode | None
     since: int

@@ -38,7 +38,7 @@ def get_attribute(machine: Machine, state: State, obj: Value, name: str, node: c
     if isinstance(obj, Ref):
         return _of_record(machine, state, obj, name, node)
     if isinstance(obj, NoGradient):
-        if not name.startswith("__"):
+        if not name.startswith("__") and obj.since >= 0:
             absent_gradient(machine, obj, node)
         return machine.unknown("raised")
     if isinstance(obj, External):
@@ -208,7 +208,7 @@ def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: 
             state.decide(("set", obj, name), value)
             return
         obj = ref
-    if isinstance(obj, NoGradient):
+    if isinstance(obj, NoGradient) and obj.since >= 0:
         absent_gradient(machine, obj, node)
     if not isinstance(obj, Ref):
         return

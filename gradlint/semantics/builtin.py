@@ -26,7 +26,7 @@ from gradlint.domain.value import (
 from gradlint.semantics.args import Args
 from gradlint.semantics.branch import truth
 from gradlint.semantics.calling import call_in_place
-from gradlint.semantics.classes import library_base, linear_bases
+from gradlint.semantics.classes import find_in_class, library_base, linear_bases
 from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.operator import operate
@@ -242,7 +242,10 @@ def _hasattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
     obj, name = args.get(0, "obj"), args.get(1, "name")
     if isinstance(obj, Ref) and isinstance(name, str):
         record = state[obj]
-        if isinstance(record, Instance) and name in record.attrs:
+        known = isinstance(record, Instance) and (
+            name in record.attrs or find_in_class(state, record.cls, name) is not None
+        )
+        if known:
             return True
     return machine.symbol("hasattr", obj, name, kind="bool")
 

@@ -15,7 +15,8 @@ from gradlint.semantics.classes import find_in_class
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import origins
 from gradlint.semantics.torch import faults
-from gradlint.semantics.torch.bind import tensors_in
+from gradlint.semantics.torch.bind import operand_of, tensors_in
+from gradlint.semantics.torch.size import Operand, result
 from gradlint.semantics.torch.tensor import UNCOUNTED, known_tensor, new_leaf, new_tensor, tensor_at
 
 Library: TypeAlias = "Callable[[Machine, State, Args, cst.CSTNode], Value]"
@@ -60,6 +61,19 @@ def _array(name: str) -> Library:
 
 
 _NUMPY_TYPES = {f"numpy.{name}": name for name in ("float32", "float64", "int64", "int32", "float16")}
+
+
+def _literal(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """numpy.array of nested lists of numbers: floats are float64."""
+    data = operand_of(machine, state, args.get(0, "object"))
+    made = result("tensor", {"data": data}) if isinstance(data, (list, tuple)) else None
+    if not isinstance(made, Operand) or made.shape is None or isinstance(data, Operand):
+        return _numpy(machine, state, args, node)
+    wanted = args.keywords.get("dtype", args.get(1, "dtype"))
+    kind = "float64" if made.dtype == "float32" else made.dtype
+    if wanted is not None:
+        kind = _NUMPY_TYPES.get(getattr(wanted, "path", ""))
+    return Unknown("array", None, ("array", made.shape, kind, node), node)
 
 
 def array_method(array: Unknown, name: str, args: Args, node: cst.CSTNode) -> Value:
@@ -165,6 +179,8 @@ def _abs(name: str) -> Library:
 
 LIBRARIES: dict[str, Library] = {
     "numpy.*": _numpy,
+    "numpy.array": _literal,
+    "numpy.asarray": _literal,
     **{f"numpy.{name}": _array(name) for name in _FILLED},
     **{f"numpy.random.{name}": _array(name) for name in _RANDOM},
     "math.*": _math,

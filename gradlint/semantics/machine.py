@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 import libcst as cst
 
-from gradlint.domain.event import Event, LostLeaf
+from gradlint.domain.event import Event, LostLeaf, Refused
 from gradlint.domain.graph import Node
 from gradlint.domain.meeting import Meeting
 from gradlint.domain.shape import Sym
@@ -76,6 +76,7 @@ class Machine:
         self.optimized: set[cst.CSTNode] = set()
         self.lost: list[tuple[int, LostLeaf]] = []
         self.backwards = 0
+        self.emptied: dict[cst.CSTNode, bool] = {}
         self.mark = 0
         self.sizes: dict[Unknown, Sym] = {}
         self._symbols: dict[tuple[object, ...], Unknown] = {}
@@ -135,7 +136,10 @@ class Machine:
             self.limit = outer
 
     def flow(self) -> None:
-        """Judge the leaves that some backward should have reached: those that no other one did."""
+        """Judge absence, now that all paths are known: leaves that no backward reached, optimizers of nothing."""
+        for node, empty in self.emptied.items():
+            if empty:
+                self.emit(Refused(node, "empty-optimizer"))
         for _, event in self.lost:
             trained = event.leaf in self.optimized or not self.optimized or not event.parameter
             if event.raises or (event.leaf not in self.reached and trained):

@@ -83,8 +83,7 @@ class Program:
 
     def _stars(self, state: State) -> tuple[str, ...]:
         stars = state.frames[1].get("<stars>", ()) if 1 in state.frames else ()
-        assert isinstance(stars, tuple)
-        return stars
+        return stars if isinstance(stars, tuple) else ()
 
     def closure(self, state: State) -> int:
         """The frame that a function defined here closes over: the nearest that is no class body."""
@@ -151,6 +150,8 @@ class Program:
         values = tuple(values)
         if isinstance(node, cst.Decorator) and len(values) == 1:
             return values[0]
+        for value in values:
+            forget_attributes(state, value)
         edges = [Edge(origin, None) for origin in origins(state, values)]
         if any(edge.node.live for edge in edges):
             state.escape()
@@ -168,6 +169,26 @@ class Program:
         if known is not None:
             return known(machine, state, args, node)
         return self.opaque(machine, state, args.values(), node)
+
+
+def forget_attributes(state: State, value: Value, depth: int = 3) -> None:
+    """Something unknown was given an object: what stands in its attributes, and in its parts', may be another now."""
+    record = state.heap.get(value.id) if isinstance(value, Ref) else None
+    if not isinstance(record, Instance) or not isinstance(record.cls, Ref) or not isinstance(value, Ref):
+        return
+    attrs = {name: _forgotten(state, name, one) for name, one in record.attrs.items()}
+    if any(attrs[name] is not one for name, one in record.attrs.items()):
+        state.put(value.id, record._replace(attrs=attrs))
+    if depth:
+        for one in record.attrs.values():
+            forget_attributes(state, one, depth - 1)
+
+
+def _forgotten(state: State, name: str, value: Value) -> Value:
+    if isinstance(value, Ref):
+        record = state.heap.get(value.id)
+        return Unknown() if isinstance(record, Tensor) and not record.parameter and record.node.live else value
+    return Unknown() if value is None or isinstance(value, (int, float)) else value
 
 
 def origins(state: State, values: Iterable[Value], limit: int = 24) -> list[Node]:

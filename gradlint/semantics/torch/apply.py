@@ -27,6 +27,7 @@ from gradlint.semantics.torch.inplace import bump, saved_now, write
 from gradlint.semantics.torch.size import Operand, Several, module_result, result
 from gradlint.semantics.torch.size import item as item_of
 from gradlint.semantics.torch.tensor import (
+    NO_TENSOR,
     as_tensor,
     both,
     either,
@@ -117,9 +118,12 @@ class Operation:
         if absent is not None and param is not None and param.tensor and not param.default:
             absent_gradient(machine, absent, self.node)
         found = tensors_in(machine, state, value)
-        if found:
+        if found or _is_list(state, value):
             for ref in found:
                 yield Input(name, ref)
+            if param is None or param.tensor or param.number:
+                for item in _unknown_items(state, value):
+                    yield Input(name, None, item.origin)
             return
         if isinstance(value, Unknown):
             if param is not None and param.tensor and not param.number:
@@ -240,6 +244,24 @@ class Operation:
                     kept = saved_now(self.machine, self.state, one.ref, name)
                     saved.append(kept._replace(multi=mark == "multi"))
         return tuple(saved), labels.may != labels.must
+
+
+def _is_list(state: State, value: Value) -> bool:
+    return type(value) is tuple or (isinstance(value, Ref) and isinstance(state[value], Sequence))
+
+
+def _unknown_items(state: State, value: Value) -> list[Unknown]:
+    """The items of a list that may be tensors; one for those of an open list that shows none."""
+    items: tuple[Value, ...] = value if type(value) is tuple else ()
+    if isinstance(value, Ref):
+        record = state[value]
+        if isinstance(record, Sequence):
+            items = record.items or ((Unknown(),) if record.open else ())
+    return [
+        item
+        for item in items
+        if isinstance(item, Unknown) and item.kind not in NO_TENSOR and ("tensor", item) not in state.facts
+    ]
 
 
 def _absent(state: State, value: Value) -> NoGradient | None:
@@ -584,12 +606,22 @@ def _fresh(call: Operation, label: str, size: Operand, made: Node, maybe_alias: 
         grad = False
     if shape is None and label in call.labels(call.entry.row.scalar).must:
         shape = ()
-    ref = new_tensor(state, made, grad=grad, dtype=dtype, shape=shape, tags=_layout(call))
+    tags = _layout(call) | (UNREDUCED if shape is None and _keeps_elements(call) else frozenset())
+    ref = new_tensor(state, made, grad=grad, dtype=dtype, shape=shape, tags=tags)
     labels = call.saved_labels()
     if made.tracked is not False and label in {name.partition("!")[0] for name in labels.must}:
         # The node is this call's own and nobody else has seen it yet.
         made.saved = (*made.saved, saved_now(call.machine, state, ref, label))
     return ref
+
+
+UNREDUCED = frozenset({"unreduced"})
+"""The tag of a loss with `reduction="none"` whose shape is not known: an element for each of a batch."""
+
+
+def _keeps_elements(call: Operation) -> bool:
+    """Whether a loss was asked not to reduce."""
+    return call.flags.get("reduction") == "none"
 
 
 def _dtype(call: Operation) -> str | None:

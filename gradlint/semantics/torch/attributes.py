@@ -70,7 +70,7 @@ def _grad(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
     if record.grad is True and record.leaf is False and record.retains is False:
         related = [] if record.syntax is None else [(record.syntax, "the tensor is a result of this operation")]
         faults.noticed(machine, "nonleaf-grad", node, related=related)
-        return NoGradient(record.syntax, ref.id)
+        return NoGradient(None, -1)
     if record.retains is True or record.leaf is not True:
         return Unknown("gradient", Node("gradient", node, [Edge(record.node, False, "gradient")]), None, node)
     value = record.accumulated
@@ -239,6 +239,7 @@ def set_flag(machine: Machine, state: State, ref: Ref, wanted: bool | None, node
         return
     if wanted and dtypes.can_require_grad(record.dtype) is False:
         faults.refused(machine, "integer-requires-grad", node, record.dtype or "")
+        state.put(ref.id, record._replace(grad=None, node=Node("input", node, tracked=None)))
         return
     if record.leaf is None:
         # A leaf from now on, or a result as before: which of the two is not known.

@@ -39,7 +39,7 @@ def _use(leaf: Tensor, op: str, sources: Sequence[Edge]) -> DataUse:
     if op.startswith("clamp") or (op in ("mul_", "div_") and not found):
         return "average" if op in ("mul_", "div_") else "clip"
     if "other" in found:
-        return "average" if op in _ARITHMETIC else "load"
+        return "average" if op in _ARITHMETIC or "self" in found else "load"
     return "update" if op in _ARITHMETIC else "initialise"
 
 
@@ -50,7 +50,7 @@ def assigned_use(leaf: Tensor, source: Tensor | None) -> DataUse:
         return "update"
     if "other" in found:
         return "average" if "self" in found else "load"
-    return "assign"
+    return "assign" if "self" in found else "load"
 
 
 def behind(sources: Sequence[Edge], own: Node) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.graph import Edge, Node
-from gradlint.domain.shape import Sym
+from gradlint.domain.shape import Dim, Sym
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Ref, Sequence, Tensor, Value
 from gradlint.semantics.args import Args
@@ -21,6 +21,7 @@ def new_data(machine: Machine, state: State, path: str, args: Args, node: cst.CS
         attrs["tensors"] = args.positional
     else:
         attrs["dataset"] = args.get(0, "dataset")
+        attrs["batch_size"] = args.get(1, "batch_size", 1)
         attrs["sampler"] = args.get(3, "sampler")
     return state.new(Instance(External(path), attrs, {}, True, node))
 
@@ -34,12 +35,20 @@ def batches(machine: Machine, state: State, record: Instance, node: cst.CSTNode)
     if isinstance(dataset, Instance) and isinstance(dataset.attrs.get("tensors"), tuple):
         refs = tensors_in(machine, state, dataset.attrs["tensors"])
         if refs:
-            return Sequence(tuple(_batch(state, refs, node) for _ in range(2)), open=True)
+            return Sequence(tuple(_batch(state, record, refs, node) for _ in range(2)), open=True)
     return Sequence((), open=True)
 
 
-def _batch(state: State, refs: list[Ref], node: cst.CSTNode) -> tuple[Ref, ...]:
-    size = Sym("batch")
+def _batch_size(loader: Instance) -> Dim:
+    """The first size of a batch: more than one, unless the loader says otherwise or nothing."""
+    wanted = loader.attrs.get("batch_size")
+    if wanted == 1:
+        return 1
+    return Sym("batch", many=isinstance(wanted, int) and wanted > 1)
+
+
+def _batch(state: State, loader: Instance, refs: list[Ref], node: cst.CSTNode) -> tuple[Ref, ...]:
+    size = _batch_size(loader)
     batch: list[Ref] = []
     for ref in refs:
         record = state[ref]

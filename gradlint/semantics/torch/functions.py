@@ -22,6 +22,7 @@ from gradlint.domain.value import (
     Unknown,
     Value,
 )
+from gradlint.facts import load
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import origins
@@ -68,6 +69,8 @@ def call_torch(machine: Machine, state: State, path: str, args: Args, node: cst.
     entry = fact(name) or (method_fact(name) if name.endswith("_") and "." not in name else None)
     if entry is not None:
         return _from_table(machine, state, name, args, node)
+    if path.rpartition(".")[2] in load().plain or name in load().plain:
+        return machine.unknown()
     machine.give_ups[path] += 1
     if name.endswith("_") and not name.endswith("__") and args.positional:
         # By torch's naming, a trailing underscore writes to the first argument.
@@ -137,6 +140,7 @@ def _wanted(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTN
     if wanted is True:
         if dtypes.can_require_grad(record.dtype) is False:
             faults.refused(machine, "integer-requires-grad", node, record.dtype or "")
+            state.put(ref.id, record._replace(grad=None, node=Node("input", node, tracked=None)))
             return
         made = Node("leaf", node, [Edge(record.node, False, "leaf")] if record.node.live else (), leaf=ref.id)
         state.put(ref.id, record._replace(grad=True, node=made, tags=record.tags | {"contiguous"}))
@@ -336,7 +340,32 @@ def _checkpoint(machine: Machine, state: State, args: Args, node: cst.CSTNode) -
     return machine.program.opaque(machine, state, args.values(), node)
 
 
+def _buffer(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """nn.Buffer(t): a plain tensor, registered when it is assigned."""
+    return args.get(0, "data", machine.unknown())
+
+
+def _reparametrised(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """weight_norm, spectral_norm: the module comes back, its weight computed anew from other parameters."""
+    module = args.get(0, "module")
+    record = state[module] if isinstance(module, Ref) else None
+    if isinstance(module, Ref) and isinstance(record, Instance):
+        name = args.get(1, "name", "weight")
+        attrs = {key: value for key, value in record.attrs.items() if key != name}
+        state.put(module.id, record._replace(attrs=attrs, open=True, config={**record.config, "<loose>": True}))
+    return module
+
+
 SPECIAL: dict[str, Special] = {
+    "torch.nn.Buffer": _buffer,
+    "torch.nn.utils.weight_norm": _reparametrised,
+    "torch.nn.utils.spectral_norm": _reparametrised,
+    "torch.nn.utils.parametrizations.weight_norm": _reparametrised,
+    "torch.nn.utils.parametrizations.spectral_norm": _reparametrised,
+    "torch.nn.utils.parametrizations.orthogonal": _reparametrised,
+    "torch.nn.utils.parametrize.register_parametrization": _reparametrised,
+    "torch.nn.utils.remove_weight_norm": _same,
+    "torch.nn.utils.remove_spectral_norm": _same,
     "torch.tensor": _tensor,
     "torch.as_tensor": _as_tensor,
     "torch.asarray": _as_tensor,

@@ -129,7 +129,7 @@ def _check_root(
     if tracked is False:
         lost = lost_leaves(record.node, set())
         cuts = tuple({(cut.kind, cut.syntax): None for _, cut, _ in lost})
-    single = is_single(record.shape)  # type: ignore[arg-type]
+    single = False if "unreduced" in record.tags else is_single(record.shape)  # type: ignore[arg-type]
     machine.emit(
         Backward(
             node, "backward" if call == "backward" else "grad", record.shape, single, has_gradient, fits, tracked,
@@ -181,13 +181,18 @@ def _walk_to(
         if record.grad is False:
             faults.refused(machine, "grad-input-without-graph", node, related=_made(record))
             return
-        if record.node.id not in found.possible and unused_ok is False and record.grad is True:
+        if unused_ok is False and record.grad is True and _never_met(record.node, found):
             faults.refused(machine, "grad-input-unused", node, related=_made(record))
             return
     for leaf in found.possible.values():
         if leaf.leaf is not None:
             machine.reached.add(leaf.syntax)
     _run_part(machine, state, part, node, retain)
+
+
+def _never_met(target: Node, found: Walk) -> bool:
+    """Whether an input is certainly not in the graph: what is not known may hold it."""
+    return target.id not in found.possible and all(one.tracked is not None for one in found.possible.values())
 
 
 def _made(record: Tensor) -> list[tuple[cst.CSTNode, str]]:
@@ -240,11 +245,42 @@ def _gradients(
             made.append(new_tensor(state, gradient, dtype=record.dtype, shape=record.shape))
             continue
         tracked: Tri = either(edge.flows for edge in edges)
-        if create is not True or any(gradient is not None for gradient in gradients):
+        given = [tensor_at(state, one) for one in gradients if isinstance(one, Ref)]
+        edges += [Edge(one.node, one.grad) for one in given]
+        tracked = either([tracked, *(one.grad for one in given)])
+        if create is not True or any(isinstance(one, Unknown) for one in gradients):
             tracked = None if tracked is not True or create is not True else True
-        gradient = Node("grad", node, edges, tracked=tracked, maybe_saved=True)
+        # What a formula kept of a tracked tensor it keeps again for the second derivative.
+        frees = True if tracked is True and any(edge.flows is True for edge in edges) else None
+        gradient = Node("grad", node, edges, tracked=tracked, maybe_saved=True, frees=frees)
         made.append(new_tensor(state, gradient, grad=tracked, dtype=record.dtype, shape=record.shape))
     return tuple(made)
+
+
+_LISTED = frozenset(
+    (
+        *(
+            "add",
+            "sub",
+            "mul",
+            "div",
+            "neg",
+            "sum",
+            "mean",
+            "pow",
+            "square",
+            "exp",
+            "sin",
+            "cos",
+            "tanh",
+            "sigmoid",
+            "sqrt",
+        ),
+        *("mm", "mv", "dot", "bmm", "view", "reshape", "flatten", "t", "transpose", "permute"),
+        *("squeeze", "unsqueeze", "select", "index"),
+    )
+)
+"""Operations that keep nothing for backward but what the facts table lists; others keep results of their own, too."""
 
 
 def _second_edges(state: State, roots: list[Ref], target: Tensor) -> list[Edge]:
@@ -254,11 +290,12 @@ def _second_edges(state: State, roots: list[Ref], target: Tensor) -> list[Edge]:
     between = _between(nodes, {target.node.id})
     edges: list[Edge] = []
     sure = {one.id for one in found.certain}
+    edges += [Edge(one, None) for one in found.possible.values() if one.tracked is None]
     for one in found.possible.values():
         if one.id not in between:
             continue
         certain = one.id in sure
         edges += [Edge(kept.node, True if certain else None) for kept in one.saved if kept.node is not None]
-        if one.maybe_saved or one.tracked is None or not certain:
+        if one.maybe_saved or one.tracked is None or not certain or one.op.rpartition(".")[2] not in _LISTED:
             edges += [Edge(edge.node, None) for edge in one.edges if edge.flows is not False]
     return edges

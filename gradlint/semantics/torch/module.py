@@ -263,7 +263,9 @@ def _call_torch_module(
         if isinstance(value, Ref):
             tensor = state.heap.get(value.id)
             if isinstance(tensor, Tensor):
-                parts.append(Input(f"{'p' if tensor.parameter else 'b'}.{name}", value))
+                # A tensor that stands where the class has a parameter is used as one (weight and spectral norm).
+                label = f"p.{name}" if f"p.{name}" in entry.row.saved else f"b.{name}"
+                parts.append(Input(label, value))
     return apply(machine, state, entry, args, node, flags, tuple(parts), record.config)
 
 

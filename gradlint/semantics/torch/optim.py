@@ -49,8 +49,10 @@ def fill_optimizer(machine: Machine, state: State, ref: Ref, args: Args, node: c
     given = args.get(0, "params")
     if known_tensor(machine, state, given) is not None:
         faults.refused(machine, "optimizer-wants-a-list", node)
-    elif not params and not is_open and not args.open and _is_empty(state, given):
-        faults.refused(machine, "empty-optimizer", node)
+    else:
+        # Absence is certain only if it is so on every path that gets here.
+        empty = not params and not is_open and not args.open and _is_empty(state, given)
+        machine.emptied[node] = machine.emptied.get(node, not machine.expected) and empty
     record_ = state[ref]
     assert isinstance(record_, Instance)
     attrs = {**record_.attrs, "<params>": tuple(params), "<open>": is_open}

@@ -12,7 +12,8 @@ from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value, View
 from gradlint.semantics.machine import Machine
 
-_NO_TENSOR = frozenset({"number", "int", "bool", "str", "array", "raised"})
+NO_TENSOR = frozenset({"number", "int", "bool", "str", "array", "raised"})
+"""Kinds of unknown values that are certainly no tensors."""
 
 _TENSOR_ONLY = frozenset(
     [
@@ -138,7 +139,7 @@ def shown_tensor(machine: Machine, state: State, value: Unknown, name: str) -> R
     found = known_tensor(machine, state, value)
     if found is not None:
         return found
-    if name in _TENSOR_ONLY and value.kind not in _NO_TENSOR:
+    if name in _TENSOR_ONLY and value.kind not in NO_TENSOR:
         return as_tensor(machine, state, value, value.syntax or machine.program.nowhere)
     return None
 
@@ -148,7 +149,7 @@ def as_tensor(machine: Machine, state: State, value: Value, syntax: cst.CSTNode)
     found = known_tensor(machine, state, value)
     if found is not None:
         return found
-    if isinstance(value, Unknown) and value.kind not in _NO_TENSOR:
+    if isinstance(value, Unknown) and value.kind not in NO_TENSOR:
         ref = unknown_tensor(state, value.syntax or syntax, value.origin)
         state.decide(("tensor", value), ref)
         return ref
