@@ -11,7 +11,7 @@ from typing import Any
 import libcst as cst
 
 from gradlint.domain.graph import Edge, Node, Saved
-from gradlint.domain.state import State
+from gradlint.domain.state import State, fresh_address, shared_until
 from gradlint.domain.value import (
     Bound,
     Class,
@@ -35,12 +35,12 @@ class _DisagreementError(Exception):
 
 
 class Meeting:
-    """One attempt to join state `right` into `left`; `mark` is an address as old as their fork."""
+    """One attempt to join state `right` into `left`. What is not younger than their fork, `mark`, they share."""
 
-    def __init__(self, left: State, right: State, mark: int, watched: set[int]) -> None:
+    def __init__(self, left: State, right: State, watched: set[int]) -> None:
         self.left = left
         self.right = right
-        self.mark = mark
+        self.mark = shared_until(left.history, right.history)
         self.watched = watched
         self.renamed: dict[int, int] = {}
         self.nodes: set[tuple[int, int]] = set()
@@ -109,8 +109,7 @@ class Meeting:
             return ours
         kind, other = type(ours), type(theirs)
         if kind is Ref and other is Ref:
-            self._refs(ours, theirs)  # type: ignore[arg-type]
-            return ours
+            return self._refs(ours, theirs)  # type: ignore[arg-type]
         if isinstance(ours, Unknown) or isinstance(theirs, Unknown):
             return self._unknown(ours, theirs)
         if isinstance(ours, _PLAIN) and isinstance(theirs, _PLAIN):
@@ -159,24 +158,33 @@ class Meeting:
         kinds = {_kind(ours), _kind(theirs)}
         return Unknown(kinds.pop() if len(kinds) == 1 else None)
 
-    def _refs(self, ours: Ref, theirs: Ref) -> None:
-        if ours.id == theirs.id:
-            return
-        if self.renamed.get(ours.id) == theirs.id:
-            return
-        if ours.id in self.renamed:
-            raise _DisagreementError
-        if ours.id <= self.mark or theirs.id <= self.mark:
-            if self._plain_data(ours, theirs):
-                return
+    def _refs(self, ours: Ref, theirs: Ref) -> Ref:
+        if ours.id == theirs.id or self.renamed.get(ours.id) == theirs.id:
+            return ours
+        data = self._plain_data(ours, theirs)
+        if data is not None:
+            return data
+        if ours.id in self.renamed or ours.id <= self.mark or theirs.id <= self.mark:
             raise _DisagreementError
         self.renamed[ours.id] = theirs.id
         self._record(ours.id, theirs.id)
+        return ours
 
-    def _plain_data(self, ours: Ref, theirs: Ref) -> bool:
-        """Two tensors with no leaf behind them are alike to autograd: `x = x.cuda()` under a flag."""
+    def _plain_data(self, ours: Ref, theirs: Ref) -> Ref | None:
+        """Two tensors with no leaf behind them are alike to autograd: `x = x.cuda()` under a flag.
+
+        What stands for both is a tensor of its own, of which is known what is known of both.
+        """
         a, b = self.left[ours], self.right[theirs]
-        return isinstance(a, Tensor) and isinstance(b, Tensor) and _is_data(a) and _is_data(b)
+        if not (isinstance(a, Tensor) and isinstance(b, Tensor) and _is_data(a) and _is_data(b)):
+            return None
+        joined = self._data(a, b)
+        fresh = Ref(fresh_address())
+        self.updates.append(
+            (fresh.id, joined._replace(counter=fresh_address(), memory=fresh_address(), view=None, accumulated=None))
+        )
+        self.renamed[fresh.id] = theirs.id
+        return fresh
 
     def _record(self, address: int, other: int) -> None:
         ours, theirs = self.left.heap.get(address), self.right.heap.get(other)
@@ -237,10 +245,13 @@ class Meeting:
         return joined._replace(accumulated=accumulated)
 
     def _data(self, ours: Tensor, theirs: Tensor) -> Tensor:
-        if ours.shape == theirs.shape and ours.dtype == theirs.dtype:
+        if ours.shape == theirs.shape and ours.dtype == theirs.dtype and ours.tags == theirs.tags:
             return ours
         return ours._replace(
-            shape=_shape(ours.shape, theirs.shape), dtype=ours.dtype if ours.dtype == theirs.dtype else None
+            shape=_shape(ours.shape, theirs.shape),
+            dtype=ours.dtype if ours.dtype == theirs.dtype else None,
+            tags=ours.tags & theirs.tags,
+            inference=ours.inference if ours.inference is theirs.inference else None,
         )
 
     def _view(self, ours: View | None, theirs: View | None) -> None:

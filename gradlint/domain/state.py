@@ -6,6 +6,8 @@ holds the addresses and frames written since the fork, so that meeting again com
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import libcst as cst
 
 from gradlint.domain.graph import Tri, fresh_number
@@ -15,6 +17,25 @@ MISSING = object()
 
 fresh_address = fresh_number
 """An address never used before; later ones are larger, so a number tells what is older than a fork."""
+
+
+class Fork(NamedTuple):
+    """A fork in the history of a state: what has a smaller number both sides share."""
+
+    number: int
+    parent: Fork | None
+    depth: int
+
+
+def shared_until(one: Fork | None, other: Fork | None) -> int:
+    """The number of the last fork that two histories have in common."""
+    while one is not other:
+        if one is None or (other is not None and other.depth > one.depth):
+            assert other is not None
+            other = other.parent
+        else:
+            one = one.parent
+    return 0 if one is None else one.number
 
 
 class State:
@@ -32,6 +53,7 @@ class State:
         "freed",
         "grad",
         "heap",
+        "history",
         "inference",
         "locals",
     )
@@ -42,6 +64,7 @@ class State:
         self.facts: dict[object, object] = {}
         self.escaped = 0
         self.freed: dict[int, cst.CSTNode | None] = {}
+        self.history: Fork | None = None
         self.grad: Tri = True
         self.inference: Tri = False
         self.frame = 0
@@ -54,6 +77,8 @@ class State:
     def fork(self) -> State:
         """A second state that goes on from here; its dirt is counted from now."""
         other = State.__new__(State)
+        depth = 0 if self.history is None else self.history.depth + 1
+        other.history = self.history = Fork(fresh_number(), self.history, depth)
         other.heap = self.heap
         other.frames = self.frames.copy()
         other.escaped = self.escaped

@@ -9,11 +9,14 @@ from gradlint.domain.value import Value
 
 
 class Args(NamedTuple):
-    """The arguments of one call. `open`: there may be more, from a star over something unknown."""
+    """The arguments of one call. `open`: there may be more, from a star over something unknown; `hidden` is
+    what it was over.
+    """
 
     positional: tuple[Value, ...] = ()
     keywords: dict[str, Value] = {}  # noqa: RUF012 -- never changed
     open: bool = False
+    hidden: tuple[Value, ...] = ()
 
     def get(self, position: int, name: str, default: Value = None) -> Value:
         """The argument that stands at a position or has a name."""
@@ -33,3 +36,4 @@ class Args(NamedTuple):
         """All of them."""
         yield from self.positional
         yield from self.keywords.values()
+        yield from self.hidden

@@ -199,6 +199,10 @@ def is_instance(machine: Machine, state: State, value: Value, cls: Value) -> boo
         return _ref_is_instance(state, value, cls)
     if isinstance(value, Unknown) or not isinstance(cls, (External, Ref)):
         return None
+    if type(value) is tuple and isinstance(cls, External):
+        if cls.path.startswith(("builtins.", "torch.Tensor", "torch.nn.")):
+            return cls.path == "builtins.tuple"
+        return None
     if isinstance(cls, External):
         plain = _PLAIN_TYPES.get(cls.path)
         if plain is not None:

@@ -21,7 +21,7 @@ from gradlint.semantics.args import Args
 from gradlint.semantics.classes import find_in_class
 from gradlint.semantics.machine import DEPTH, Exit, Machine, Region, simple, splitting
 from gradlint.semantics.modes import enter_mode, leave_mode
-from gradlint.source.core import Call, Return, Yield
+from gradlint.source.core import Call, Code, Return, Yield
 
 
 def run_call(machine: Machine, states: list[State], instr: Call) -> list[State]:
@@ -59,16 +59,22 @@ def _arguments(machine: Machine, state: State, instr: Call) -> Args:
 
     positional: list[Value] = []
     keywords: dict[str, Value] = {}
+    hidden: list[Value] = []
     is_open = False
     for arg in instr.args:
         value = machine.read(state, arg.operand)
         if arg.star == "*":
             items = items_of(machine, state, value, instr.node)
-            positional.extend(items.items if not items.open else ())
-            is_open = is_open or items.open
+            if items.open:
+                hidden.append(value)
+                hidden.extend(items.items)
+                is_open = True
+            else:
+                positional.extend(items.items)
         elif arg.star == "**":
             pairs = machine.program.pairs(state, value)
             if pairs is None:
+                hidden.append(value)
                 is_open = True
             else:
                 keywords.update(pairs)
@@ -76,7 +82,7 @@ def _arguments(machine: Machine, state: State, instr: Call) -> Args:
             keywords[arg.keyword] = value
         else:
             positional.append(value)
-    return Args(tuple(positional), keywords, is_open)
+    return Args(tuple(positional), keywords, is_open, tuple(hidden))
 
 
 def as_function(machine: Machine, state: State, func: Value, args: Args) -> tuple[Function, Args] | None:
@@ -115,6 +121,7 @@ def invoke(
         machine.give_ups["calls too deep"] += 1
         return [(state, machine.program.opaque(machine, state, args.values(), node))]
     machine.called.add(code)
+    before = state.fork() if _generates(code) else None
     machine.stack.append(code)
     first_exit = len(machine.exits)
     former = state.enter(fresh_address(), bind_parameters(machine, state, function, args))
@@ -130,9 +137,24 @@ def invoke(
     machine.exits[first_exit:] = raised
     machine.stack.pop()
     results = [_leave(machine, code.is_generator, end, value, former, restore) for end, value in outcomes]
+    if before is not None and _live_yields(results):
+        # A generator runs between the turns of whoever consumes it; what it yields with a graph is not known.
+        return [(before, before.new(Sequence((), "iterator", True)))]
     for exit in raised:
         _leave(machine, False, exit.state, None, former, restore)
     return results
+
+
+def _generates(code: Code) -> bool:
+    """Whether a function is a generator, which shows when its body is lowered."""
+    return bool(code.body) and code.is_generator
+
+
+def _live_yields(results: list[tuple[State, Value]]) -> bool:
+    """Whether a generator yields anything that a gradient could flow through."""
+    from gradlint.semantics.program import origins
+
+    return any(one.live for state, value in results for one in origins(state, (value,)))
 
 
 def _leave(

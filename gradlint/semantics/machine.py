@@ -18,7 +18,7 @@ from gradlint.domain.event import Event, LostLeaf, Refused
 from gradlint.domain.graph import Node
 from gradlint.domain.meeting import Meeting
 from gradlint.domain.shape import Sym
-from gradlint.domain.state import MISSING, State, fresh_address
+from gradlint.domain.state import MISSING, State
 from gradlint.domain.value import Unknown, Value
 from gradlint.source.core import Block, Code, Const, Instr, Operand
 
@@ -41,9 +41,8 @@ class Exit(NamedTuple):
 
 
 class Region(NamedTuple):
-    """What to restore behind a stretch of the program: the outer mark and dirt, and where its exits begin."""
+    """What to restore behind a stretch of the program: the outer dirt, and where its exits begin."""
 
-    mark: int
     dirty: set[int]
     frames: set[int]
     first_exit: int
@@ -77,7 +76,6 @@ class Machine:
         self.lost: list[tuple[int, LostLeaf]] = []
         self.backwards = 0
         self.emptied: dict[cst.CSTNode, bool] = {}
-        self.mark = 0
         self.sizes: dict[Unknown, Sym] = {}
         self._symbols: dict[tuple[object, ...], Unknown] = {}
         self._emitted: set[tuple[object, ...]] = set()
@@ -109,7 +107,7 @@ class Machine:
         kept: list[State] = []
         for state in states:
             for index, other in enumerate(kept):
-                joined = Meeting(other, state, self.mark, self.watched).attempt(outs)
+                joined = Meeting(other, state, self.watched).attempt(outs)
                 if joined is not None:
                     kept[index] = joined
                     break
@@ -124,14 +122,14 @@ class Machine:
     def bounded(self, share: float) -> Iterator[None]:
         """Give a part of the program its share of the steps; what runs out of them is given up, and counted."""
         outer, self.limit = self.limit, max(self.limit, self.budget - int(share * self.steps))
-        depth, exits, expected, mark = len(self.stack), len(self.exits), self.expected, self.mark
+        depth, exits, expected = len(self.stack), len(self.exits), self.expected
         try:
             yield
         except OutOfBudgetError:
             self.give_ups["out of steps"] += 1
             del self.stack[depth:]
             del self.exits[exits:]
-            self.expected, self.mark = expected, mark
+            self.expected = expected
         finally:
             self.limit = outer
 
@@ -189,14 +187,13 @@ class Machine:
 
     def open(self, state: State) -> Region:
         """Begin to count what a state writes."""
-        region = Region(self.mark, state.dirty, state.dirty_frames, len(self.exits))
-        self.mark = fresh_address()
+        region = Region(state.dirty, state.dirty_frames, len(self.exits))
         state.dirty, state.dirty_frames = set(), set()
         return region
 
     def close(self, states: list[State], region: Region) -> None:
         """What was written before the region counts again for all that left it."""
-        self.mark, dirty, frames, first_exit = region
+        dirty, frames, first_exit = region
         for state in states:
             state.dirty |= dirty
             state.dirty_frames |= frames

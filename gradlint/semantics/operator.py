@@ -467,7 +467,9 @@ def delete(machine: Machine, state: State, instr: Delete) -> None:
         items = {name: value for name, value in record.items.items() if name != key}
         state.put(target.id, record._replace(items=items))
     elif isinstance(record, Sequence):
-        state.put(target.id, record._replace(open=True))
+        index = None if instr.index is None else machine.read(state, instr.index)
+        everything = index == slice(None, None, None)
+        state.put(target.id, Sequence((), record.kind) if everything else record._replace(open=True))
 
 
 simple(Binary, binary)

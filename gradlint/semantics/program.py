@@ -59,7 +59,7 @@ class Program:
         found = self._externals.get(path)
         if found is None:
             canonical = path
-            if path.startswith("torch.") and "lr_scheduler" not in path:
+            if path.startswith("torch.") and "lr_scheduler" not in path and "swa_utils" not in path:
                 for pattern, target in _CANONICAL:
                     canonical = pattern.sub(target, canonical)
             found = self._externals[path] = External(canonical)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import libcst as cst
 
 from gradlint.domain.graph import Node
 from gradlint.domain.meeting import Meeting
-from gradlint.domain.state import State, fresh_address
-from gradlint.domain.value import Function, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.domain.state import State
+from gradlint.domain.value import Class, Function, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.semantics import interpret as _registers_every_instruction
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import Program
+from gradlint.source.core import Block
 from gradlint.source.lower import lower_module
 
 assert _registers_every_instruction
@@ -27,6 +30,10 @@ n = 1
 s = "one"
 items = [a, w]
 table = {"key": a}
+class Box: pass
+box = Box()
+box.value = a
+net = torch.nn.Linear(3, 3)
 """
 """What stands before each fork: data, a leaf, results (`z` and `b` are saved for backward), and what holds them."""
 
@@ -71,6 +78,42 @@ STEPS = (
     "with torch.no_grad():\n    y = w * 2",
     "y = (w * b).sum()",
     "f = torch.nn.Linear(3, 3)",
+    "a = b",
+    "a = b[:2]",
+    "a = b.view(3, 1)",
+    "a = y.data",
+    "a = y.detach()",
+    "a.requires_grad_()",
+    "with torch.inference_mode():\n    a = torch.ones(3)",
+    "b.data.add_(1)",
+    "y.retain_grad()",
+    "y.mul_(2)",
+    "t = a",
+    "t = items",
+    "items[0] = torch.zeros(3)",
+    "items[0] = w * 2",
+    "items = []",
+    "box.value = b",
+    "box.value = w * 2",
+    "box.other = 1",
+    "box.other = w * 2",
+    "box = Box()",
+    "net.eval()",
+    "net.requires_grad_(False)",
+    "net.bias = None",
+    "net = torch.nn.Linear(3, 4)",
+    "k = net(a).sum()",
+    "f = lambda value: value * w",
+    "n = len(items)",
+    "s = (1, 'two')",
+    "s = (1, w)",
+    "y = w * n",
+    "y = y[0]",
+    "y, t = w.split(2)",
+    "y = torch.where(a > 0, w, y)",
+    "k.backward(torch.ones(3), retain_graph=True)",
+    "w = w.clone()",
+    "w = w.data",
 )
 """What one path may do. Each is one statement, and none of them fails after `BASE`."""
 
@@ -85,7 +128,6 @@ class Paths:
         self.start.enter(1, {"__name__": "__main__"})
         self._run(base, self.start)
         self.start.dirty, self.start.dirty_frames = set(), set()
-        self.mark = fresh_address()
 
     def path(self, *steps: str) -> State:
         """The state behind these steps, taken from the fork."""
@@ -96,15 +138,21 @@ class Paths:
 
     def meet(self, left: State, right: State) -> State | None:
         """The state that stands for both, or None. Neither of the two is changed."""
-        return Meeting(again(left), again(right), self.mark, self.machine.watched).attempt(())
+        return Meeting(again(left), again(right), self.machine.watched).attempt(())
 
     def _run(self, text: str, state: State) -> State:
-        (end,) = self.machine.run(lower_module(cst.parse_module(text)).body, [state])
+        (end,) = self.machine.run(_block(text), [state])
         return end
 
     def sees(self, state: State) -> dict[str, object]:
         """What autograd can see of a state: grad mode, and each variable with what is reachable from it."""
         return {"<grad>": state.grad, **_View(self, state).variables()}
+
+
+@cache
+def _block(text: str) -> Block:
+    """The instructions of a text: the same ones whenever it is run, as in a program."""
+    return lower_module(cst.parse_module(text)).body
 
 
 def again(state: State) -> State:
@@ -151,7 +199,9 @@ class _View:
             case Mapping():
                 return (record.open, {key: self._value(item) for key, item in record.items.items()})
             case Instance():
-                return (record.cls, record.open, {name: self._value(item) for name, item in record.attrs.items()})
+                return (self._value(record.cls), record.open, {name: self._value(item) for name, item in record.attrs.items()})
+            case Class():
+                return record.name
             case _:
                 raise TypeError(f"{record!r} is not reached by the steps")
 

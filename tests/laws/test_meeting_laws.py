@@ -8,26 +8,13 @@ import pytest
 
 from tests.laws.observation import STEPS, Paths
 
-REBOUND = tuple(step for step in STEPS if step.startswith("a = "))
-"""Steps that bind another tensor to a name that holds data."""
-
-KEPT = tuple(step for step in STEPS if step not in REBOUND)
 PATHS = Paths()
 BEHIND = {step: PATHS.path(step) for step in STEPS}
 
 
-def without_kinds(seen: object) -> object:
-    """What is seen, with every unknown alike."""
-    if isinstance(seen, tuple):
-        return ("unknown",) if seen[:1] == ("unknown",) else tuple(map(without_kinds, seen))
-    if isinstance(seen, dict):
-        return {key: without_kinds(value) for key, value in seen.items()}
-    return seen
-
-
 def holds(general: object, special: object) -> bool:
     """Whether what is known of a merged value is true of the value on one path; unknown is true of all."""
-    if general is None or without_kinds(general) == ("unknown",):
+    if general is None or (isinstance(general, tuple) and general[:1] == ("unknown",)):
         return True
     if isinstance(general, tuple) and isinstance(special, tuple):
         return len(general) == len(special) and all(map(holds, general, special))
@@ -52,23 +39,25 @@ def test_two_paths_of_the_same_steps_meet_up_to_renaming(step: str) -> None:
     assert PATHS.sees(met) == PATHS.sees(BEHIND[step])
 
 
-@pytest.mark.parametrize(("one", "other"), combinations(STEPS, 2))
-def test_which_states_meet_does_not_depend_on_their_order(one: str, other: str) -> None:
-    left, right = BEHIND[one], BEHIND[other]
-    assert (PATHS.meet(left, right) is None) == (PATHS.meet(right, left) is None)
+def test_which_states_meet_does_not_depend_on_their_order() -> None:
+    for one, other in combinations(STEPS, 2):
+        left, right = BEHIND[one], BEHIND[other]
+        assert (PATHS.meet(left, right) is None) == (PATHS.meet(right, left) is None), (one, other)
 
 
-@pytest.mark.parametrize(("one", "other"), combinations(KEPT, 2))
-def test_meeting_is_commutative_in_what_autograd_sees(one: str, other: str) -> None:
-    met, turned = PATHS.meet(BEHIND[one], BEHIND[other]), PATHS.meet(BEHIND[other], BEHIND[one])
-    if met is not None and turned is not None:
-        assert PATHS.sees(met) == PATHS.sees(turned)
+def test_meeting_is_commutative_in_what_autograd_sees() -> None:
+    seen = 0
+    for one, other in combinations(STEPS, 2):
+        met, turned = PATHS.meet(BEHIND[one], BEHIND[other]), PATHS.meet(BEHIND[other], BEHIND[one])
+        if met is not None and turned is not None:
+            seen += 1
+            assert PATHS.sees(met) == PATHS.sees(turned), (one, other)
+    assert seen > 30
 
 
 def test_meeting_is_associative_in_what_autograd_sees() -> None:
-    """Kinds of unknowns apart: that a number is one may be forgotten sooner or later."""
     seen = 0
-    for one, two, three in permutations(KEPT, 3):
+    for one, two, three in permutations(STEPS, 3):
         early, late = PATHS.meet(BEHIND[one], BEHIND[two]), PATHS.meet(BEHIND[two], BEHIND[three])
         if early is None or late is None:
             continue
@@ -76,16 +65,16 @@ def test_meeting_is_associative_in_what_autograd_sees() -> None:
         assert (left is None) == (right is None), (one, two, three)
         if left is not None and right is not None:
             seen += 1
-            assert without_kinds(PATHS.sees(left)) == without_kinds(PATHS.sees(right)), (one, two, three)
+            assert PATHS.sees(left) == PATHS.sees(right), (one, two, three)
     assert seen > 100
 
 
-@pytest.mark.parametrize(("one", "other"), permutations(KEPT, 2))
-def test_what_a_met_state_knows_holds_on_both_paths(one: str, other: str) -> None:
-    met = PATHS.meet(BEHIND[one], BEHIND[other])
-    if met is not None:
-        assert holds(PATHS.sees(met), PATHS.sees(BEHIND[one]))
-        assert holds(PATHS.sees(met), PATHS.sees(BEHIND[other]))
+def test_what_a_met_state_knows_holds_on_both_paths() -> None:
+    for one, other in permutations(STEPS, 2):
+        met = PATHS.meet(BEHIND[one], BEHIND[other])
+        if met is not None:
+            assert holds(PATHS.sees(met), PATHS.sees(BEHIND[one])), (one, other)
+            assert holds(PATHS.sees(met), PATHS.sees(BEHIND[other])), (one, other)
 
 
 def test_meeting_changes_neither_of_the_two() -> None:
@@ -122,24 +111,20 @@ def test_states_that_autograd_can_tell_apart_do_not_meet(one: str, other: str) -
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "name", "kind"),
+    ("one", "other", "name", "seen"),
     [
-        ("n = 2", "pass", "n", "number"),
-        ("n = 2", "n = n + 1", "n", None),
-        ("s = 'two'", "pass", "s", None),
-        ("s = 'two'", "s = None", "s", None),
-        ("t = 1", "pass", "t", None),
+        ("n = 2", "pass", "n", ("unknown", "number")),
+        ("n = 2", "n = n + 1", "n", 2),
+        ("s = 'two'", "pass", "s", ("unknown", None)),
+        ("s = 'two'", "s = None", "s", ("unknown", None)),
+        ("t = 1", "pass", "t", ("unknown", None)),
+        ("n = z.sum().item()", "n = z.sum().item()", "n", ("unknown", "number")),
     ],
 )
-def test_numbers_and_strings_that_differ_become_unknown(one: str, other: str, name: str, kind: str | None) -> None:
+def test_numbers_and_strings_that_differ_become_unknown(one: str, other: str, name: str, seen: object) -> None:
     met = PATHS.meet(BEHIND[one], BEHIND[other])
     assert met is not None
-    seen = PATHS.sees(met)[name]
-    if one == "n = 2" and other != "pass":
-        # Both say 2: nothing differs.
-        assert seen == 2
-    else:
-        assert seen == ("unknown", kind)
+    assert PATHS.sees(met)[name] == seen
 
 
 def test_a_test_that_came_out_differently_is_open_again() -> None:
@@ -162,24 +147,3 @@ def test_escape_and_dirt_are_those_of_both() -> None:
     assert met.escaped == right.escaped > left.escaped
     assert left.dirty | right.dirty <= met.dirty
     assert left.dirty_frames | right.dirty_frames <= met.dirty_frames
-
-
-@pytest.mark.xfail(strict=True, reason="of data rebound on one path, what the left path knows is kept")
-@pytest.mark.parametrize("step", ["a = torch.zeros(4)", "a = torch.ones(3).double()", "a = a + 1"])
-def test_data_rebound_on_one_path_meets_in_what_holds_on_both(step: str) -> None:
-    met, turned = PATHS.meet(BEHIND["pass"], BEHIND[step]), PATHS.meet(BEHIND[step], BEHIND["pass"])
-    assert met is not None
-    assert turned is not None
-    assert PATHS.sees(met) == PATHS.sees(turned)
-
-
-@pytest.mark.xfail(strict=True, reason="a number beside an unknown number is forgotten to be one")
-def test_kinds_of_unknowns_meet_in_any_order() -> None:
-    one, two = PATHS.path("n = 2"), PATHS.path("n = 3")
-    early, late = PATHS.meet(one, two), PATHS.meet(two, two)
-    assert early is not None
-    assert late is not None
-    left, right = PATHS.meet(early, two), PATHS.meet(one, late)
-    assert left is not None
-    assert right is not None
-    assert PATHS.sees(left) == PATHS.sees(right)

@@ -148,7 +148,7 @@ class Operation:
 
     def differentiable(self, label: str) -> bool:
         """Whether the table saw a gradient with regard to this input."""
-        return label in self.entry.row.saved
+        return label in self.entry.row.saved or label in self.labels(self.entry.row.no_derivative).may
 
     def tracked(self) -> Tri:
         """Whether autograd records this call."""
@@ -168,6 +168,9 @@ class Operation:
             if origin is None:
                 continue
             if not self.differentiable(given.label):
+                edges.append(Edge(origin, None) if self._untried(given) else Edge(origin, False, "nondiff"))
+                continue
+            if given.label in self.labels(row.no_derivative).must:
                 edges.append(Edge(origin, False, "nondiff"))
                 continue
             grad = self.grad_of(given)
@@ -221,6 +224,10 @@ class Operation:
                 return True
             answer = answer if known is False else None
         return answer
+
+    def _untried(self, given: Input) -> bool:
+        """Whether a tensor that requires grad stands where the table has seen none: what it does is not known."""
+        return self.grad_of(given) is True and bool(self.labels(self.entry.row.requires_grad).may)
 
     def _alone(self, given: Input) -> bool:
         """Whether only this input can require grad: then it does, if the call is on a tape at all."""
@@ -665,7 +672,7 @@ def _alias(call: Operation, alias: Alias, base: Ref, size: Operand, made: Node, 
         kind = "no_grad"
     elif state.grad is None and kind == "plain":
         kind = "maybe"
-    expanded = _expanded(record, shape, alias)
+    expanded = _expanded(call.name, record, shape, alias)
     grad = record.grad
     node = (
         made
@@ -696,12 +703,14 @@ _KEEPS_LAYOUT = frozenset(
 )
 
 
-def _expanded(record: Tensor, shape: tuple[object, ...] | None, alias: Alias) -> tuple[bool, ...] | None:
+def _expanded(
+    call_name: str, record: Tensor, shape: tuple[object, ...] | None, alias: Alias
+) -> tuple[bool, ...] | None:
     """Which dimensions of a view repeat one cell: those that an expansion added or made longer."""
     former = record.view.expanded if record.view is not None else ()
     if record.shape is None or shape is None or former is None:
         return None if alias.overlap or former else ()
-    if not _grows(record.shape, shape):
+    if call_name.rpartition(".")[2] not in _EXPANDING or not _grows(record.shape, shape):
         return () if former == () else None
     extra = len(shape) - len(record.shape)
     known = (*([False] * extra), *(former or [False] * len(record.shape)))
@@ -710,6 +719,9 @@ def _expanded(record: Tensor, shape: tuple[object, ...] | None, alias: Alias) ->
         (was or old == 1) and isinstance(new, int) and new > 1
         for was, old, new in zip(known, sizes, shape, strict=True)
     )
+
+
+_EXPANDING = frozenset({"expand", "expand_as", "broadcast_to", "broadcast_tensors"})
 
 
 def _grows(old: tuple[object, ...], new: tuple[object, ...]) -> bool:

@@ -100,7 +100,8 @@ _TWINS = {
 def bind_loosely(signature: Signature, args: Args) -> tuple[dict[str, Value], tuple[Param, ...]]:
     """What can be bound of a call that fits no overload known: by position and name in the first."""
     overload = signature.overloads[0] if signature.overloads else ()
-    bound = dict(zip((param.name for param in overload), args.positional, strict=False))
+    names = [param.name for param in overload if not param.keyword_only]
+    bound = dict(zip(names, args.positional, strict=False))
     bound.update(args.keywords)
     return bound, overload
 

@@ -36,8 +36,10 @@ def _use(leaf: Tensor, op: str, sources: Sequence[Edge]) -> DataUse:
     found = behind(sources, leaf.node)
     if "gradient" in found:
         return "update"
-    if op.startswith("clamp") or (op in ("mul_", "div_") and not found):
-        return "average" if op in ("mul_", "div_") else "clip"
+    if op.startswith("clamp"):
+        return "clip"
+    if op in ("mul_", "div_") and not found:
+        return "initialise"
     if "other" in found:
         return "average" if op in _ARITHMETIC or "self" in found else "load"
     return "update" if op in _ARITHMETIC else "initialise"

@@ -39,7 +39,7 @@ def refusal(state: State, ref: Ref, sources: Sequence[Edge]) -> tuple[Refusal, T
     view = record.view
     needs = record.grad is True or any(edge.flows is True for edge in sources)
     if view is None or view.kind == "maybe":
-        if record.grad is True and record.leaf is True and view is None:
+        if record.grad is True and record.leaf is True:
             return "leaf", record
         return None
     base = state.heap[view.base]

@@ -30,7 +30,7 @@ def _parameters(machine: Machine, state: State, ref: Ref, args: Args, node: cst.
 
 def _named_parameters(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     found, is_open = parameters_of(state, ref)
-    pairs = tuple((Unknown("str"), value) for _, value in found)
+    pairs = tuple(found)
     return state.new(Sequence(pairs, "iterator", is_open))
 
 

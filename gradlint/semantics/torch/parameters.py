@@ -8,13 +8,14 @@ from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Ref, Tensor, Unknown, Value
 from gradlint.semantics.classes import has_unknown_base, library_base
 
-_NO_MODULES = ("torch.nn.functional.", "torch.nn.init.", "torch.nn.utils.", "torch.nn.Parameter")
+_NO_MODULES = ("torch.nn.functional.", "torch.nn.init.", "torch.nn.utils.")
+_TENSORS = frozenset({"torch.nn.Parameter", "torch.nn.Buffer", "torch.nn.UninitializedParameter"})
 
 
 def is_module_path(path: str) -> bool:
     """Whether a library class is a module: torch's own, or Lightning's."""
     if path.startswith("torch.nn."):
-        return not path.startswith(_NO_MODULES)
+        return not path.startswith(_NO_MODULES) and path not in _TENSORS
     return path.endswith((".LightningModule", ".PreTrainedModel"))
 
 
@@ -64,13 +65,28 @@ def parameters_of(state: State, root: Ref) -> tuple[list[tuple[str, Ref]], bool]
     """The parameters of a module, each once, and whether there may be more."""
     found: dict[int, tuple[str, Ref]] = {}
     is_open = False
-    for _, record in modules_of(state, root):
+    for prefix, record in named_modules(state, root):
         is_open = is_open or is_opaque(state, record)
         for name, value in record.attrs.items():
             if isinstance(value, Ref):
                 tensor = state.heap.get(value.id)
                 if isinstance(tensor, Tensor) and tensor.parameter:
-                    found.setdefault(value.id, (name, value))
+                    found.setdefault(value.id, (prefix + name, value))
             elif isinstance(value, Unknown) and not name.startswith("<"):
                 is_open = is_open or value.kind is None
     return list(found.values()), is_open
+
+
+def named_modules(state: State, root: Ref) -> Iterator[tuple[str, Instance]]:
+    """A module and all in it, each with the prefix that the names of its parameters get."""
+    seen: set[int] = set()
+    stack = [("", root)]
+    while stack:
+        prefix, ref = stack.pop()
+        if ref.id in seen:
+            continue
+        seen.add(ref.id)
+        record = state.heap[ref.id]
+        assert isinstance(record, Instance)
+        yield prefix, record
+        stack.extend((f"{prefix}{name}.", child) for name, child in reversed(children_of(state, record)))

@@ -1,0 +1,191 @@
+"""Changes of a program's text that leave what it does as it is, each with where its lines went."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+INDENT = "    "
+DEAD = (
+    ("unused_number = 1 + 2",),
+    ('unused_text = "some text".upper()',),
+    ("for unused_index in range(3):", "    unused_number = unused_index"),
+    ("unused_table = {'key': [1, 2, 3]}",),
+    ("try:", "    unused_number = int('3')", "except ValueError:", "    unused_number = 0"),
+    ("if len('abc') == 3:", "    unused_flag = True"),
+    ("unused_function = lambda item: item",),
+    ("assert True",),
+    ("pass",),
+    ("with open('no_such_file', 'w') as unused_file:", "    unused_file.write('text')"),
+)
+"""Statements that touch no tensor. Nothing is run, so the file is never written."""
+
+
+class Changed(NamedTuple):
+    """A program changed: its text, and for each line of the old one its line in the new one."""
+
+    text: str
+    lines: dict[int, int]
+
+
+def renamed(text: str) -> Changed:
+    """Every variable and parameter that no attribute, keyword, or import shares its name with has another name."""
+    tree = ast.parse(text)
+    bound = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    bound |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    fixed = set(_fixed_names(tree)) | {"self", "cls", "ctx"}
+    names = {name: f"renamed_{position}" for position, name in enumerate(sorted(bound - fixed))}
+    return _same_lines(_with_names(text, names))
+
+
+def _fixed_names(tree: ast.Module) -> Iterator[str]:
+    """Names that stand for more than a variable."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.keyword) and node.arg:
+            yield node.arg
+        elif isinstance(node, ast.alias):
+            yield node.asname or node.name
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, (ast.Global, ast.Nonlocal)):
+            yield from node.names
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def aliased(text: str) -> Changed:
+    """Every import of torch or below binds another name."""
+    tree = ast.parse(text)
+    names: dict[str, str] = {}
+    lines = text.split("\n")
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)) and len(node.names) == 1:
+            statement, bound = _import_as(node, f"alias_{node.lineno}")
+            if bound is not None:
+                lines[node.lineno - 1] = " " * node.col_offset + statement
+                names[bound] = f"alias_{node.lineno}"
+    return _same_lines(_with_names("\n".join(lines), names))
+
+
+def _import_as(node: ast.Import | ast.ImportFrom, name: str) -> tuple[str, str | None]:
+    """The same import under another name, and the name it had; None where it is left as it is."""
+    (alias,) = node.names
+    if isinstance(node, ast.ImportFrom):
+        known = (node.module or "").split(".")[0] == "torch"
+        return f"from {node.module} import {alias.name} as {name}", (alias.asname or alias.name) if known else None
+    if alias.name.split(".")[0] != "torch" or (alias.asname is None and "." in alias.name):
+        return "", None
+    package, _, last = alias.name.rpartition(".")
+    statement = f"from {package} import {last} as {name}" if package else f"import {alias.name} as {name}"
+    return statement, alias.asname or alias.name
+
+
+def _with_names(text: str, names: dict[str, str]) -> str:
+    """Replace variables and parameters; attributes, keywords of calls, and imports stay."""
+    lines = [line.encode() for line in text.split("\n")]
+    places = [(node.lineno, node.col_offset, name) for node, name in _variables(ast.parse(text)) if name in names]
+    for row, start, name in sorted(places, reverse=True):
+        line = lines[row - 1]
+        lines[row - 1] = line[:start] + names[name].encode() + line[start + len(name.encode()) :]
+    return "\n".join(line.decode() for line in lines)
+
+
+def _variables(tree: ast.Module) -> Iterator[tuple[ast.Name | ast.arg, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            yield node, node.id
+        elif isinstance(node, ast.arg):
+            yield node, node.arg
+
+
+def _same_lines(text: str) -> Changed:
+    return Changed(text, {line: line for line in range(1, text.count("\n") + 2)})
+
+
+def in_main(text: str) -> Changed | None:
+    """The whole program in a function that is called; None where it says `global`, which would mean other names."""
+    if any(isinstance(node, (ast.Global, ast.Nonlocal)) for node in ast.walk(ast.parse(text))):
+        return None
+    lines = text.rstrip("\n").split("\n")
+    body = [INDENT + line if line else line for line in lines]
+    wrapped = "\n".join(["def main():", *body, "", "", "main()", ""])
+    return Changed(wrapped, {line: line + 1 for line in range(1, len(lines) + 1)})
+
+
+def with_dead_statements(text: str, every: int = 3) -> Changed:
+    """Statements that touch no tensor before every third one of the program."""
+    places = sorted({(line, column) for line, column in _statements(ast.parse(text))})[::every]
+    added = {line: (column, DEAD[position % len(DEAD)]) for position, (line, column) in enumerate(places)}
+    lines: list[str] = []
+    moved: dict[int, int] = {}
+    for number, line in enumerate(text.split("\n"), start=1):
+        column, statement = added.get(number, (0, ()))
+        lines.extend(" " * column + part for part in statement)
+        lines.append(line)
+        moved[number] = len(lines)
+    return Changed("\n".join(lines), moved)
+
+
+def _statements(tree: ast.Module) -> Iterator[tuple[int, int]]:
+    """Where statements begin that another may stand before; not in class bodies, not before a docstring."""
+    for node in ast.walk(tree):
+        for block in _blocks(node):
+            first = block[0]
+            docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+            for statement in block[docstring:]:
+                if not isinstance(statement, (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)):
+                    yield statement.lineno, statement.col_offset
+
+
+def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    """The blocks of statements in a node; an `elif` is no statement of its own."""
+    if isinstance(node, ast.ClassDef):
+        return
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(node, name, None)
+        if isinstance(block, list) and block and isinstance(block[0], ast.stmt):
+            is_elif = name == "orelse" and isinstance(node, ast.If) and isinstance(block[0], ast.If)
+            if not is_elif:
+                yield block
+
+
+def under_a_flag(text: str, position: int, *, first: bool) -> Changed | None:
+    """One simple statement of the top level under an unknown flag, before or behind an empty branch."""
+    tree = ast.parse(text)
+    simple = [node for node in tree.body if isinstance(node, (ast.Expr, ast.AugAssign)) and not _is_text(node)]
+    if not simple:
+        return None
+    statement = simple[position % len(simple)]
+    start, end = statement.lineno, statement.end_lineno or statement.lineno
+    lines = text.split("\n")
+    body = [INDENT + line for line in lines[start - 1 : end]]
+    flag = "if unknown_flag_of_the_run:" if first else "if not unknown_flag_of_the_run:"
+    block = [flag, *body, "else:", INDENT + "pass"] if first else [flag, INDENT + "pass", "else:", *body]
+    shift = 1 if first else 3
+    moved = {line: line for line in range(1, start)}
+    moved |= {line: line + shift for line in range(start, end + 1)}
+    moved |= {line: line + 3 for line in range(end + 1, len(lines) + 1)}
+    return Changed("\n".join([*lines[: start - 1], *block, *lines[end:]]), moved)
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+Transformation = Callable[[str], "Changed | None"]
+TRANSFORMATIONS: dict[str, Transformation] = {
+    "renamed": renamed,
+    "aliased": aliased,
+    "in main": in_main,
+    "dead statements": with_dead_statements,
+}
+
+
+def moved(findings: Iterable[tuple[int, str]], lines: dict[int, int]) -> list[tuple[int, str]]:
+    """Findings at the lines where a change has put them."""
+    return sorted((lines[line], code) for line, code in findings)
+
+
