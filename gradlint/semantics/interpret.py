@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from gradlint.domain.event import Event
+from gradlint.domain.event import Event, RefusedWrite
 from gradlint.domain.state import State
 from gradlint.domain.value import Class, Function, Ref, Unknown
 from gradlint.semantics import attribute, branch, loop, modes, operator, subscript, trying
@@ -86,12 +86,20 @@ def _uncalled(machine: Machine, state: State) -> None:
 def _function(machine: Machine, state: State, function: Function, args: Args) -> None:
     if function.frame not in state.frames:
         return
+    events, backwards = len(machine.events), machine.backwards
     with machine.bounded(SHARE):
         # Between the top level and this call anything may have run.
         state.escape()
         region = machine.open(state)
         results = invoke(machine, state, function, args, function.code.node)
         machine.close([end for end, _ in results], region)
+    if function.owner is None and machine.backwards == backwards:
+        # Who calls a function from elsewhere may do so under no_grad: one that writes to parameters must be.
+        machine.events[events:] = [event for event in machine.events[events:] if not _parameter_write(event)]
+
+
+def _parameter_write(event: Event) -> bool:
+    return isinstance(event, RefusedWrite) and event.parameter and event.reason in ("leaf", "leaf-view")
 
 
 def _class(machine: Machine, state: State, cls: Ref) -> None:

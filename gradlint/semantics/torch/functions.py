@@ -27,7 +27,8 @@ from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import origins
 from gradlint.semantics.torch import faults
-from gradlint.semantics.torch.apply import CONTIGUOUS, apply
+from gradlint.semantics.torch.alias import CONTIGUOUS
+from gradlint.semantics.torch.apply import apply
 from gradlint.semantics.torch.bind import bind, bind_loosely, operand_of, operands_of
 from gradlint.semantics.torch.data_loader import new_data
 from gradlint.semantics.torch.distribution import new_distribution

@@ -22,10 +22,11 @@ from gradlint.facts import Entry, resolve
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch import faults
-from gradlint.semantics.torch.apply import Input, apply
+from gradlint.semantics.torch.apply import apply
 from gradlint.semantics.torch.bind import bind, bind_loosely, defaults_of, flag_of, operands_of
 from gradlint.semantics.torch.names import fact
-from gradlint.semantics.torch.parameter_shapes import parameter_shape
+from gradlint.semantics.torch.operation import Input
+from gradlint.semantics.torch.parameter_shapes import parameter_shape, spelled_out
 from gradlint.semantics.torch.parameters import is_module_path, module_base
 from gradlint.semantics.torch.tensor import UNCOUNTED, new_leaf, new_tensor
 
@@ -77,7 +78,7 @@ def fill_module(machine: Machine, state: State, ref: Ref, path: str, args: Args,
     names = resolve(entry.row.parameters, flags)
     buffers = resolve(entry.row.buffers, flags)
     sizes = operands_of(machine, state, config)
-    for name in sorted(names.must):
+    for name in spelled_out(names.must, sizes):
         shape = parameter_shape(entry.name, name, sizes)
         attrs[name] = new_leaf(state, node, dtype="float32", shape=shape, parameter=True, tags=UNCOUNTED)
     for name in sorted(buffers.must):
@@ -265,6 +266,8 @@ def _call_torch_module(
             if isinstance(tensor, Tensor):
                 # A tensor that stands where the class has a parameter is used as one (weight and spectral norm).
                 label = f"p.{name}" if f"p.{name}" in entry.row.saved else f"b.{name}"
+                if tensor.parameter and "p.*" in entry.row.saved:
+                    label = "p.*"
                 parts.append(Input(label, value))
     return apply(machine, state, entry, args, node, flags, tuple(parts), record.config)
 

@@ -16,6 +16,18 @@ def parameter_shape(cls: str, name: str, config: Config) -> Shape:
     return None if rule is None else rule(name, config)
 
 
+def spelled_out(names: frozenset[str], config: Config) -> list[str]:
+    """The names of a module's parameters; those of a recurrent one depend on its layers and directions."""
+    if "*" not in names:
+        return sorted(names)
+    layers = config.get("num_layers", 1)
+    if not isinstance(layers, int):
+        return ["*"]
+    kinds = ["weight_ih", "weight_hh", *(["bias_ih", "bias_hh"] if config.get("bias", True) is True else [])]
+    suffixes = ["", *(["_reverse"] if config.get("bidirectional", False) is True else [])]
+    return [f"{kind}_l{layer}{suffix}" for layer in range(layers) for suffix in suffixes for kind in kinds]
+
+
 def _size(value: object) -> Dim:
     return value if isinstance(value, (int, Sym)) and not isinstance(value, bool) else Sym()
 

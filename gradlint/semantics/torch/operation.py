@@ -1,0 +1,270 @@
+"""One call of one torch operation: its arguments bound, and what its row of the facts table says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import libcst as cst
+
+from gradlint import facts
+from gradlint.domain.graph import Edge, Node, Saved, Tri
+from gradlint.domain.state import State
+from gradlint.domain.value import NoGradient, Ref, Sequence, Unknown, Value
+from gradlint.facts import Entry, MustMay, Param, resolve, resolve_flag
+from gradlint.semantics.args import Args
+from gradlint.semantics.machine import Machine
+from gradlint.semantics.modes import AUTOCAST
+from gradlint.semantics.operator import absent_gradient
+from gradlint.semantics.torch.bind import bind, bind_loosely, defaults_of, flag_of, operands_of, tensors_in
+from gradlint.semantics.torch.inplace import saved_now
+from gradlint.semantics.torch.size import Operand, Several, module_result, result
+from gradlint.semantics.torch.tensor import (
+    NO_TENSOR,
+    as_tensor,
+    both,
+    either,
+    tensor_at,
+)
+
+
+class Input(NamedTuple):
+    """A tensor argument: its label in the table, and the tensor; or the graph behind something that may be one."""
+
+    label: str
+    ref: Ref | None
+    origin: Node | None = None
+
+
+class Operation:
+    """One call of one operation, with its arguments bound."""
+
+    __slots__ = (
+        "bound",
+        "config",
+        "entry",
+        "flags",
+        "inputs",
+        "machine",
+        "name",
+        "node",
+        "overload",
+        "state",
+    )
+
+    def __init__(
+        self,
+        machine: Machine,
+        state: State,
+        entry: Entry,
+        args: Args,
+        node: cst.CSTNode,
+        extra: dict[str, object] | None = None,
+    ) -> None:
+        self.machine = machine
+        self.state = state
+        self.config: dict[str, Value] | None = None
+        self.entry = entry
+        self.name = entry.name
+        self.node = node
+        signature = entry.row.forward if entry.row.is_module else entry.sig
+        if self.name == "einsum" and len(args.positional) > 1:
+            args = args._replace(positional=(args.positional[0], args.positional[1:]))
+        self.bound, self.overload = bind(machine, state, signature, args) or bind_loosely(signature, args)
+        self.inputs = list(self._inputs(args))
+        prefix = "forward." if entry.row.is_module else ""
+        self.flags: dict[str, object] = defaults_of(self.overload, prefix)
+        for name, value in self.bound.items():
+            self.flags[prefix + name] = flag_of(machine, state, value)
+        if args.open:
+            for param in self.overload:
+                if param.name not in self.bound:
+                    self.flags[prefix + param.name] = facts.UNKNOWN
+        if extra:
+            self.flags.update(extra)
+        self._describe()
+
+    def _describe(self) -> None:
+        """Flags that speak of the call as a whole: the largest rank, and whether all inputs are contiguous."""
+        records = [tensor_at(self.state, given.ref) for given in self.inputs if given.ref is not None]
+        if records and len(records) == len(self.inputs):
+            if all(record.shape is not None for record in records):
+                ranks = [len(record.shape or ()) for record in records]
+                self.flags["@ndim"] = max(ranks)
+                self.flags["@ranks"] = "r" + "x".join(map(str, ranks))
+            if all("contiguous" in record.tags for record in records):
+                self.flags["@contiguous"] = "yes"
+
+    def _inputs(self, args: Args) -> Iterable[Input]:
+        params = {param.name: param for param in self.overload}
+        for name, value in self.bound.items():
+            yield from self._input(name, value, params.get(name))
+
+    def _input(self, name: str, value: Value, param: Param | None) -> Iterable[Input]:
+        machine, state = self.machine, self.state
+        absent = _absent(state, value)
+        if absent is not None and param is not None and param.tensor and not param.default:
+            absent_gradient(machine, absent, self.node)
+        found = tensors_in(machine, state, value)
+        if found or _is_list(state, value):
+            for ref in found:
+                yield Input(name, ref)
+            if param is None or param.tensor or param.number:
+                for item in _unknown_items(state, value):
+                    yield Input(name, None, item.origin)
+            return
+        if isinstance(value, Unknown):
+            if param is not None and param.tensor and not param.number:
+                shown = as_tensor(machine, state, value, self.node)
+                if shown is not None:
+                    yield Input(name, shown)
+                    return
+            if param is None or param.tensor or param.number:
+                yield Input(name, None, value.origin)
+
+    # Facts.
+
+    def labels(self, value: facts.Value) -> MustMay:
+        """A fact of the row, decided by this call's arguments."""
+        return resolve(value, self.flags)
+
+    def grad_of(self, given: Input) -> Tri:
+        """Whether an input requires grad."""
+        if given.ref is not None:
+            return tensor_at(self.state, given.ref).grad
+        return None if given.origin is None or given.origin.tracked is not False else False
+
+    def differentiable(self, label: str) -> bool:
+        """Whether the table saw a gradient with regard to this input."""
+        return label in self.entry.row.saved or label in self.labels(self.entry.row.no_derivative).may
+
+    def tracked(self) -> Tri:
+        """Whether autograd records this call."""
+        if self.state.grad is False:
+            return False
+        needs = either(self.grad_of(given) for given in self.inputs if self.differentiable(given.label))
+        return both(needs, self.state.grad)
+
+    def edges(self) -> list[Edge]:
+        """The ways back to the inputs."""
+        row = self.entry.row
+        edges: list[Edge] = []
+        if self.name.endswith("_like") or self.name.startswith("Tensor.new_"):
+            return edges  # The result depends on the size and type of its input, not on its values.
+        for given in self.inputs:
+            origin = tensor_at(self.state, given.ref).node if given.ref is not None else given.origin
+            if origin is None:
+                continue
+            if not self.differentiable(given.label):
+                edges.append(Edge(origin, None) if self._untried(given) else Edge(origin, False, "nondiff"))
+                continue
+            if given.label in self.labels(row.no_derivative).must:
+                edges.append(Edge(origin, False, "nondiff"))
+                continue
+            grad = self.grad_of(given)
+            if given.label in row.zero and resolve_flag(row.zero[given.label], self.flags) is True:
+                edges.append(Edge(origin, grad, "zero"))
+            elif given.label in row.no_gradient and resolve_flag(row.no_gradient[given.label], self.flags) is True:
+                edges.append(Edge(origin, False, "nondiff"))
+            else:
+                edges.append(Edge(origin, grad))
+        return edges
+
+    def sizes(self) -> Operand | Several:
+        """Shape and type of the result, as far as they can be told."""
+        operands = operands_of(self.machine, self.state, self.bound)
+        if self.name == "einsum":
+            operands["operands"] = operands.pop("tensors", None)
+        if self.config is None:
+            return result(self.name, operands)
+        config = operands_of(self.machine, self.state, self.config)
+        return module_result(self.name, config, operands)
+
+    def saved_labels(self) -> MustMay:
+        """What the call keeps for backward: the union over the inputs that require grad."""
+        must: set[str] = set()
+        may: set[str] = set()
+        for given in self.inputs:
+            value = self.entry.row.saved.get(given.label)
+            if value is None:
+                continue
+            grad = self.grad_of(given)
+            if grad is False:
+                continue
+            kept = self.labels(value)
+            may |= kept.may
+            if grad is True or self._alone(given):
+                must |= kept.must
+        if self.state.grad is None or self.state.facts.get(AUTOCAST) is True:
+            must = set()
+        return MustMay(frozenset(must), frozenset(may))
+
+    def frees(self) -> Tri:
+        """Whether a second backward through this call raises."""
+        answer: Tri = False
+        for given in self.inputs:
+            value = self.entry.row.freed.get(given.label)
+            grad = self.grad_of(given)
+            if value is None or grad is False:
+                continue
+            known = resolve_flag(value, self.flags)
+            if known is True and (grad is True or self._alone(given)):
+                return True
+            answer = answer if known is False else None
+        return answer
+
+    def _untried(self, given: Input) -> bool:
+        """Whether a tensor that requires grad stands where the table has seen none: what it does is not known."""
+        return self.grad_of(given) is True and bool(self.labels(self.entry.row.requires_grad).may)
+
+    def _alone(self, given: Input) -> bool:
+        """Whether only this input can require grad: then it does, if the call is on a tape at all."""
+        return all(
+            self.grad_of(other) is False or not self.differentiable(other.label)
+            for other in self.inputs
+            if other is not given
+        )
+
+    def saved_inputs(self, labels: MustMay) -> tuple[tuple[Saved, ...], bool]:
+        """The inputs among the labels, as saved now; and whether there may be more."""
+        saved: list[Saved] = []
+        for label in sorted(labels.must):
+            name, _, mark = label.partition("!")
+            if name.startswith(">"):
+                continue
+            given = [one for one in self.inputs if one.label == name]
+            # Of a list of tensors, the table does not say which: all are kept.
+            for one in given:
+                if one.ref is not None:
+                    kept = saved_now(self.machine, self.state, one.ref, name)
+                    saved.append(kept._replace(multi=mark == "multi"))
+        return tuple(saved), labels.may != labels.must
+
+
+def _is_list(state: State, value: Value) -> bool:
+    return type(value) is tuple or (isinstance(value, Ref) and isinstance(state[value], Sequence))
+
+
+def _unknown_items(state: State, value: Value) -> list[Unknown]:
+    """The items of a list that may be tensors; one for those of an open list that shows none."""
+    items: tuple[Value, ...] = value if type(value) is tuple else ()
+    if isinstance(value, Ref):
+        record = state[value]
+        if isinstance(record, Sequence):
+            items = record.items or ((Unknown(),) if record.open else ())
+    return [
+        item
+        for item in items
+        if isinstance(item, Unknown) and item.kind not in NO_TENSOR and ("tensor", item) not in state.facts
+    ]
+
+
+def _absent(state: State, value: Value) -> NoGradient | None:
+    """The None of a gradient that was never filled, among the values of an argument."""
+    if isinstance(value, NoGradient):
+        return value
+    items: tuple[Value, ...] = value if type(value) is tuple else ()
+    if isinstance(value, Ref):
+        record = state[value]
+        items = record.items if isinstance(record, Sequence) else ()
+    return next((item for item in items if isinstance(item, NoGradient)), None)

@@ -1,0 +1,195 @@
+"""What an operation gives: numbers, new tensors, tuples of them; each with its node on the tape."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import count
+from typing import TypeAlias
+
+from gradlint.domain import dtype as dtypes
+from gradlint.domain.graph import Edge, Node
+from gradlint.domain.value import Ref, Sequence, Unknown, Value
+from gradlint.semantics.torch.alias import CONTIGUOUS, alias_output
+from gradlint.semantics.torch.inplace import saved_now
+from gradlint.semantics.torch.operation import Operation
+from gradlint.semantics.torch.size import Operand, Several
+from gradlint.semantics.torch.size import item as item_of
+from gradlint.semantics.torch.tensor import (
+    new_tensor,
+    tensor_at,
+)
+
+
+def results(call: Operation) -> Value:
+    """What the call gives, in the form that the table says."""
+    row = call.entry.row
+    kinds = call.labels(row.result)
+    if len(kinds.must) != 1 or kinds.may != kinds.must:
+        kind = "Tensor" if "Tensor" in kinds.may else "?"
+        if kind == "?" or len(kinds.may) > 1:
+            return _unclear(call)
+    else:
+        (kind,) = kinds.must
+    sizes = call.sizes()
+    if kind == "Tensor":
+        return _tensor(call, ">", sizes if isinstance(sizes, Operand) else Operand())
+    if kind.startswith(("tuple(", "named(", "list(")):
+        return _several(call, kind, sizes)
+    if kind in ("int", "bool", "float", "str", "number", "None", "Size"):
+        return None if kind == "None" else _plain(call, kind)
+    return _unclear(call)
+
+
+def _plain(call: Operation, kind: str) -> Value:
+    """A Python number: the value flows, the gradient does not."""
+    edges = [Edge(edge.node, False, "item") for edge in call.edges() if edge.node.live]
+    origin = Node(call.name, call.node, edges, cut="item") if edges else None
+    return Unknown("int" if kind == "int" else "number" if kind != "str" else "str", origin, None, call.node)
+
+
+def _unclear(call: Operation) -> Value:
+    """A result whose form depends on what is not known."""
+    edges = [Edge(edge.node, None if edge.flows is not False else False, edge.cut) for edge in call.edges()]
+    tracked = None if call.tracked() is not False else False
+    if not any(edge.node.live for edge in edges):
+        return Unknown(syntax=call.node)
+    return Unknown(None, Node(call.name, call.node, edges, tracked=tracked), None, call.node)
+
+
+def _several(call: Operation, kind: str, sizes: Operand | Several) -> Value:
+    """A tuple of results: they share one node of the tape."""
+    names = kind[kind.index("(") + 1 : -1]
+    made = node_of(call, None)
+    if names == "*":
+        items, is_open = _list_sizes(sizes)
+        outputs = tuple(_output(call, ">*", size, made) for size in items)
+        return call.state.new(Sequence(outputs, "list", True)) if is_open else outputs
+    if kind.startswith("named("):
+        names = ",".join(["Tensor"] * len(names.split(",")))
+    return _structure(call, _parsed(names), sizes, made, count())
+
+
+_Shape: TypeAlias = "str | list[_Shape]"
+
+
+def _parsed(names: str) -> list[_Shape]:
+    """`Tensor,tuple(Tensor,Tensor)` as nested lists."""
+    stack: list[list[_Shape]] = [[]]
+    for part in re.findall(r"\w+\(|\)|[\w*]+", names):
+        if part.endswith("("):
+            stack.append([])
+        elif part == ")":
+            inner = stack.pop()
+            stack[-1].append(inner)
+        else:
+            stack[-1].append(part)
+    return stack[0]
+
+
+def _structure(
+    call: Operation, names: list[_Shape], sizes: Operand | Several, made: Node, number: Iterator[int]
+) -> Value:
+    """The tensors of a nested result, numbered as they come."""
+    outputs: list[Value] = []
+    for index, name in enumerate(names):
+        size = item_of(sizes, index) if isinstance(sizes, Several) else Operand()
+        if isinstance(name, list):
+            outputs.append(_structure(call, name, size, made, number))
+        elif name == "Tensor":
+            plain = size if isinstance(size, Operand) else Operand()
+            outputs.append(_output(call, f">{next(number)}", plain, made))
+        else:
+            outputs.append(None if name == "NoneType" else call.machine.unknown())
+    return tuple(outputs)
+
+
+def _list_sizes(sizes: Operand | Several) -> tuple[list[Operand], bool]:
+    if isinstance(sizes, Several) and sizes.items is not None and len(sizes.items) <= 16:
+        return [item if isinstance(item, Operand) else Operand() for item in sizes.items], False
+    each = sizes.each if isinstance(sizes, Several) else Operand()
+    return [each, each], True
+
+
+_CASTS = frozenset(["to", "type", "long", "int", "short", "byte", "char", "bool"])
+
+
+def node_of(call: Operation, dtype: str | None) -> Node:
+    """The tape node of a call; where nothing is recorded, the provenance of its value."""
+    row = call.entry.row
+    tracked = call.tracked()
+    produces = call.labels(row.requires_grad)
+    edges = call.edges()
+    if not produces.may or dtypes.can_require_grad(dtype) is False:
+        kind = "integer" if call.name.rpartition(".")[2] in _CASTS else "nondiff"
+        edges = [Edge(edge.node, False, edge.cut or kind) for edge in edges]
+        return Node(call.name, call.node, edges, tracked=False, cut=kind)
+    if tracked is False:
+        blocked = "no_grad" if call.state.grad is False else None
+        edges = [Edge(edge.node, False, edge.cut or blocked) for edge in edges]
+        return Node(call.name, call.node, edges, tracked=False, cut=blocked)
+    if not produces.must:
+        tracked = None
+    saved, more = call.saved_inputs(call.saved_labels())
+    return Node(call.name, call.node, edges, tracked=tracked, saved=saved, maybe_saved=more, frees=call.frees())
+
+
+def _tensor(call: Operation, label: str, size: Operand) -> Value:
+    return _output(call, label, size, node_of(call, size.dtype or _dtype(call)))
+
+
+def _output(call: Operation, label: str, size: Operand, made: Node) -> Ref:
+    """One output tensor: an alias of an input, or new."""
+    return alias_output(call, label, size, made) or _fresh(call, label, size, made)
+
+
+def _fresh(call: Operation, label: str, size: Operand, made: Node) -> Ref:
+    state = call.state
+    produces = call.labels(call.entry.row.requires_grad)
+    grad = made.tracked
+    if label not in produces.may:
+        grad = False
+        if made.tracked is not False:
+            edges = [Edge(edge.node, False, edge.cut or "nondiff") for edge in made.edges]
+            made = Node(made.op, made.syntax, edges, cut="nondiff")
+    elif label not in produces.must and grad:
+        grad = None
+    shape, dtype = size.shape, size.dtype or _dtype(call)
+    if dtypes.can_require_grad(dtype) is False:
+        grad = False
+    if shape is None and label in call.labels(call.entry.row.scalar).must:
+        shape = ()
+    tags = _layout(call) | (UNREDUCED if shape is None and _keeps_elements(call) else frozenset())
+    ref = new_tensor(state, made, grad=grad, dtype=dtype, shape=shape, tags=tags)
+    labels = call.saved_labels()
+    if made.tracked is not False and label in {name.partition("!")[0] for name in labels.must}:
+        # The node is this call's own and nobody else has seen it yet.
+        made.saved = (*made.saved, saved_now(call.machine, state, ref, label))
+    return ref
+
+
+UNREDUCED = frozenset({"unreduced"})
+"""The tag of a loss with `reduction="none"` whose shape is not known: an element for each of a batch."""
+
+
+def _keeps_elements(call: Operation) -> bool:
+    """Whether a loss was asked not to reduce."""
+    return call.flags.get("reduction") == "none"
+
+
+def _dtype(call: Operation) -> str | None:
+    rule = call.labels(call.entry.row.dtype)
+    if len(rule.must) != 1 or rule.may != rule.must:
+        return None
+    (name,) = rule.must
+    if name == "same" and call.inputs and call.inputs[0].ref is not None:
+        return tensor_at(call.state, call.inputs[0].ref).dtype
+    return dtypes.named(name)
+
+
+def _layout(call: Operation) -> frozenset[str]:
+    """A result is laid out like its inputs, and where they are; one made of none is contiguous, and on the CPU."""
+    tags = CONTIGUOUS if "device" not in call.bound else CONTIGUOUS - {"cpu"}
+    for given in call.inputs:
+        tags &= tensor_at(call.state, given.ref).tags if given.ref is not None else frozenset()
+    return tags
