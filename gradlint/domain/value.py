@@ -176,11 +176,12 @@ class Tensor(NamedTuple):
 
 
 class Sequence(NamedTuple):
-    """A list, set, deque or one-shot iterator. `open`: it may hold more items like those shown."""
+    """A list, set, deque or one-shot iterator. `open`: it may hold more items like those shown; `most`: a maximum."""
 
     items: tuple[Value, ...]
     kind: str = "list"
     open: bool = False
+    most: int | None = None
 
 
 class Mapping(NamedTuple):

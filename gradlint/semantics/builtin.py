@@ -350,10 +350,12 @@ def _default_dict(machine: Machine, state: State, args: Args, node: cst.CSTNode)
 
 
 def _deque(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    if args.positional:
-        items = items_of(machine, state, args.positional[0], node)
-        return state.new(Sequence(items.items, "deque", items.open or "maxlen" in args.keywords))
-    return state.new(Sequence((), "deque", False))
+    most = args.get(1, "maxlen")
+    known = most if isinstance(most, int) else None
+    if most is not None and known is None:
+        return machine.unknown()
+    items = items_of(machine, state, args.positional[0], node) if args.positional else Sequence(())
+    return state.new(Sequence(items.items, "deque", items.open or (known is not None and bool(items.items)), known))
 
 
 def _partial(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:

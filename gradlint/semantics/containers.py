@@ -105,7 +105,10 @@ def _map(state: State, obj: Ref) -> Mapping:
 def _append(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
     record = _seq(state, obj)
     if args.positional:
-        state.put(obj.id, record._replace(items=record.items + args.positional[:1]))
+        items = record.items + args.positional[:1]
+        if record.kind == "deque" and record.most is not None:
+            items = items[-record.most :] if record.most else ()
+        state.put(obj.id, record._replace(items=items))
     return None
 
 
@@ -177,7 +180,7 @@ def _forget_order(machine: Machine, state: State, obj: Ref, args: Args, node: cs
 
 def _remove(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
     record = _seq(state, obj)
-    state.put(obj.id, record._replace(open=True))
+    state.put(obj.id, Sequence((machine.unknown(),), record.kind, True))
     return None
 
 

@@ -9,7 +9,7 @@ import libcst as cst
 
 from gradlint.domain.event import Event, RefusedWrite
 from gradlint.domain.state import State
-from gradlint.domain.value import Class, Function, Ref, Unknown
+from gradlint.domain.value import Class, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.semantics import attribute, branch, loop, modes, operator, subscript, trying
 from gradlint.semantics.args import Args
 from gradlint.semantics.builtin import FUNCTIONS
@@ -27,7 +27,7 @@ _CONSTRUCTS = (attribute, branch, loop, modes, operator, subscript, trying)
 
 FUNCTIONS["builtins.reveal"] = reveal
 
-STEPS_PER_LINE = 24
+STEPS_PER_LINE = 12
 STEPS_AT_LEAST = 6_000
 SHARE = 0.35
 """How much of a file's steps its top level, or one function nobody calls, may use up."""
@@ -98,6 +98,20 @@ def _function(machine: Machine, state: State, function: Function, args: Args) ->
         machine.events[events:] = [event for event in machine.events[events:] if not _parameter_write(event)]
 
 
+def unsettle(state: State, made: Value) -> None:
+    """Other methods may have run since `__init__`: lists may be filled, what was None or a number may be anything."""
+    record = state.heap.get(made.id) if isinstance(made, Ref) else None
+    if not isinstance(record, Instance) or not isinstance(made, Ref):
+        return
+    attrs: dict[str, Value] = {}
+    for name, value in record.attrs.items():
+        one = state.heap.get(value.id) if isinstance(value, Ref) else None
+        if isinstance(value, Ref) and isinstance(one, (Sequence, Mapping)):
+            state.put(value.id, one._replace(open=True))
+        attrs[name] = Unknown() if value is None or isinstance(value, (int, float)) else value
+    state.put(made.id, record._replace(attrs=attrs))
+
+
 def _parameter_write(event: Event) -> bool:
     return isinstance(event, RefusedWrite) and event.parameter and event.reason in ("leaf", "leaf-view")
 
@@ -115,6 +129,7 @@ def _class(machine: Machine, state: State, cls: Ref) -> None:
         region = machine.open(after)
         made = instantiate(machine, after, cls, Args((), {}, True), record.code.node)
         machine.close([after], region)
+        unsettle(after, made)
         if isinstance(made, Ref) and is_module(after, made):
             # The methods may be called in training or in evaluation.
             set_training(after, made, None)

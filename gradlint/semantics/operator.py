@@ -464,12 +464,25 @@ def delete(machine: Machine, state: State, instr: Delete) -> None:
         state.put(target.id, record._replace(attrs=attrs))
     elif isinstance(record, Mapping) and instr.index is not None:
         key = machine.read(state, instr.index)
-        items = {name: value for name, value in record.items.items() if name != key}
-        state.put(target.id, record._replace(items=items))
+        if is_key(key) and key in record.items:
+            items = {name: value for name, value in record.items.items() if name != key}
+            state.put(target.id, record._replace(items=items))
+        else:
+            state.put(target.id, Mapping({}, True))
     elif isinstance(record, Sequence):
         index = None if instr.index is None else machine.read(state, instr.index)
-        everything = index == slice(None, None, None)
-        state.put(target.id, Sequence((), record.kind) if everything else record._replace(open=True))
+        state.put(target.id, _without(record, index))
+
+
+def _without(record: Sequence, index: Value) -> Sequence:
+    """A list without an item; where it is not known which one is gone, none is certain to be left."""
+    if index == slice(None, None, None):
+        return Sequence((), record.kind)
+    if isinstance(index, int) and not record.open and -len(record.items) <= index < len(record.items):
+        items = list(record.items)
+        del items[index]
+        return record._replace(items=tuple(items))
+    return Sequence((Unknown(),), record.kind, True)
 
 
 simple(Binary, binary)

@@ -144,9 +144,12 @@ class Paths:
         (end,) = self.machine.run(_block(text), [state])
         return end
 
-    def sees(self, state: State) -> dict[str, object]:
-        """What autograd can see of a state: grad mode, and each variable with what is reachable from it."""
-        return {"<grad>": state.grad, **_View(self, state).variables()}
+    def sees(self, state: State, *, identities: bool = True) -> dict[str, object]:
+        """What autograd can see of a state: grad mode, and each variable with what is reachable from it.
+
+        Without identities it is left out which of the things reached are the same.
+        """
+        return {"<grad>": state.grad, **_View(self, state, identities).variables()}
 
 
 @cache
@@ -165,7 +168,8 @@ def again(state: State) -> State:
 class _View:
     """One look at a state. Addresses are numbered as they are met, so that equal views differ in names only."""
 
-    def __init__(self, paths: Paths, state: State) -> None:
+    def __init__(self, paths: Paths, state: State, identities: bool) -> None:
+        self._identities = identities
         self._watched = paths.machine.watched
         self._state = state
         self._numbers: dict[int, int] = {}
@@ -175,7 +179,7 @@ class _View:
         return {name: self._value(self._state.locals[name]) for name in names}
 
     def _number(self, address: int) -> int:
-        return self._numbers.setdefault(address, len(self._numbers))
+        return self._numbers.setdefault(address, len(self._numbers)) if self._identities else 0
 
     def _value(self, value: Value) -> object:
         if isinstance(value, Unknown):
@@ -199,7 +203,8 @@ class _View:
             case Mapping():
                 return (record.open, {key: self._value(item) for key, item in record.items.items()})
             case Instance():
-                return (self._value(record.cls), record.open, {name: self._value(item) for name, item in record.attrs.items()})
+                parts = ({key: self._value(part) for key, part in of.items()} for of in (record.attrs, record.config))
+                return (self._value(record.cls), record.open, *parts)
             case Class():
                 return record.name
             case _:
@@ -211,6 +216,8 @@ class _View:
             "grad": tensor.grad,
             "leaf": tensor.leaf,
             "parameter": tensor.parameter,
+            "retains": tensor.retains,
+            "inference": tensor.inference,
             "dtype": tensor.dtype,
             "shape": tensor.shape,
             "view": tensor.view and (tensor.view.kind, self._number(tensor.view.base)),

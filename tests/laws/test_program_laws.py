@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import textwrap
 from itertools import combinations
 
@@ -24,6 +25,11 @@ z.sum().backward()
 y.sum().backward()
 """
 """What may fail behind a branch, depending on what its two ways did."""
+
+FLAG = "unknown_flag_of_the_run"
+ALIASES = ("a = b", "a = b[:2]", "a = b.view(3, 1)")
+_ALIKE = [step for step in STEPS if step not in (*ALIASES, "with torch.inference_mode():\n    a = torch.ones(3)")]
+PAIRS = random.Random(11).sample(list(combinations(_ALIKE, 2)), 90)
 
 
 def test_the_programs_have_findings_and_lack_them() -> None:
@@ -71,26 +77,43 @@ def test_a_statement_under_an_unknown_flag_may_stand_in_either_branch() -> None:
     assert broken == {}
 
 
-def branch(one: str, other: str) -> list[tuple[str, str]]:
-    """The findings of a program in which an unknown flag decides between two steps, by the text of their line."""
+def findings_behind(condition: str, one: str, other: str) -> list[tuple[str, str]]:
+    """The findings of a program in which a condition decides between two steps, by the text of their line."""
     then, orelse = (textwrap.indent(step, "    ") for step in (one, other))
-    program = f"{BASE}if unknown_flag_of_the_run:\n{then}\nelse:\n{orelse}\n{TAIL}"
+    program = f"{BASE}if {condition}:\n{then}\nelse:\n{orelse}\n{TAIL}"
     lines = program.split("\n")
     return sorted((lines[row - 1].strip(), code) for row, code in findings_of(program))
 
 
-@pytest.mark.parametrize("one", STEPS)
-def test_the_branches_of_an_unknown_flag_may_change_places(one: str) -> None:
-    others = STEPS[STEPS.index(one) + 1 :]
-    broken = {other: pair for other in others if len({*(pair := (str(branch(one, other)), str(branch(other, one))))}) > 1}
-    assert broken == {}
-
-
-def test_a_branch_has_the_findings_of_both_its_ways() -> None:
-    """What is found on a path is found with another path beside it."""
+def test_the_branches_of_an_unknown_flag_may_change_places() -> None:
     broken = {}
-    for one, other in combinations(STEPS, 2):
-        alone = set(branch(one, one)) & set(branch(other, other))
-        if not alone <= set(branch(one, other)):
-            broken[one, other] = alone - set(branch(one, other))
+    for one, other in PAIRS:
+        found = findings_behind(FLAG, one, other)
+        turned = findings_behind(FLAG, other, one)
+        if found != turned:
+            broken[one, other] = found, turned
     assert broken == {}
+
+
+def test_branches_have_the_findings_of_their_ways_and_no_others() -> None:
+    broken = {}
+    for one, other in PAIRS:
+        found = {*findings_behind(FLAG, one, other)}
+        alone = {*findings_behind("True", one, other), *findings_behind("False", one, other)}
+        if found != alone:
+            broken[one, other] = found ^ alone
+    assert broken == {}
+
+
+@pytest.mark.parametrize("step", ALIASES)
+def test_an_alias_on_one_way_gives_no_findings_that_neither_way_has(step: str) -> None:
+    """Some are missed: behind the branch it is forgotten that the two share their memory."""
+    alone = {*findings_behind("True", "pass", step), *findings_behind("False", "pass", step)}
+    assert {*findings_behind(FLAG, "pass", step)} <= alone
+
+
+@pytest.mark.xfail(strict=True, reason="data that shares its memory on one way alone is taken for data of its own")
+@pytest.mark.parametrize("step", ALIASES)
+def test_an_alias_on_one_way_is_remembered(step: str) -> None:
+    alone = {*findings_behind("True", "pass", step), *findings_behind("False", "pass", step)}
+    assert {*findings_behind(FLAG, "pass", step)} == alone

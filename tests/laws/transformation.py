@@ -187,5 +187,3 @@ TRANSFORMATIONS: dict[str, Transformation] = {
 def moved(findings: Iterable[tuple[int, str]], lines: dict[int, int]) -> list[tuple[int, str]]:
     """Findings at the lines where a change has put them."""
     return sorted((lines[line], code) for line, code in findings)
-
-
