@@ -37,11 +37,14 @@ docs: $(READY)
 
 # Measure the table of operations anew; takes some minutes.
 facts: $(READY)
-	$(BIN)/python tools/measure_facts.py
+	$(BIN)/python -m tools.measure_facts --jobs 2
 
-# Ask torch about thousands of generated programs.
+# Ask torch about thousands of generated programs, and about the whole programs with their mutations.
+N ?= 5000
+SEED ?= 0
 agree: $(READY)
-	$(BIN)/python -m tests.torch_agrees
+	$(BIN)/python -m tests.torch_agrees $(N) --seed $(SEED) --jobs 2
+	$(BIN)/python -m tests.programs.run
 
 # Compare with a bare parse and with torchfix, which needs an environment of its own: it pins an old libcst.
 speed: $(READY) $(VENV)-torchfix/.ready

@@ -25,6 +25,7 @@ from gradlint.domain.value import (
     Unknown,
     Value,
     View,
+    Write,
 )
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
@@ -178,10 +179,21 @@ class Meeting:
         a, b = self.left[ours], self.right[theirs]
         if not (isinstance(a, Tensor) and isinstance(b, Tensor) and _is_data(a) and _is_data(b)):
             return None
+        if self.watched & {a.counter, b.counter}:
+            return None
         joined = self._data(a, b)
         fresh = Ref(fresh_address())
         self.updates.append(
-            (fresh.id, joined._replace(counter=fresh_address(), memory=fresh_address(), view=None, accumulated=None))
+            (
+                fresh.id,
+                joined._replace(
+                    counter=fresh_address(),
+                    memory=fresh_address(),
+                    view=None,
+                    accumulated=None,
+                    tags=joined.tags | {"uncounted"},
+                ),
+            )
         )
         self.renamed[fresh.id] = theirs.id
         return fresh
@@ -208,7 +220,7 @@ class Meeting:
             case Mapping():
                 return Mapping(self._attrs(ours.items, theirs.items), ours.open or theirs.open, ours.rest)
             case Instance():
-                if ours.cls != theirs.cls:
+                if ours.cls != theirs.cls or ours.config.get("<training>") is not theirs.config.get("<training>"):
                     raise _DisagreementError
                 attrs = self._attrs(ours.attrs, theirs.attrs)
                 return ours._replace(attrs=attrs, open=ours.open or theirs.open)
@@ -226,13 +238,13 @@ class Meeting:
 
     def _writes(self, address: int, ours: tuple[object, ...], theirs: tuple[object, ...]) -> None:
         """Version counters may differ where nothing was saved that could notice."""
-        if len(ours) != len(theirs) and address in self.watched:
+        if address in self.watched and list(map(_place, ours)) != list(map(_place, theirs)):
             raise _DisagreementError
 
     def _tensor(self, ours: Tensor, theirs: Tensor) -> Tensor:
         if _is_data(ours) and _is_data(theirs):
             return self._data(ours, theirs)
-        if ours.grad is not theirs.grad or ours.parameter is not theirs.parameter:
+        if (ours.grad, ours.parameter, ours.retains) != (theirs.grad, theirs.parameter, theirs.retains):
             raise _DisagreementError
         self._address(ours.counter, theirs.counter)
         self._address(ours.memory, theirs.memory)
@@ -325,6 +337,11 @@ class Meeting:
         if ours.version != theirs.version or ours.label != theirs.label:
             raise _DisagreementError
         self._address(ours.counter, theirs.counter)
+
+
+def _place(write: object) -> object:
+    """Where a write stands: two paths agree in a watched counter if the same writes moved it."""
+    return write.syntax if isinstance(write, Write) else write
 
 
 def _kind(value: Value) -> str | None:

@@ -219,9 +219,7 @@ def join(one: Shape, other: Shape) -> Shape:
         return None
     if one == other:
         return one
-    return tuple(
-        [mine if mine == theirs else _either(mine, theirs) for mine, theirs in zip(one, other, strict=True)]
-    )
+    return tuple([mine if mine == theirs else _either(mine, theirs) for mine, theirs in zip(one, other, strict=True)])
 
 
 def _either(one: Dim, other: Dim) -> Sym:

@@ -176,7 +176,7 @@ class Tensor(NamedTuple):
 
 
 class Sequence(NamedTuple):
-    """A list, set, deque or one-shot iterator. `open`: it may hold more items like those shown; `most`: a maximum."""
+    """A list, set, deque, iterator or generator. `open`: it may hold more items like those shown; `most`: a maximum."""
 
     items: tuple[Value, ...]
     kind: str = "list"

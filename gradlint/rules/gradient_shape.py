@@ -102,11 +102,7 @@ torch.autograd.grad(x @ w, w, grad_outputs=torch.ones(8, 1))
 
     def check(self, event: Event) -> Iterator[Report]:
         """A gradient of certainly another shape; a root without a graph is refused before it matters."""
-        if (
-            not isinstance(event, Backward)
-            or event.gradient_fits is not False
-            or event.has_gradient is not True
-        ):
+        if not isinstance(event, Backward) or event.gradient_fits is not False or event.has_gradient is not True:
             return
         if event.tracked is False:
             return

@@ -101,7 +101,7 @@ for _ in range(3):
             return
         yield Report(
             event.node,
-            "this uses the `.grad` of a result, which is None: only leaves get one, and Python raises here",
+            "this uses a `.grad` that is None here: no backward has filled it, and Python raises",
             hint="update the leaf under `torch.no_grad()`, or make a new leaf: `.detach().requires_grad_()`",
             related=event.related,
         )

@@ -97,7 +97,7 @@ def _map(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value
     function, first = args.positional[0], args.positional[1]
     items = items_of(machine, state, first, node)
     results = [call_in_place(machine, state, function, Args((item,)), node) for item in items.items[:8]]
-    return state.new(Sequence(tuple(results), "iterator", items.open or len(items.items) > 8))
+    return state.new(Sequence(tuple(results), "generator", items.open or len(items.items) > 8))
 
 
 def _as_list(kind: str) -> Builtin:
@@ -221,7 +221,7 @@ def _ref_is_instance(state: State, value: Ref, cls: Value) -> bool | None:
             return cls.path in ("torch.Tensor", "torch.autograd.Variable")
         return False
     if isinstance(record, Sequence) and isinstance(cls, External):
-        return cls.path == f"builtins.{record.kind}" or (None if record.kind in ("iterator",) else False)
+        return cls.path == f"builtins.{record.kind}" or (None if record.kind in ("iterator", "generator") else False)
     if isinstance(record, Mapping) and isinstance(cls, External):
         return cls.path == "builtins.dict"
     if isinstance(record, Instance):

@@ -186,7 +186,7 @@ def _remove(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTN
 
 def _next(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
     record = _seq(state, obj)
-    if record.kind == "iterator" and record.items:
+    if record.kind in ("iterator", "generator") and record.items:
         state.put(obj.id, record._replace(items=record.items[1:]))
     return record.items[0] if record.items else machine.unknown()
 

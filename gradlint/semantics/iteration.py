@@ -29,8 +29,8 @@ def _items_of_record(machine: Machine, state: State, value: Ref, node: cst.CSTNo
 
     record = state[value]
     if isinstance(record, Sequence):
-        if record.kind == "iterator":
-            state.put(value.id, Sequence((), "iterator", record.open))
+        if record.kind in ("iterator", "generator"):
+            state.put(value.id, Sequence((), record.kind, record.open))
         return record
     if isinstance(record, Mapping):
         return Sequence(tuple(record.items), open=record.open)

@@ -12,6 +12,7 @@ from gradlint.domain.value import Instance, Ref, Sequence, Tensor, Unknown, Valu
 from gradlint.semantics.branch import assume, truth
 from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Exit, Machine, splitting
+from gradlint.semantics.program import origins
 from gradlint.source.core import Block, Const, For, While
 
 TURNS = 2
@@ -34,8 +35,11 @@ def _for(machine: Machine, state: State, instr: For) -> list[State]:
     machine.budget -= 1
     iterable = machine.read(state, instr.iterable)
     items = items_of(machine, state, iterable, instr.node)
+    if items.kind == "generator" and any(one.live for one in origins(state, items.items)):
+        # Its items are made between the turns, behind whatever the body has done by then.
+        items = Sequence((), open=True)
     exact = not items.open and len(items.items) <= _limit(state, items)
-    turns: list[Value] = list(items.items) if exact else _two(machine, items)
+    turns: list[Value] = list(items.items) if exact else _two(machine, state, items)
     region = machine.open(state)
     before = state.fork()
     live, broken = [state], []
@@ -50,7 +54,7 @@ def _for(machine: Machine, state: State, instr: For) -> list[State]:
             break
         if not turns and not exact and not more and machine.backwards > backwards:
             # What a backward left in the second turn meets the third: a state carried over, then a step.
-            turns.append(item if not isinstance(item, Unknown) else machine.unknown())
+            turns.append(_like(machine, live[0], item))
             more = True
     if not exact:
         for other in live + broken:
@@ -67,11 +71,18 @@ def _limit(state: State, items: Sequence) -> int:
     return EXACT
 
 
-def _two(machine: Machine, items: Sequence) -> list[Value]:
+def _two(machine: Machine, state: State, items: Sequence) -> list[Value]:
     known = list(items.items[:TURNS])
     while len(known) < TURNS:
-        known.append(known[-1] if known and not isinstance(known[-1], Unknown) else machine.unknown())
+        known.append(_like(machine, state, known[-1]) if known else machine.unknown())
     return known
+
+
+def _like(machine: Machine, state: State, item: Value) -> Value:
+    """The item of a further turn: data like that of the last, but never its graph a second time."""
+    if isinstance(item, Unknown) or any(one.live for one in origins(state, (item,))):
+        return machine.unknown()
+    return item
 
 
 def _turn(machine: Machine, states: list[State], body: Block) -> tuple[list[State], list[State]]:

@@ -29,6 +29,8 @@ def holds(general: object, special: object) -> bool:
     if isinstance(general, dict) and isinstance(special, dict):
         # A key that one path alone has is unknown, and so true.
         return all(holds(general[key], special[key]) for key in general.keys() & special.keys())
+    if isinstance(general, frozenset) and isinstance(special, frozenset):
+        return general <= special
     return type(general) is type(special) and general == special
 
 

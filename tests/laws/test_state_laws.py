@@ -93,8 +93,8 @@ def fresh() -> State:
 def seen(state: State) -> Model:
     """Everything that can be asked of a state."""
     assert state.locals is state.frames[state.frame]
-    copy = Model(state.heap, {**state.frames}, state.facts, set(state.freed), state.frame, bool(state.grad))
-    return copy.copy()
+    frames: dict[object, dict[object, object]] = {frame: dict(names.items()) for frame, names in state.frames.items()}
+    return Model(dict(state.heap.items()), frames, {**state.facts}, {*state.freed}, state.frame, bool(state.grad))
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.one_of(STEPS, st.just(("fork", ())))), max_size=40))

@@ -7,7 +7,7 @@ import libcst as cst
 from gradlint.domain.event import Refusal, RefusedWrite
 from gradlint.domain.graph import Edge, Node, Saved
 from gradlint.domain.state import State
-from gradlint.domain.value import Ref, Value, Write
+from gradlint.domain.value import Ref, Sequence, Unknown, Value, Write
 from gradlint.facts import Entry, MustMay, alias_of
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
@@ -39,6 +39,8 @@ def apply(
     call = Operation(machine, state, entry, args, node, extra)
     call.config = config
     call.inputs.extend(parts)
+    if _of_nothing(call):
+        return Unknown("raised")
     _refused_inputs(call)
     _broken_views(call)
     _inference_saved(call)
@@ -49,6 +51,13 @@ def apply(
     if writes.may:
         return _write(call, writes)
     return results(call)
+
+
+def _of_nothing(call: Operation) -> bool:
+    """Whether a list that torch wants something in is empty: `cat` and `stack` raise, and what follows is not met."""
+    value = call.bound.get("tensors")
+    record = call.state[value] if isinstance(value, Ref) else None
+    return value == () or (isinstance(record, Sequence) and not record.items and not record.open)
 
 
 def _refused_inputs(call: Operation) -> None:

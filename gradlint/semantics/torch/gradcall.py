@@ -175,7 +175,7 @@ def _walk_to(
     found = walk(nodes)
     between = _between(nodes, wanted)
     part = Walk([one for one in found.certain if one.id in between], found.possible)
-    unused_ok = args.keywords.get("allow_unused", args.get(6, "allow_unused", False))
+    unused_ok = args.keywords.get("allow_unused", args.get(6, "allow_unused", None if args.open else False))
     for target in targets:
         record = tensor_at(state, target)
         if record.grad is False:

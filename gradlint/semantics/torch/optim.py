@@ -76,7 +76,7 @@ def _is_empty(state: State, value: Value) -> bool:
     """Whether a list is empty itself; a group without parameters is let pass."""
     if isinstance(value, Ref):
         record = state[value]
-        return isinstance(record, Sequence) and (not record.items or record.kind == "iterator")
+        return isinstance(record, Sequence) and (not record.items or record.kind in ("iterator", "generator"))
     return value == ()
 
 

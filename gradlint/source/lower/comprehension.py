@@ -20,7 +20,7 @@ def lower_comprehension(scope: Scope, node: Comprehension) -> Operand:
     if isinstance(node, cst.DictComp):
         scope.emit(MakeDict(node, out, []))
     else:
-        kind = {cst.ListComp: "list", cst.SetComp: "set", cst.GeneratorExp: "iterator"}[type(node)]
+        kind = {cst.ListComp: "list", cst.SetComp: "set", cst.GeneratorExp: "generator"}[type(node)]
         scope.emit(Make(node, out, kind, []))
     outer = scope.renames
     scope.renames = dict(outer)
