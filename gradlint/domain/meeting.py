@@ -162,25 +162,22 @@ class Meeting:
     def _refs(self, ours: Ref, theirs: Ref) -> Ref:
         if ours.id == theirs.id or self.renamed.get(ours.id) == theirs.id:
             return ours
-        data = self._plain_data(ours, theirs)
-        if data is not None:
-            return data
         if ours.id in self.renamed or ours.id <= self.mark or theirs.id <= self.mark:
-            raise _DisagreementError
+            return self._plain_data(ours, theirs)
         self.renamed[ours.id] = theirs.id
         self._record(ours.id, theirs.id)
         return ours
 
-    def _plain_data(self, ours: Ref, theirs: Ref) -> Ref | None:
+    def _plain_data(self, ours: Ref, theirs: Ref) -> Ref:
         """Two tensors with no leaf behind them are alike to autograd: `x = x.cuda()` under a flag.
 
         What stands for both is a tensor of its own, of which is known what is known of both.
         """
         a, b = self.left[ours], self.right[theirs]
         if not (isinstance(a, Tensor) and isinstance(b, Tensor) and _is_data(a) and _is_data(b)):
-            return None
-        if self.watched & {a.counter, b.counter}:
-            return None
+            raise _DisagreementError
+        if a.view is not None or b.view is not None or self.watched & {a.counter, b.counter}:
+            raise _DisagreementError  # A later write to one of them may be seen elsewhere.
         joined = self._data(a, b)
         fresh = Ref(fresh_address())
         self.updates.append(
@@ -243,6 +240,9 @@ class Meeting:
 
     def _tensor(self, ours: Tensor, theirs: Tensor) -> Tensor:
         if _is_data(ours) and _is_data(theirs):
+            self._address(ours.counter, theirs.counter)
+            self._address(ours.memory, theirs.memory)
+            self._view(ours.view, theirs.view)
             return self._data(ours, theirs)
         if (ours.grad, ours.parameter, ours.retains) != (theirs.grad, theirs.parameter, theirs.retains):
             raise _DisagreementError

@@ -59,8 +59,8 @@ import torch
 
 w = torch.ones(3, requires_grad=True)
 (w * w).sum().backward()
-w = w - 0.1 * w.grad
-w.grad.zero_()  # GRD111, GRD206
+w = (w * 0.9).clamp(min=0)
+step = 0.1 * w.grad  # GRD111, GRD206
 """,
             error=_RAISES,
         ),

@@ -79,7 +79,7 @@ def test_meeting_is_associative_in_what_autograd_sees() -> None:
 
 def test_many_steps_leave_states_that_meet() -> None:
     """Laws of meeting say little where nothing meets."""
-    assert len(MEETING_PASS) > 15
+    assert len(MEETING_PASS) > 10
 
 
 def test_what_a_met_state_knows_holds_on_both_paths() -> None:
@@ -163,7 +163,6 @@ def test_escape_and_dirt_are_those_of_both() -> None:
     assert left.dirty_frames | right.dirty_frames <= met.dirty_frames
 
 
-@pytest.mark.xfail(strict=True, reason="a meeting makes a view of data a tensor of its own")
 @pytest.mark.parametrize("step", VIEWS)
 def test_a_view_taken_on_both_paths_stays_one(step: str) -> None:
     met = PATHS.meet(BEHIND[step], PATHS.path(step))
@@ -171,7 +170,6 @@ def test_a_view_taken_on_both_paths_stays_one(step: str) -> None:
     assert PATHS.sees(met) == PATHS.sees(BEHIND[step])
 
 
-@pytest.mark.xfail(strict=True, reason="a meeting keeps the left path's retains, training, and inference")
 @pytest.mark.parametrize("step", HALF_SEEN)
 def test_what_a_meeting_does_not_look_at_is_not_claimed(step: str) -> None:
     met, turned = PATHS.meet(BEHIND["pass"], BEHIND[step]), PATHS.meet(BEHIND[step], BEHIND["pass"])

@@ -112,7 +112,6 @@ def test_an_alias_on_one_way_gives_no_findings_that_neither_way_has(step: str) -
     assert {*findings_behind(FLAG, "pass", step)} <= alone
 
 
-@pytest.mark.xfail(strict=True, reason="data that shares its memory on one way alone is taken for data of its own")
 @pytest.mark.parametrize("step", ALIASES)
 def test_an_alias_on_one_way_is_remembered(step: str) -> None:
     alone = {*findings_behind("True", "pass", step), *findings_behind("False", "pass", step)}

@@ -68,9 +68,7 @@ def test_broadcast_is_commutative(one: tuple[int, ...], other: tuple[int, ...]) 
 
 
 @given(KNOWN, KNOWN, KNOWN)
-def test_broadcast_is_associative(
-    one: tuple[int, ...], other: tuple[int, ...], third: tuple[int, ...]
-) -> None:
+def test_broadcast_is_associative(one: tuple[int, ...], other: tuple[int, ...], third: tuple[int, ...]) -> None:
     assert broadcast(broadcast(one, other), third) == broadcast(one, broadcast(other, third))
 
 
@@ -145,12 +143,8 @@ def test_join_is_idempotent(case: tuple[list[tuple[int, ...]], list[Shape], dict
     assert join(shape, shape) == shape
 
 
-@given(
-    st.lists(st.tuples(st.sampled_from(TYPES), st.sampled_from(LEVELS)), min_size=1, max_size=3), st.data()
-)
-def test_promotion_of_kinds_covers_that_of_types(
-    operands: list[tuple[str, dtypes.Level]], data: st.DataObject
-) -> None:
+@given(st.lists(st.tuples(st.sampled_from(TYPES), st.sampled_from(LEVELS)), min_size=1, max_size=3), st.data())
+def test_promotion_of_kinds_covers_that_of_types(operands: list[tuple[str, dtypes.Level]], data: st.DataObject) -> None:
     exact = dtypes.result_type([dtypes.Ranked(*operand) for operand in operands])
     less = [dtypes.Ranked(_less(data, name), _lower(data, level)) for name, level in operands]
     if exact is not None:

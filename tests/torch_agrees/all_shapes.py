@@ -95,9 +95,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--samples", type=int, default=1000, help="samples of each operation in float32")
     parser.add_argument("--drawn", type=int, default=20000, help="calls drawn at random")
-    parser.add_argument(
-        "--turns", type=int, default=4, help="how often the arguments of a call are forgotten"
-    )
+    parser.add_argument("--turns", type=int, default=4, help="how often the arguments of a call are forgotten")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     torch.set_num_threads(1)

@@ -55,9 +55,7 @@ def _several_contradiction(answer: Result, outputs: Sequence[Value], valuation: 
     names = tuple(getattr(outputs, "_fields", ())) or _return_fields(outputs)
     if names and answer.fields and names != answer.fields:
         return f"fields {answer.fields} for {names}"
-    wrongs = [
-        contradiction(item, output, valuation) for item, output in zip(answer.items, outputs, strict=True)
-    ]
+    wrongs = [contradiction(item, output, valuation) for item, output in zip(answer.items, outputs, strict=True)]
     return next((wrong for wrong in wrongs if wrong is not None), None)
 
 
@@ -65,9 +63,7 @@ def _return_fields(outputs: Sequence[Value]) -> tuple[str, ...]:
     """The names of one of torch's structured results, in order."""
     if not type(outputs).__module__.startswith("torch.return_types"):
         return ()
-    members = [
-        name for name in dir(outputs) if not name.startswith(("_", "n_")) and name not in ("count", "index")
-    ]
+    members = [name for name in dir(outputs) if not name.startswith(("_", "n_")) and name not in ("count", "index")]
     return tuple(sorted(members, key=lambda name: next(
         place for place, item in enumerate(outputs) if item is getattr(outputs, name)
     )))  # fmt: skip

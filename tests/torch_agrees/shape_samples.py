@@ -207,9 +207,7 @@ def _resample(draw: random.Random) -> Value:
         pads = [draw.randint(-1, 3) for _ in range(2 * draw.randint(0, count + 2))]
         return functions.pad(image, pads)
     if kind == 3:
-        return functions.unfold(
-            image, _setting(draw, 2, 1, 3), padding=draw.randint(0, 1), stride=draw.randint(1, 2)
-        )
+        return functions.unfold(image, _setting(draw, 2, 1, 3), padding=draw.randint(0, 1), stride=draw.randint(1, 2))
     return functions.pixel_shuffle(image, draw.choice((1, 2)))
 
 
@@ -284,9 +282,7 @@ def _create(draw: random.Random) -> Value:
     kind = draw.randint(0, 4)
     numbers = (0, 1, 5, -3, 0.5, 2.5, 10, 0.1)
     if kind == 0:
-        return torch.arange(
-            draw.choice(numbers), draw.choice(numbers), draw.choice((1, 2, -1, 0.1, 0.3, -0.5))
-        )
+        return torch.arange(draw.choice(numbers), draw.choice(numbers), draw.choice((1, 2, -1, 0.1, 0.3, -0.5)))
     if kind == 1:
         return torch.full(_shape(draw), draw.choice((1, 1.0, True, 1j)))
     if kind == 2:

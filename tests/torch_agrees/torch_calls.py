@@ -148,9 +148,7 @@ def _schemas(name: str) -> tuple[Value, ...]:
 _SUBSCRIPTS = ("self", "indices")
 
 
-def _bind_native(
-    name: str, args: tuple[Value, ...], kwargs: dict[str, Value]
-) -> tuple[str, dict[str, Value]] | None:
+def _bind_native(name: str, args: tuple[Value, ...], kwargs: dict[str, Value]) -> tuple[str, dict[str, Value]] | None:
     method = name.startswith("Tensor.")
     if name == "Tensor.__getitem__":
         return name, dict(zip(_SUBSCRIPTS, args, strict=True))
@@ -183,9 +181,7 @@ def _bind_schema(
         if not _fits(str(argument.type), value):
             return None
         bound[receiver if argument.name == "self" else argument.name] = value
-    named = {
-        receiver if argument.name == "self" else argument.name: argument for argument in schema.arguments
-    }
+    named = {receiver if argument.name == "self" else argument.name: argument for argument in schema.arguments}
     for name, value in kwargs.items():
         name = {"axis": "dim", "x1": "input", "x2": "other"}.get(name, name) if name not in named else name
         if name in ("out", "requires_grad"):
@@ -194,12 +190,8 @@ def _bind_schema(
         if name not in named or name in bound or not _fits(str(named[name].type), value):
             return None
         bound[name] = value
-    missing = [
-        name for name, argument in named.items() if name not in bound and not argument.has_default_value()
-    ]
-    nullable = [
-        name for name in missing if str(named[name].type).startswith("Optional") or named[name].kwarg_only
-    ]
+    missing = [name for name, argument in named.items() if name not in bound and not argument.has_default_value()]
+    nullable = [name for name in missing if str(named[name].type).startswith("Optional") or named[name].kwarg_only]
     return bound if len(missing) == len(nullable) else None
 
 

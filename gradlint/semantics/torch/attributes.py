@@ -28,6 +28,7 @@ from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch import faults
 from gradlint.semantics.torch.apply import apply
+from gradlint.semantics.torch.backward import REPLACED
 from gradlint.semantics.torch.data import assigned_use
 from gradlint.semantics.torch.names import method_fact
 from gradlint.semantics.torch.tensor import STORED_ELSEWHERE, known_tensor, tensor_at
@@ -172,7 +173,7 @@ def _set_data(machine: Machine, state: State, ref: Ref, value: Value, node: cst.
     if record.grad is True and record.leaf is True:
         machine.emit(DataWrite(node, assigned_use(record, source), "=", record.syntax, record.parameter))
     # What was saved of the tensor itself sees the new memory, what was saved of a view of it does not.
-    state.put(record.memory, (*state.writes(record.memory), Write(node, ".data =", certain=False)))
+    state.put(record.memory, (*state.writes(record.memory), Write(node, REPLACED, certain=False)))
     dtype = source.dtype if source is not None else None
     shape = source.shape if source is not None else None
     state.put(ref.id, tensor_at(state, ref)._replace(shape=shape, dtype=dtype))

@@ -99,10 +99,19 @@ def first_write(state: State, saved: Saved) -> Write | None:
 def _silently(machine: Machine, state: State, node: Node, saved: Saved, syntax: cst.CSTNode) -> bool:
     """A write past the version counter: torch computes with the new value and says nothing."""
     for what in state.writes(saved.memory)[saved.hidden :]:
-        if what.certain:
+        if what.certain or (what.op == REPLACED and _keeps_leaf(node, saved)):
             machine.emit(StaleSaved(what.syntax, what.op, node.syntax, node.op, saved.label, syntax, silent=True))
             return True
     return False
+
+
+REPLACED = ".data ="
+"""The write that gives a tensor other memory: what was saved of the tensor sees it, of a view of it does not."""
+
+
+def _keeps_leaf(node: Node, saved: Saved) -> bool:
+    """Whether an operation saved a leaf itself; a linear layer saves its weight transposed, which is a view."""
+    return saved.node is not None and saved.node.leaf is not None and not node.op.startswith("nn.")
 
 
 def accumulate(machine: Machine, state: State, found: Walk, syntax: cst.CSTNode, only: set[int] | None) -> None:
