@@ -78,7 +78,7 @@ def _alias(call: Operation, alias: Alias, base: Ref, size: Operand, made: Node, 
         kind = "no_grad"
     elif state.grad is None and kind == "plain":
         kind = "maybe"
-    expanded = _expanded(call.name, record, shape, alias)
+    expanded = _turned(call, record) or _expanded(call.name, record, shape, alias)
     grad = record.grad
     node = (
         made
@@ -107,6 +107,31 @@ _KEEPS_LAYOUT = frozenset(
         "contiguous",
     ]
 )
+
+
+_SWAPS = {"transpose": ("dim0", "dim1"), "swapaxes": ("axis0", "axis1"), "swapdims": ("dim0", "dim1")}
+
+
+def _turned(call: Operation, record: Tensor) -> tuple[bool, ...] | None:
+    """Which dimensions of a transposed expansion repeat one cell; None for any other view."""
+    former = record.view.expanded if record.view is not None else ()
+    name = call.name.rpartition(".")[2]
+    if not former:
+        return None
+    if name in ("t", "T", "mT") and len(former) == 2:
+        return former[::-1]
+    if name in _SWAPS:
+        one, other = (call.bound.get(dim) for dim in _SWAPS[name])
+        if (
+            isinstance(one, int)
+            and isinstance(other, int)
+            and -len(former) <= min(one, other)
+            and max(one, other) < len(former)
+        ):
+            flags = list(former)
+            flags[one], flags[other] = flags[other], flags[one]
+            return tuple(flags)
+    return None
 
 
 def _expanded(

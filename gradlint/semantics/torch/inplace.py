@@ -26,7 +26,7 @@ _KINDS: dict[str, Refusal] = {
 
 
 _FILLING = frozenset({"fill_", "zero_", "masked_fill_"})
-"""Writes that do not go through torch's element-wise iterator: an expanded tensor takes them (measured)."""
+"""Writes that do not go through torch's element-wise iterator: an untracked expanded tensor takes them (measured)."""
 
 
 def refusal(state: State, ref: Ref, sources: Sequence[Edge]) -> tuple[Refusal, Tensor] | None:
@@ -76,7 +76,8 @@ def write(
     refused = refusal(state, ref, sources) if certain else None
     record = tensor_at(state, ref)
     expanded = record.view is not None and record.view.overlaps
-    if refused is None and certain and expanded and not fills and op not in _FILLING:
+    spared = (fills or op in _FILLING) and record.grad is not True
+    if refused is None and certain and expanded and not spared:
         refused = "overlap", record
     if refused is not None:
         reason, leaf = refused
