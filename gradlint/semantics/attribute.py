@@ -22,7 +22,7 @@ from gradlint.domain.value import (
     Value,
 )
 from gradlint.semantics.args import Args
-from gradlint.semantics.classes import find_in_class, has_unknown_base, library_base
+from gradlint.semantics.classes import find_in_class, library_base
 from gradlint.semantics.machine import Machine, simple
 from gradlint.semantics.operator import absent_gradient
 from gradlint.source.core import Attr, SetAttr
@@ -111,16 +111,9 @@ def _of_instance(machine: Machine, state: State, obj: Ref, record: Instance, nam
         base = library_base(state, record.cls)
         if base is not None:
             return module_attribute(machine, state, obj, record, base, name, node)
-        getter = find_in_class(state, record.cls, "__getattr__")
-        if getter is not None or record.open or has_unknown_base(state, record.cls):
-            return _remembered(machine, state, obj, name)
         return _unset(machine, state, obj, name)
     assert isinstance(record.cls, External)
     return module_attribute(machine, state, obj, record, record.cls.path, name, node)
-
-
-def _remembered(machine: Machine, state: State, obj: Ref, name: str) -> Value:
-    return machine.symbol("attr", obj, name)
 
 
 def _unset(machine: Machine, state: State, obj: Ref, name: str) -> Value:

@@ -383,16 +383,8 @@ def _decorator(machine: Machine, state: State, args: Args, node: cst.CSTNode) ->
     return External("builtins.<same>")
 
 
-def _wraps(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    return External("builtins.<same>")
-
-
 def _expecting(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     return Context("expecting")
-
-
-def _exit(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    return None
 
 
 def _type(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -515,7 +507,7 @@ FUNCTIONS: dict[str, Builtin] = {
     "collections.deque": _deque,
     "collections.namedtuple": _namedtuple,
     "functools.partial": _partial,
-    "functools.wraps": _wraps,
+    "functools.wraps": _decorator,
     "functools.lru_cache": _decorator,
     "functools.cache": _same,
     "dataclasses.dataclass": _same,

@@ -78,7 +78,6 @@ class Machine:
         self.emptied: dict[cst.CSTNode, bool] = {}
         self.sizes: dict[Unknown, Sym] = {}
         self._symbols: dict[tuple[object, ...], Unknown] = {}
-        self._emitted: set[tuple[object, ...]] = set()
 
     # Running.
 

@@ -17,11 +17,6 @@ Saved: TypeAlias = "tuple[Tri, Tri]"
 AUTOCAST = "autocast"
 """The fact of a state inside `torch.autocast`, where saved tensors may be cast copies."""
 
-_EXPECTING = (
-    "pytest.raises",
-    "contextlib.suppress",
-)
-
 
 def enter_mode(machine: Machine, state: State, context: Context) -> Saved:
     """Switch the grad mode; returns what `leave_mode` needs. Measured: inference mode also turns recording off."""
@@ -32,8 +27,8 @@ def enter_mode(machine: Machine, state: State, context: Context) -> Saved:
         case "no_grad":
             state.grad = False
         case "enable_grad":
-            # Inside inference mode, enable_grad records nothing either.
-            state.grad = True
+            # Inside inference mode nothing is recorded all the same (measured).
+            state.grad = None if state.inference is None else not state.inference
         case "set_grad_enabled":
             state.grad = wanted
         case "inference_mode":

@@ -316,10 +316,6 @@ def _nothing(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
     return None
 
 
-def _clip(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    return machine.unknown("number")
-
-
 def _size(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     value = args.get(0, "iterable", ())
     if isinstance(value, Ref):
@@ -409,9 +405,9 @@ SPECIAL: dict[str, Special] = {
     "torch.jit.unused": _same,
     "torch.utils.data.DataLoader": _data("torch.utils.data.DataLoader"),
     "torch.utils.data.TensorDataset": _data("torch.utils.data.TensorDataset"),
-    "torch.nn.utils.clip_grad_norm_": _clip,
-    "torch.nn.utils.clip_grad_value_": _clip,
-    "torch.nn.utils.clip_grad_norm": _clip,
+    "torch.nn.utils.clip_grad_norm_": _number,
+    "torch.nn.utils.clip_grad_value_": _number,
+    "torch.nn.utils.clip_grad_norm": _number,
     "torch.nn.init.calculate_gain": _number,
     "torch.Size": _size,
     "torch.utils.checkpoint.checkpoint": _checkpoint,

@@ -86,7 +86,7 @@ def _backward(
     refused = False
     for root, gradient in zip(roots, gradients, strict=True):
         refused = _check_root(machine, state, root, gradient, is_open, "backward", node) or refused
-    nodes = [root_node(tensor_at(state, root)) for root in roots]
+    nodes = [tensor_at(state, root).node for root in roots]
     only = _only(machine, state, inputs)
     if refused:
         for number in nodes:
@@ -99,11 +99,6 @@ def _backward(
         note_lost(machine, state, number, found, node, raises=False)
     accumulate(machine, state, found, node, only)
     machine.backwards += 1
-
-
-def root_node(record: Tensor) -> Node:
-    """The node at which a walk begins."""
-    return record.node
 
 
 def _only(machine: Machine, state: State, inputs: Value) -> set[int] | None:
