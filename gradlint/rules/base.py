@@ -37,6 +37,27 @@ class Good(NamedTuple):
     shows: str | None = None
 
 
+class Change(NamedTuple):
+    """An edit: the source of a node is replaced by a text; an empty one removes it."""
+
+    node: cst.CSTNode
+    text: str
+
+
+@dataclass(frozen=True)
+class Repair:
+    """How to mend what a report says, in syntax nodes: changes to make together.
+
+    A safe one keeps the program's values wherever the program worked. `imports` are dotted names that the new text
+    needs, such as `torch.nn.functional`.
+    """
+
+    message: str
+    changes: tuple[Change, ...]
+    safe: bool = True
+    imports: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True)
 class Report:
     """What a rule says of one event, in syntax nodes; `check.py` turns nodes into places."""
@@ -47,6 +68,7 @@ class Report:
     related: tuple[tuple[cst.CSTNode, str], ...] = ()
     severity: Severity | None = None
     effect: Effect | None = None
+    repair: Repair | None = None
 
 
 class Rule(ABC):
