@@ -6,6 +6,7 @@ crash of gradlint itself is caught here, once per file, and reported as ours; th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -14,6 +15,7 @@ import libcst as cst
 from gradlint.config import Config, Configs
 from gradlint.domain.event import Event
 from gradlint.domain.finding import Finding
+from gradlint.fixes.mend import mend
 from gradlint.judgement import finding_about, findings_of, judge
 from gradlint.outcome import Checked, Crash, Outcome
 from gradlint.rules.base import Rule
@@ -22,7 +24,6 @@ from gradlint.running import sparse_collection, with_deep_stack
 from gradlint.selection import select
 from gradlint.source.discover import Discovery, Found
 from gradlint.source.parse import parse
-from gradlint.source.place import Places
 from gradlint.source.read import decode, mentions_torch, read_bytes
 from gradlint.source.suppressions import Suppressions
 from gradlint.source.unusable import Unusable
@@ -89,8 +90,16 @@ def check_content(content: bytes | str, filename: str, config: Config, checker: 
 class Checker:
     """The path of one file, with the rules and the interpreter to use on it."""
 
-    def __init__(self, rules: Sequence[Rule] | None = None, interpret: Interpret | None = None) -> None:
+    def __init__(
+        self,
+        rules: Sequence[Rule] | None = None,
+        interpret: Interpret | None = None,
+        *,
+        wanted: Callable[[Finding, Config], bool] | None = None,
+    ) -> None:
+        """`wanted` says whose fixes to make; without it, none are."""
         self._rules = all_rules() if rules is None else tuple(rules)
+        self._wanted = wanted
         self._interpret = interpret or _default_interpret()
         self._chosen: dict[Config, tuple[Rule, ...]] = {}
 
@@ -107,9 +116,22 @@ class Checker:
             text = decode(content) if isinstance(content, bytes) else content
             if isinstance(text, Unusable):
                 return self._refuse(text, "", filename, config)
-            return self.check_text(text, filename, config)
+            checked = self.check_text(text, filename, config)
+            return checked if self._wanted is None else self._mend(text, checked, config)
         except Exception as error:
             return Checked(filename, crash=Crash.of(filename, error))
+
+    def _mend(self, text: str, checked: Checked, config: Config) -> Checked:
+        """Make the fixes that are wanted; the findings are those of the mended text. No file is written here."""
+        wanted, filename = self._wanted, checked.filename
+        assert wanted is not None
+        last, mended = mend(
+            text,
+            checked,
+            lambda text: self.check_text(text, filename, config),
+            lambda finding: wanted(finding, config),
+        )
+        return replace(last, mended=mended)
 
     def check_text(self, text: str, filename: str, config: Config) -> Checked:
         """Parse, interpret, judge, suppress; a text that is not about torch is only parsed."""
@@ -120,7 +142,7 @@ class Checker:
             return Checked(filename)
         interpretation = self._interpret(module, text.count("\n") + 1)
         said = judge(interpretation.events, self._rules_for(config, filename))
-        found = findings_of(said, Places(module), filename) if said else ()
+        found = findings_of(said, module, filename) if said else ()
         kept, silenced = _suppress(found, text, config)
         return Checked(filename, kept, text if kept else "", silenced, True, interpretation.give_ups)
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import libcst as cst
+
 from gradlint.domain.event import Event
 from gradlint.domain.finding import SEVERITY_OF, Finding, Related, Span
+from gradlint.fixes.locate import Locator
 from gradlint.rules.base import Report, Rule
 from gradlint.source.place import Places
 from gradlint.source.unusable import Unusable
@@ -23,11 +26,13 @@ def judge(events: Iterable[Event], rules: Sequence[Rule]) -> list[tuple[Rule, Re
     return said
 
 
-def findings_of(said: Iterable[tuple[Rule, Report]], places: Places, filename: str) -> tuple[Finding, ...]:
+def findings_of(said: Iterable[tuple[Rule, Report]], module: cst.Module, filename: str) -> tuple[Finding, ...]:
     """The findings in order, one for each code and place: several paths may lead to the same fault."""
     found: dict[tuple[str, Span], Finding] = {}
+    places = Places(module)
+    locator = Locator(module, places)
     for rule, report in said:
-        finding = _finding(rule, report, places, filename)
+        finding = _finding(rule, report, places, locator, filename)
         found.setdefault((finding.code, finding.span), finding)
     return tuple(sorted(found.values(), key=lambda finding: finding.sort_key))
 
@@ -47,7 +52,7 @@ def finding_about(unusable: Unusable, rule: Rule, filename: str) -> Finding:
     )
 
 
-def _finding(rule: Rule, report: Report, places: Places, filename: str) -> Finding:
+def _finding(rule: Rule, report: Report, places: Places, locator: Locator, filename: str) -> Finding:
     span = places.span(report.node)
     effect = report.effect or rule.effect
     return Finding(
@@ -61,4 +66,5 @@ def _finding(rule: Rule, report: Report, places: Places, filename: str) -> Findi
         lines=places.rows(span),
         hint=report.hint,
         related=tuple(Related(places.span(node), message) for node, message in report.related),
+        fix=None if report.repair is None else locator.fix(report.repair),
     )

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from gradlint.domain.finding import Finding
+from gradlint.fixes.mend import Mended
 
 _PACKAGE = Path(__file__).parent
 
@@ -39,7 +40,10 @@ class Crash:
 
 @dataclass(frozen=True)
 class Checked:
-    """What became of one file; `text` is kept only where findings may have to be shown."""
+    """What became of one file; `text` is kept only where findings may have to be shown.
+
+    `mended` is set where fixes were asked for; the findings are those that are left then.
+    """
 
     filename: str
     findings: tuple[Finding, ...] = ()
@@ -48,6 +52,7 @@ class Checked:
     interpreted: bool = False
     give_ups: Mapping[str, int] = field(default_factory=dict)
     crash: Crash | None = None
+    mended: Mended | None = None
 
 
 @dataclass(frozen=True)

@@ -38,22 +38,42 @@ class Good(NamedTuple):
 
 
 class Change(NamedTuple):
-    """An edit: the source of a node is replaced by a text; an empty one removes it."""
+    """An edit: the source of a node is replaced by a text; parentheses around an expression stay."""
 
     node: cst.CSTNode
     text: str
+
+
+class Wrap(NamedTuple):
+    """An edit: the statement in which a node stands goes below a header such as `with torch.no_grad():`."""
+
+    node: cst.CSTNode
+    header: str
+
+
+class Before(NamedTuple):
+    """An edit: a statement on a row of its own before the one in which a node stands."""
+
+    node: cst.CSTNode
+    text: str
+
+
+class Remove(NamedTuple):
+    """An edit: the statement in which a node stands goes."""
+
+    node: cst.CSTNode
 
 
 @dataclass(frozen=True)
 class Repair:
     """How to mend what a report says, in syntax nodes: changes to make together.
 
-    A safe one keeps the program's values wherever the program worked. `imports` are dotted names that the new text
-    needs, such as `torch.nn.functional`.
+    A safe one keeps the program's values wherever the program worked. `imports` are dotted paths that stand in the
+    new text, such as `torch.nn.functional`: they are written as the module calls them, and imported if need be.
     """
 
     message: str
-    changes: tuple[Change, ...]
+    changes: tuple[Change | Wrap | Before | Remove, ...]
     safe: bool = True
     imports: tuple[str, ...] = ()
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-_LINE_END = re.compile(r"\r\n|\r|\n")
+LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 def split_lines(text: str) -> list[str]:
     """The rows without their line ends; row `n` of a position is element `n - 1`."""
-    return _LINE_END.split(text)
+    return LINE_END.split(text)

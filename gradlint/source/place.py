@@ -6,6 +6,7 @@ done once, and only for a file about which there is something to say."""
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import cached_property
 
 import libcst as cst
 from libcst.metadata import CodePosition, CodeRange, MetadataWrapper, PositionProvider
@@ -38,6 +39,34 @@ class Places:
         whole = self._range(node)
         end = self._end_of_header(node) if isinstance(node, _HEADED) else whole.end
         return Span(_position(whole.start), _position(end))
+
+    def whole(self, node: cst.CSTNode) -> Span:
+        """All of the node, without the parentheses around an expression."""
+        whole = self._range(node)
+        return Span(_position(whole.start), _position(whole.end))
+
+    def statement(self, node: cst.CSTNode) -> cst.SimpleStatementLine | None:
+        """The line of simple statements in which a node stands."""
+        at = self.whole(node)
+        index = bisect_right(self._simple_starts, at.start) - 1
+        if index < 0:
+            return None
+        line = self._simple[index][1]
+        return line if at.end <= self.whole(line).end else None
+
+    def is_only_child(self, statement: cst.SimpleStatementLine) -> bool:
+        """Whether a block would be empty without the statement."""
+        blocks = (node for node in self._ranges if isinstance(node, cst.IndentedBlock))
+        return any(len(block.body) == 1 and block.body[0] is statement for block in blocks)
+
+    @cached_property
+    def _simple(self) -> list[tuple[Position, cst.SimpleStatementLine]]:
+        lines = (node for node in self._ranges if isinstance(node, cst.SimpleStatementLine))
+        return sorted(((self.whole(line).start, line) for line in lines), key=lambda pair: pair[0])
+
+    @cached_property
+    def _simple_starts(self) -> list[Position]:
+        return [start for start, _ in self._simple]
 
     def rows(self, span: Span) -> tuple[int, int]:
         """The first and last row of the statement in which the span begins.

@@ -1,0 +1,86 @@
+"""Apply the edits of several fixes to a text: in order, and never two to the same place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from gradlint.domain.finding import Edit, Finding, Fix, Position
+from gradlint.source.lines import LINE_END
+
+
+@dataclass
+class Text:
+    """A text whose places can be counted in rows and columns, or in characters from its start."""
+
+    text: str
+    _starts: list[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Find the rows once."""
+        self._starts = [0, *(found.end() for found in LINE_END.finditer(self.text))]
+
+    def offset(self, position: Position) -> int:
+        """The characters before a position."""
+        return self._starts[position.row - 1] + position.column - 1
+
+    def stretch(self, edit: Edit) -> tuple[int, int]:
+        """Where an edit begins and ends."""
+        return self.offset(edit.span.start), self.offset(edit.span.end)
+
+
+def apply(text: str, findings: Sequence[Finding]) -> tuple[str, list[Finding]]:
+    """Make as many of the fixes of these findings as do not overlap; the others have to wait for another round."""
+    source = Text(text)
+    taken: dict[tuple[int, int], str] = {}
+    applied: list[Finding] = []
+    for finding in sorted(findings, key=_first_edit):
+        assert finding.fix is not None
+        edits = {source.stretch(edit): edit.content for edit in finding.fix.edits}
+        if _free(edits, taken):
+            taken.update(edits)
+            applied.append(finding)
+    return _written(text, taken), applied
+
+
+def _first_edit(finding: Finding) -> tuple[Position, str]:
+    assert finding.fix is not None
+    return min(edit.span.start for edit in finding.fix.edits), finding.code
+
+
+def _free(edits: dict[tuple[int, int], str], taken: dict[tuple[int, int], str]) -> bool:
+    """Whether no edit touches what another fix changes; an import that both add is added once."""
+    return all(
+        taken.get(stretch) == content if stretch in taken else not any(_overlap(stretch, other) for other in taken)
+        for stretch, content in edits.items()
+    )
+
+
+def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    """Whether two stretches share characters; an insertion at the edge of a replacement has no certain place."""
+    return one[0] <= other[1] and other[0] <= one[1] and (_is_empty(one) or _is_empty(other) or _within(one, other))
+
+
+def _within(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    return one[0] < other[1] and other[0] < one[1]
+
+
+def _is_empty(stretch: tuple[int, int]) -> bool:
+    return stretch[0] == stretch[1]
+
+
+def _written(text: str, changes: dict[tuple[int, int], str]) -> str:
+    pieces: list[str] = []
+    at = 0
+    for (start, end), content in sorted(changes.items()):
+        pieces += [text[at:start], content]
+        at = end
+    return "".join([*pieces, text[at:]])
+
+
+def apart(text: str, fix: Fix) -> bool:
+    """Whether the edits of one fix leave each other alone, so that it can be made at all."""
+    source = Text(text)
+    stretches = sorted(source.stretch(edit) for edit in fix.edits)
+    return not any(_within(one, other) for one, other in pairwise(stretches))
