@@ -131,7 +131,8 @@ class Checker:
             lambda text: self.check_text(text, filename, config),
             lambda finding: wanted(finding, config),
         )
-        return replace(last, mended=mended)
+        touched = mended.after != text or mended.broken or not mended.settled
+        return replace(last, mended=mended) if touched else last
 
     def check_text(self, text: str, filename: str, config: Config) -> Checked:
         """Parse, interpret, judge, suppress; a text that is not about torch is only parsed."""

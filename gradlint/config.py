@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 from pathspec import GitIgnoreSpec
 
+from gradlint.domain.finding import Finding
 from gradlint.rules.base import Rule
-from gradlint.selection import Selection, matches
+from gradlint.selection import Selection, longest, matches
 
 DEFAULT_EXCLUDE = (
     *(".bzr", ".direnv", ".eggs", ".git", ".hg", ".ipynb_checkpoints", ".mypy_cache", ".nox", ".pytype"),
@@ -49,6 +50,16 @@ class Config:
     respect_gitignore: bool = True
     output_format: str = "concise"
     ignore_noqa: bool = False
+    fix: bool = False
+    unsafe_fixes: bool = False
+    fixable: tuple[str, ...] = ("ALL",)
+    unfixable: tuple[str, ...] = ()
+
+    def fixes(self, finding: Finding) -> bool:
+        """Whether the fix of a finding may be made."""
+        if finding.fix is None or not (finding.fix.safe or self.unsafe_fixes):
+            return False
+        return longest(finding, self.fixable) > longest(finding, self.unfixable)
 
     def ignores(self, rule: Rule, filename: str) -> bool:
         """Whether the rule is switched off for this one file."""
@@ -63,6 +74,10 @@ class Overrides:
     per_file_ignores: tuple[FileIgnore, ...] = ()
     exclude: tuple[str, ...] = ()
     ignore_noqa: bool = False
+    fix: bool | None = None
+    unsafe_fixes: bool | None = None
+    fixable: tuple[str, ...] | None = None
+    unfixable: tuple[str, ...] = ()
 
     def apply(self, config: Config) -> Config:
         """The configuration with these wishes on top."""
@@ -72,6 +87,10 @@ class Overrides:
             per_file_ignores=(*config.per_file_ignores, *self.per_file_ignores),
             exclude=(*config.exclude, *self.exclude),
             ignore_noqa=config.ignore_noqa or self.ignore_noqa,
+            fix=config.fix if self.fix is None else self.fix,
+            unsafe_fixes=config.unsafe_fixes if self.unsafe_fixes is None else self.unsafe_fixes,
+            fixable=config.fixable if self.fixable is None else self.fixable,
+            unfixable=(*config.unfixable, *self.unfixable),
         )
 
 

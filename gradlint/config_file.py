@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gradlint.config import DEFAULT_EXCLUDE, Config, ConfigError, FileIgnore
 from gradlint.rules.registry import all_rules
-from gradlint.selection import Selection, unknown_word
+from gradlint.selection import ALL, Selection, unknown_word
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -22,6 +22,7 @@ FILES = ("gradlint.toml", "pyproject.toml")
 KEYS = (
     *("select", "extend-select", "ignore", "per-file-ignores"),
     *("exclude", "extend-exclude", "respect-gitignore", "output-format"),
+    *("fix", "unsafe-fixes", "fixable", "unfixable"),
 )
 
 
@@ -87,6 +88,10 @@ def _config_of(path: Path, entries: Mapping[str, object]) -> Config:
         exclude=(*exclude, *table.strings("extend-exclude")),
         respect_gitignore=table.flag("respect-gitignore", default=True),
         output_format=table.choice("output-format", FORMATS),
+        fix=table.flag("fix", default=False),
+        unsafe_fixes=table.flag("unsafe-fixes", default=False),
+        fixable=table.codes("fixable") if "fixable" in entries else (ALL,),
+        unfixable=table.codes("unfixable"),
     )
 
 

@@ -10,7 +10,6 @@ from functools import cached_property
 from pathlib import Path
 
 from gradlint.domain.finding import Finding
-from gradlint.fixes.mend import Mended
 
 _PACKAGE = Path(__file__).parent
 
@@ -36,6 +35,17 @@ class Crash:
         trace = "".join(traceback.format_exception(type(error), error, error.__traceback__, limit=-20))
         words = " ".join(str(error).split())
         return cls(filename, f"{type(error).__name__}: {words}{where}", trace)
+
+
+@dataclass(frozen=True)
+class Mended:
+    """What fixes made of a text: the counts of (code, name), and the codes whose fixes were of no use."""
+
+    before: str
+    after: str
+    made: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    broken: tuple[str, ...] = ()
+    settled: bool = True
 
 
 @dataclass(frozen=True)
@@ -71,6 +81,11 @@ class Outcome:
     def crashes(self) -> tuple[Crash, ...]:
         """The files about which we cannot say anything, by our own fault."""
         return tuple(file.crash for file in self.files if file.crash is not None)
+
+    @property
+    def mended(self) -> dict[str, Mended]:
+        """The texts that fixes changed or should have changed, by the name of the file."""
+        return {file.filename: file.mended for file in self.files if file.mended is not None}
 
     @property
     def texts(self) -> dict[str, str]:

@@ -8,8 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from gradlint.rules.base import Rule
+
+
+class Named(Protocol):
+    """A rule, or a finding of it."""
+
+    @property
+    def code(self) -> str:
+        """The code, such as GRD101."""
+
+    @property
+    def name(self) -> str:
+        """The name, such as leaf-inplace."""
+
 
 ALL = "ALL"
 READING = "GRD0"
@@ -30,8 +44,8 @@ class Selection:
         return (*(self.select or ()), *self.extend_select, *self.ignore)
 
 
-def matches(word: str, rule: Rule) -> bool:
-    """Whether a code, a prefix of one, a rule's name, or `ALL` speaks of the rule."""
+def matches(word: str, rule: Named) -> bool:
+    """Whether a code, a prefix of one, a rule's name, or `ALL` speaks of the rule, or of a finding of it."""
     return word == ALL or rule.code.startswith(word) or rule.name == word
 
 
@@ -51,19 +65,19 @@ def select(rules: Sequence[Rule], layers: Iterable[Selection]) -> tuple[Rule, ..
 
 
 def _wanted(rule: Rule, layer: Selection, before: bool) -> bool:
-    wished = _longest(rule, (*(layer.select or ()), *layer.extend_select))
-    unwished = _longest(rule, layer.ignore)
+    wished = longest(rule, (*(layer.select or ()), *layer.extend_select))
+    unwished = longest(rule, layer.ignore)
     if wished == unwished == 0:
         return before
     return wished > unwished
 
 
-def _longest(rule: Rule, words: Iterable[str]) -> int:
+def longest(rule: Named, words: Iterable[str]) -> int:
     """How exactly the words name the rule: 0 for not at all, `ALL` least, then by length of the prefix."""
     return max((_exactness(word, rule) for word in words if matches(word, rule)), default=0)
 
 
-def _exactness(word: str, rule: Rule) -> int:
+def _exactness(word: str, rule: Named) -> int:
     if word == ALL:
         return 1
     return len(rule.code) if word == rule.name else len(word)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from gradlint.config import Configs, Overrides
+    from gradlint.config import Config, Configs, Overrides
     from gradlint.outcome import Outcome
     from gradlint.report.paint import Paint
 
@@ -32,6 +32,12 @@ class Wishes:
     extend_exclude: tuple[str, ...]
     force_exclude: bool
     ignore_noqa: bool
+    fix: bool | None
+    unsafe_fixes: bool | None
+    diff: bool
+    show_fixes: bool
+    fixable: tuple[str, ...]
+    unfixable: tuple[str, ...]
     config: Path | None
     isolated: bool
     stdin_filename: str | None
@@ -51,6 +57,12 @@ class Wishes:
 @click.option("--extend-exclude", multiple=True, metavar="PATTERN", help="Keep out more of the tree.")
 @click.option("--force-exclude", is_flag=True, help="Keep out excluded files even if they are named.")
 @click.option("--ignore-noqa", is_flag=True, help="Report what comments silence.")
+@click.option("--fix/--no-fix", default=None, help="Rewrite files: make the fixes that keep the program's values.")
+@click.option("--unsafe-fixes/--no-unsafe-fixes", default=None, help="Offer and make fixes that change values, too.")
+@click.option("--diff", is_flag=True, help="Show what --fix would change; write nothing.")
+@click.option("--show-fixes", is_flag=True, help="List the fixes that were made.")
+@click.option("--fixable", multiple=True, metavar="CODES", help="Fix only these.")
+@click.option("--unfixable", multiple=True, metavar="CODES", help="Do not fix these.")
 @click.option(
     "--config",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -67,7 +79,8 @@ class Wishes:
 def check(context: click.Context, /, **options: Any) -> None:
     """Find autograd mistakes in files and directories; the default is the current directory.
 
-    Exit code 0: no findings; 1: findings; 2: bad usage, or an error of gradlint itself.
+    Exit code 0: no findings; 1: findings, or with --diff something to fix; 2: bad usage, a file that could not be
+    written, or an error of gradlint itself.
     """
     from gradlint.entrypoints.problem import config_errors_as_problems
 
@@ -78,41 +91,79 @@ def check(context: click.Context, /, **options: Any) -> None:
 
 
 def run(wishes: Wishes) -> int:
-    """Check, print, and give the exit code."""
+    """Check, fix where asked to, print, and give the exit code."""
     configs = _configs(wishes)
-    output_format = wishes.output_format or configs.of(Path.cwd()).output_format
     missing = [path for path in wishes.paths if path != STDIN and not os.path.lexists(path)]
-    outcome = _check(wishes, [path for path in wishes.paths or (".",) if path not in missing], configs)
-    for path in missing:
-        click.echo(f"gradlint: error: {path}: no such file or directory", err=True)
+    piped = _piped(wishes)
+    outcome = _check(wishes, [path for path in wishes.paths or (".",) if path not in missing], configs, piped)
+    problems = [f"{path}: no such file or directory" for path in missing]
+    problems += _settle(outcome, wishes, configs, piped)
+    for problem in problems:
+        click.echo(f"gradlint: error: {problem}", err=True)
     for crash in outcome.crashes:
         click.echo(f"gradlint: internal error in {crash.filename}: {crash.summary}; please report it", err=True)
         if wishes.traceback:
             click.echo(crash.trace, err=True)
-    _print_findings(outcome, output_format)
-    for line in _remarks(outcome, wishes, files_were_expected=not missing):
-        click.echo(line, err=True)
-    if missing or outcome.crashes:
+    _print(outcome, wishes, configs, piped)
+    if problems or outcome.crashes:
         return 2
-    return 1 if outcome.findings and not wishes.exit_zero else 0
+    found = bool(outcome.mended) if wishes.diff else bool(outcome.findings)
+    return 1 if found and not wishes.exit_zero else 0
 
 
-def _check(wishes: Wishes, paths: list[str], configs: Configs) -> Outcome:
-    from gradlint.check import check_content, check_paths
+def _piped(wishes: Wishes) -> bytes | None:
+    """Standard input, where it stands for a file."""
     from gradlint.config import ConfigError
+
+    if STDIN not in wishes.paths:
+        return None
+    if len(wishes.paths) > 1:
+        raise ConfigError("`-` stands alone: either standard input or files")
+    return sys.stdin.buffer.read()
+
+
+def _check(wishes: Wishes, paths: list[str], configs: Configs, piped: bytes | None) -> Outcome:
+    from gradlint.check import Checker, check_content, check_paths
     from gradlint.entrypoints.progress import ProgressBar
 
-    if STDIN in paths:
-        if len(wishes.paths) > 1:
-            raise ConfigError("`-` stands alone: either standard input or files")
-        filename = wishes.stdin_filename or STDIN
-        content = sys.stdin.buffer.read()
-        return check_content(content, filename, configs.of(Path(filename).absolute().parent))
+    checker = Checker(wanted=lambda finding, config: (wishes.diff or config.fix) and config.fixes(finding))
+    if piped is not None:
+        return check_content(piped, wishes.stdin_filename or STDIN, _piped_config(wishes, configs), checker)
     bar = ProgressBar(sys.stderr, silent=wishes.quiet)
     try:
-        return check_paths(paths, configs=configs, force_exclude=wishes.force_exclude, progress=bar)
+        return check_paths(paths, configs=configs, force_exclude=wishes.force_exclude, progress=bar, checker=checker)
     finally:
         bar.clear()
+
+
+def _piped_config(wishes: Wishes, configs: Configs) -> Config:
+    return configs.of(Path(wishes.stdin_filename or STDIN).absolute().parent)
+
+
+def _settle(outcome: Outcome, wishes: Wishes, configs: Configs, piped: bytes | None) -> list[str]:
+    """Write mended texts, or show what would change; what went wrong, a line for each."""
+    from gradlint.entrypoints.fixing import broken, diff, write_files
+
+    problems = broken(outcome)
+    if wishes.diff:
+        click.echo("".join(diff(outcome)), nl=False)
+    elif piped is None:
+        problems += write_files(outcome)
+    elif _piped_config(wishes, configs).fix:
+        mended = next(iter(outcome.mended.values()), None)
+        text = piped.decode(errors="surrogateescape") if mended is None else mended.after
+        click.echo(text.encode(errors="surrogateescape"), nl=False)
+    return problems
+
+
+def _print(outcome: Outcome, wishes: Wishes, configs: Configs, piped: bytes | None) -> None:
+    """The findings, unless a diff stands in for them; where a mended text takes standard output, beside it."""
+    config = configs.of(Path.cwd())
+    takes_output = piped is not None and _piped_config(wishes, configs).fix
+    if not wishes.diff:
+        _print_findings(outcome, wishes.output_format or config.output_format, config, err=takes_output)
+    for line in _remarks(outcome, wishes, config):
+        click.echo(line, err=True)
 
 
 def _configs(wishes: Wishes) -> Configs:
@@ -141,7 +192,19 @@ def _overrides(wishes: Wishes) -> Overrides:
     check_words(selection.extend_select, "--extend-select")
     check_words(selection.ignore, "--ignore")
     check_words((code for ignore in ignores for code in ignore.codes), "--per-file-ignores")
-    return Overrides(selection, ignores, tuple(_words(wishes.extend_exclude)), wishes.ignore_noqa)
+    fixable, unfixable = tuple(_words(wishes.fixable)), tuple(_words(wishes.unfixable))
+    check_words(fixable, "--fixable")
+    check_words(unfixable, "--unfixable")
+    return Overrides(
+        selection,
+        ignores,
+        exclude=tuple(_words(wishes.extend_exclude)),
+        ignore_noqa=wishes.ignore_noqa,
+        fix=wishes.fix,
+        unsafe_fixes=wishes.unsafe_fixes,
+        fixable=fixable or None,
+        unfixable=unfixable,
+    )
 
 
 def _words(values: Iterable[str]) -> Iterator[str]:
@@ -150,15 +213,15 @@ def _words(values: Iterable[str]) -> Iterator[str]:
         yield from value.replace(",", " ").split()
 
 
-def _print_findings(outcome: Outcome, output_format: str) -> None:
+def _print_findings(outcome: Outcome, output_format: str, config: Config, *, err: bool) -> None:
     from gradlint.report.paint import Paint
 
-    paint = Paint.for_stream(sys.stdout)
-    for line in _report(outcome, output_format, paint):
-        click.echo(line, color=paint.enabled)
+    paint = Paint.for_stream(sys.stderr if err else sys.stdout)
+    for line in _report(outcome, output_format, config, paint):
+        click.echo(line, color=paint.enabled, err=err)
 
 
-def _report(outcome: Outcome, output_format: str, paint: Paint) -> Iterator[str]:
+def _report(outcome: Outcome, output_format: str, config: Config, paint: Paint) -> Iterator[str]:
     """The findings in the format asked for."""
     if output_format == "json":
         from gradlint.report.as_json import as_json
@@ -169,22 +232,26 @@ def _report(outcome: Outcome, output_format: str, paint: Paint) -> Iterator[str]
     elif output_format == "full":
         from gradlint.report.full import full
 
-        yield from full(outcome.findings, outcome.texts, paint)
+        yield from full(outcome.findings, outcome.texts, paint, config.fixes)
     else:
         from gradlint.report.concise import concise
 
-        yield from concise(outcome.findings, paint)
+        yield from concise(outcome.findings, paint, config.fixes)
 
 
-def _remarks(outcome: Outcome, wishes: Wishes, *, files_were_expected: bool) -> Iterator[str]:
+def _remarks(outcome: Outcome, wishes: Wishes, config: Config) -> Iterator[str]:
     """What goes to standard error beside errors."""
-    from gradlint.report.summary import statistics, summary
+    from gradlint.entrypoints.fixing import shown
+    from gradlint.report.summary import fixes, statistics, summary
 
+    if wishes.show_fixes:
+        yield from shown(outcome)
     if wishes.statistics:
         yield from statistics(outcome)
     if wishes.quiet:
         return
     if outcome.files:
         yield summary(outcome)
-    elif files_were_expected:
+        yield from fixes(outcome, config, only_shown=wishes.diff)
+    elif not any(path != STDIN and not os.path.lexists(path) for path in wishes.paths):
         yield "gradlint: no Python files found"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
 from gradlint.domain.finding import Finding
 from gradlint.fixes.edits import apply
+from gradlint.outcome import Mended
 from gradlint.source.parse import parse
 from gradlint.source.unusable import Unusable
 
@@ -25,17 +25,6 @@ class HasFindings(Protocol):
 
 
 Result = TypeVar("Result", bound=HasFindings)
-
-
-@dataclass(frozen=True)
-class Mended:
-    """What fixes made of a text: the counts of (code, name), and the codes whose fixes were of no use."""
-
-    before: str
-    after: str
-    made: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    broken: tuple[str, ...] = ()
-    settled: bool = True
 
 
 def mend(

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
 
 from gradlint.domain.finding import Finding
 from gradlint.report.paint import Paint
 
+Fixes: TypeAlias = Callable[[Finding], bool]
+"""Whether the fix of a finding would be made if it were asked for."""
 
-def concise(findings: Iterable[Finding], paint: Paint) -> Iterator[str]:
-    """`file:row:column: code message`."""
+
+def concise(findings: Iterable[Finding], paint: Paint, fixes: Fixes) -> Iterator[str]:
+    """`file:row:column: code message`, with `[*]` where there is a fix to make."""
     for finding in findings:
         start = finding.span.start
         place = f"{paint.bold(finding.filename)}:{start.row}:{start.column}:"
-        yield f"{place} {paint.as_severity(finding.code, finding.severity)} {on_one_line(finding.message)}"
+        code = paint.as_severity(finding.code, finding.severity)
+        yield f"{place} {code}{star(finding, paint, fixes)} {on_one_line(finding.message)}"
+
+
+def star(finding: Finding, paint: Paint, fixes: Fixes) -> str:
+    """The mark of a finding that `--fix` mends, as ruff makes it."""
+    return f" [{paint.faint('*')}]" if fixes(finding) else ""
 
 
 def on_one_line(text: str) -> str:

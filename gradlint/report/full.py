@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from gradlint.domain.finding import Finding
-from gradlint.report.concise import on_one_line
+from gradlint.report.concise import Fixes, on_one_line, star
 from gradlint.report.frame import Mark, draw
 from gradlint.report.paint import Paint
 from gradlint.source.lines import split_lines
 
 
-def full(findings: Iterable[Finding], texts: Mapping[str, str], paint: Paint) -> Iterator[str]:
+def full(findings: Iterable[Finding], texts: Mapping[str, str], paint: Paint, fixes: Fixes) -> Iterator[str]:
     """A paragraph for each finding; one about a file without text has no frame."""
     for finding in findings:
-        yield "\n".join(_paragraph(finding, texts.get(finding.filename, ""), paint)) + "\n"
+        yield "\n".join(_paragraph(finding, texts.get(finding.filename, ""), paint, fixes)) + "\n"
 
 
-def _paragraph(finding: Finding, text: str, paint: Paint) -> Iterator[str]:
+def _paragraph(finding: Finding, text: str, paint: Paint, fixes: Fixes) -> Iterator[str]:
     start = finding.span.start
     head = paint.as_severity(f"{finding.code} {finding.name}", finding.severity)
-    yield f"{head}: {paint.bold(on_one_line(finding.message))}"
+    yield f"{head}{star(finding, paint, fixes)}: {paint.bold(on_one_line(finding.message))}"
     yield f" {paint.faint('-->')} {finding.filename}:{start.row}:{start.column}"
     if text:
         related = [Mark(other.span, on_one_line(other.message)) for other in finding.related]

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
+from gradlint.config import Config
+from gradlint.domain.finding import Finding
 from gradlint.outcome import Outcome
 
 MOST = 20
@@ -27,6 +30,24 @@ def summary(outcome: Outcome) -> str:
     return f"{_count(len(findings), 'finding')} ({parts}) in {where}: {scope}."
 
 
+def fixes(outcome: Outcome, config: Config, *, only_shown: bool = False) -> Iterator[str]:
+    """What was fixed, and what could be."""
+    made = sum(sum(mended.made.values()) for mended in outcome.mended.values())
+    if made:
+        yield f"{'Would fix' if only_shown else 'Fixed'} {_count(made, 'finding')}."
+    offered = sum(config.fixes(finding) for finding in outcome.findings)
+    hidden = 0 if config.unsafe_fixes else sum(_unsafe(finding, config) for finding in outcome.findings)
+    more = f"{_count(hidden, 'more fix', 'more fixes')} with `--unsafe-fixes`" if hidden else ""
+    if offered:
+        yield f"{offered} fixable with `--fix`{f' ({more})' if more else ''}."
+    elif more:
+        yield f"{more}."
+
+
+def _unsafe(finding: Finding, config: Config) -> bool:
+    return replace(config, unsafe_fixes=True).fixes(finding) and not config.fixes(finding)
+
+
 def statistics(outcome: Outcome) -> Iterator[str]:
     """Findings by rule, comments that silenced some, and what the interpreter let go of."""
     rules = Counter((finding.code, finding.name) for finding in outcome.findings)
@@ -43,6 +64,7 @@ def statistics(outcome: Outcome) -> Iterator[str]:
         yield f"{rest:6}  not followed: {_count(len(reasons) - MOST, 'other thing')}"
 
 
-def _count(number: int, noun: str) -> str:
-    plural = noun if noun == "info" or number == 1 else f"{noun}s"
-    return f"{number} {plural}"
+def _count(number: int, noun: str, plural: str | None = None) -> str:
+    if number != 1:
+        noun = plural or (noun if noun == "info" else f"{noun}s")
+    return f"{number} {noun}"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from gradlint.domain.event import Event
-from gradlint.rules.base import Report, Rule
+from gradlint.rules.base import Change, Repair, Report, Rule
 from gradlint.rules.invalid_syntax import InvalidSyntax
 from gradlint.rules.unreadable_file import UnreadableFile
 
@@ -86,10 +86,15 @@ class LeafViewInplace(Rule):
     good = ()
 
     def check(self, event: Event) -> Iterator[Report]:
-        """Names with a `b`."""
+        """Names with a `b`, and names that have a fix."""
         assert isinstance(event, Fault)
         if event.word == "fault_b":
             yield Report(event.node, "memory grows")
+        if event.word in ("fault_safe", "fault_unsafe"):
+            again = Repair("write it differently", (Change(event.node, "mended"),), safe=event.word == "fault_safe")
+            yield Report(event.node, "memory grows", repair=again)
+        if event.word == "fault_broken":
+            yield Report(event.node, "no fix parses", repair=Repair("wrong", (Change(event.node, "1 +"),)))
 
 
 class OldName(Rule):

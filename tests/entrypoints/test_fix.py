@@ -1,0 +1,161 @@
+"""`--fix`, `--unsafe-fixes`, `--diff`, `--show-fixes`: files are rewritten on request, and as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.entrypoints.conftest import Run
+
+Tree = Callable[[Mapping[str, str | bytes]], Path]
+TWO = "import torch\nfault_safe  # why\nfault_unsafe\n"
+
+
+def test_without_asking_nothing_is_written(run: Run, tree: Tree) -> None:
+    """What could be fixed is marked, and counted."""
+    root = tree({"a.py": TWO})
+    ran = run("check")
+    assert ran.out == ["a.py:2:1: GRD102 [*] memory grows", "a.py:3:1: GRD102 memory grows"]
+    assert ran.err[1:] == ["1 fixable with `--fix` (1 more fix with `--unsafe-fixes`)."]
+    assert (root / "a.py").read_text() == TWO
+
+
+def test_fix_makes_the_safe_ones(run: Run, tree: Tree) -> None:
+    """What is left is reported, and decides the exit code."""
+    root = tree({"a.py": TWO})
+    ran = run("check", "--fix", "--show-fixes")
+    assert (root / "a.py").read_text() == "import torch\nmended  # why\nfault_unsafe\n"
+    assert (ran.code, ran.out) == (1, ["a.py:3:1: GRD102 memory grows"])
+    assert ran.err[:2] == ["Fixed in a.py:", "     1  GRD102  leaf-view-inplace"]
+    assert ran.err[3:] == ["Fixed 1 finding.", "1 more fix with `--unsafe-fixes`."]
+
+
+def test_unsafe_fixes_are_asked_for_on_their_own(run: Run, tree: Tree) -> None:
+    """With both, nothing is left."""
+    root = tree({"a.py": TWO})
+    ran = run("check", "--fix", "--unsafe-fixes")
+    assert (root / "a.py").read_text() == "import torch\nmended  # why\nmended\n"
+    assert (ran.code, ran.out) == (0, [])
+
+
+def test_diff_shows_and_writes_nothing(run: Run, tree: Tree) -> None:
+    """A unified diff on standard output; exit 1 where there is something to change."""
+    root = tree({"a.py": TWO, "b.py": "import torch\nfault_a\n"})
+    ran = run("check", "--diff")
+    assert (ran.code, ran.out) == (
+        1,
+        [
+            "--- a.py",
+            "+++ a.py",
+            "@@ -1,3 +1,3 @@",
+            " import torch",
+            "-fault_safe  # why",
+            "+mended  # why",
+            " fault_unsafe",
+        ],
+    )
+    assert (root / "a.py").read_text() == TWO
+    assert run("check", "--diff", "b.py").code == 0
+
+
+def test_a_fix_that_does_not_parse_is_not_made(run: Run, tree: Tree) -> None:
+    """It is reported as ours, exit 2; the fixes of other rules and files are made."""
+    broken = "import torch\nfault_broken\n"
+    root = tree({"a.py": broken, "b.py": "import torch\nfault_safe\n"})
+    ran = run("check", "--fix")
+    assert ran.code == 2
+    assert ran.err[0] == "gradlint: error: a.py: the fix of GRD102 is wrong here, and was not made; please report it"
+    assert (root / "a.py").read_text() == broken
+    assert (root / "b.py").read_text() == "import torch\nmended\n"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\xef\xbb\xbfimport torch\r\nx = '\xc3\xa9'; fault_safe\r\n",
+        b"# coding: latin-1\nimport torch\nx = '\xe9', fault_safe",
+        b"import torch\n\x0cif torch:\n\tfault_safe\n",
+    ],
+)
+def test_bytes_around_the_fix_stay(run: Run, tree: Tree, content: bytes) -> None:
+    """Byte order marks, line ends, encodings, tabs, form feeds, and a missing last line end."""
+    root = tree({"a.py": content})
+    run("check", "--fix")
+    assert (root / "a.py").read_bytes() == content.replace(b"fault_safe", b"mended")
+
+
+def test_modes_and_links_stay(run: Run, tree: Tree) -> None:
+    """The file that a link names is written, and nothing is left beside it."""
+    root = tree({"src/a.py": TWO})
+    (root / "src/a.py").chmod(0o751)
+    (root / "link.py").symlink_to(root / "src/a.py")
+    run("check", "--fix", "link.py")
+    assert (root / "link.py").is_symlink()
+    assert (root / "src/a.py").read_text().startswith("import torch\nmended")
+    assert (root / "src/a.py").stat().st_mode & 0o777 == 0o751
+    assert [path.name for path in (root / "src").iterdir()] == ["a.py"]
+
+
+def test_a_file_that_cannot_be_written_is_told(run: Run, tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One clear line, exit 2; the others are fixed."""
+    root = tree({"a.py": TWO, "b.py": TWO})
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path).name != "a.py")
+    ran = run("check", "--fix")
+    assert (ran.code, ran.err[0]) == (2, "gradlint: error: a.py: not fixed: it may not be written")
+    assert (root / "a.py").read_text() == TWO
+    assert (root / "b.py").read_text() != TWO
+
+
+def test_a_letter_that_the_encoding_lacks(run: Run, tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file stays as it is."""
+    content = b"# coding: latin-1\nimport torch\nfault_safe\n"
+    root = tree({"a.py": content})
+    monkeypatch.setattr("gradlint.fixes.edits._written", lambda text, changes: text.replace("fault_safe", "'\u2603'"))
+    ran = run("check", "--fix")
+    assert (ran.code, ran.err[0]) == (
+        2,
+        "gradlint: error: a.py: not fixed: its encoding has no letter for '\u2603'",
+    )
+    assert (root / "a.py").read_bytes() == content
+
+
+def test_a_file_changed_meanwhile_stays(run: Run, tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What somebody else has written is not overwritten."""
+    root = tree({"a.py": TWO})
+    monkeypatch.setattr("gradlint.fixes.write.decode", lambda content: "something else")
+    ran = run("check", "--fix")
+    assert (ran.code, ran.err[0]) == (
+        2,
+        "gradlint: error: a.py: not fixed: it has been changed meanwhile, and stays as it is",
+    )
+    assert (root / "a.py").read_text() == TWO
+
+
+def test_standard_input_is_mended_to_standard_output(run: Run) -> None:
+    """And the findings that are left go to standard error."""
+    ran = run("check", "--fix", "-", stdin=TWO.encode())
+    assert ran.out == ["import torch", "mended  # why", "fault_unsafe"]
+    assert ran.err[0] == "-:3:1: GRD102 memory grows"
+    assert run("check", "--fix", "-", stdin=b"import torch\n").out == ["import torch"]
+
+
+def test_configuration_says_what_may_be_fixed(run: Run, tree: Tree) -> None:
+    """`fixable` and `unfixable` by code, prefix or name; the longer prefix wins, the command line goes on top."""
+    root = tree({"a.py": TWO, "pyproject.toml": '[tool.gradlint]\nfix = true\nunfixable = ["GRD1"]\n'})
+    assert run("check").code == 1
+    assert (root / "a.py").read_text() == TWO
+    assert run("check", "--fixable", "GRD102", "--no-fix").err[-1].startswith("1 fixable")
+    run("check", "--fixable", "GRD102", "--unsafe-fixes")
+    assert "fault" not in (root / "a.py").read_text()
+    tree({"pyproject.toml": '[tool.gradlint]\nunfixable = ["GRD9"]\n'})
+    assert "`GRD9` names no rule" in run("check").err[0]
+
+
+def test_noqa_keeps_a_fix_away(run: Run, tree: Tree) -> None:
+    """What is silenced is not changed."""
+    content = "import torch\nfault_safe  # noqa: GRD102\n"
+    root = tree({"a.py": content})
+    assert run("check", "--fix").code == 0
+    assert (root / "a.py").read_text() == content
