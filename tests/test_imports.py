@@ -53,6 +53,9 @@ MAY_IMPORT = {
 }
 
 
+WORKER = "gradlint.confirm.worker"
+
+
 def part(module: str) -> str:
     """The part of the package that a module belongs to; the package itself is the empty one."""
     if module.startswith(("gradlint.source.core", "gradlint.source.lower")):
@@ -101,13 +104,24 @@ def test_imports_point_one_way() -> None:
     assert wrong == []
 
 
-def test_only_confirmation_may_import_torch() -> None:
-    """Nor numpy, in any file of the package."""
+def test_only_the_worker_of_confirmation_may_import_torch() -> None:
+    """Nor numpy, in any file of the package; the worker is a process of its own."""
     wrong = [
         f"{module} imports {imported}"
         for module, path in modules().items()
         for imported in imports(path)
-        if imported.split(".")[0] in {"torch", "numpy"} and part(module) != "confirm"
+        if imported.split(".")[0] in {"torch", "numpy"} and not module.startswith(WORKER)
+    ]
+    assert wrong == []
+
+
+def test_only_the_worker_imports_the_worker() -> None:
+    """All others start it as a process."""
+    wrong = [
+        f"{module} imports {imported}"
+        for module, path in modules().items()
+        for imported in imports(path)
+        if imported.startswith(WORKER) and not module.startswith(WORKER)
     ]
     assert wrong == []
 
@@ -125,6 +139,17 @@ def test_checking_imports_no_torch() -> None:
     loaded = loaded_by(program)
     assert "gradlint.check" in loaded
     assert loaded.isdisjoint({"torch", "numpy"})
+
+
+def test_preparing_to_confirm_imports_no_torch() -> None:
+    """Executed: gate, sandbox, and verdict run in the process of the user."""
+    program = (
+        "import gradlint.confirm.safety, gradlint.confirm.sandbox, gradlint.confirm.verdict;"
+        "gradlint.confirm.safety.admit('import torch\\nx = torch.ones(2)\\n')"
+    )
+    loaded = loaded_by(program)
+    assert "gradlint.confirm.sandbox" in loaded
+    assert loaded.isdisjoint({"torch", "numpy", WORKER})
 
 
 def test_starting_up_is_light() -> None:

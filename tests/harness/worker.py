@@ -22,21 +22,8 @@ from typing import Any, TextIO
 import torch
 import torch.utils.data
 
-from tests.harness import effects
+from gradlint.confirm.worker.measures import MEASURES
 from tests.harness.program import FILENAME, Fact, Outcome, Raised, Revealed
-
-_EFFECTS: dict[str, Callable[..., object]] = {
-    effect.__name__: effect
-    for effect in (
-        effects.grad_is_none,
-        effects.grad_is_zero,
-        effects.has_nan,
-        effects.changes_with,
-        effects.differs_from_finite_differences,
-        effects.graph_size,
-        effects.grows,
-    )
-}
 
 
 def main() -> None:
@@ -115,7 +102,7 @@ def execute(code: str, shows: str | None) -> Outcome:
     if shows is None:
         return Outcome(reveals=tuple(reveals))
     try:
-        return Outcome(reveals=tuple(reveals), shown=bool(eval(shows, {**module.__dict__, **_EFFECTS})))
+        return Outcome(reveals=tuple(reveals), shown=bool(eval(shows, {**module.__dict__, **MEASURES})))
     except Exception as exception:
         return Outcome(reveals=tuple(reveals), broken=f"`shows` raised {exception!r}")
 

@@ -1,4 +1,4 @@
-"""Measures of silent faults; the worker puts them among the names of the `shows` expressions."""
+"""Measures of silent faults, which probes and the examples of rules call by name."""
 
 from __future__ import annotations
 
@@ -118,3 +118,17 @@ def _value(loss_fn: Loss) -> torch.Tensor:
 def _put(t: torch.Tensor, value: torch.Tensor) -> None:
     # Through `.data`, since the graphs of the program that is measured must not notice the write.
     t.data.copy_(value)
+
+
+MEASURES: Mapping[str, Callable[..., object]] = {
+    measure.__name__: measure
+    for measure in (
+        grad_is_none,
+        grad_is_zero,
+        has_nan,
+        changes_with,
+        differs_from_finite_differences,
+        graph_size,
+        grows,
+    )
+}
