@@ -10,7 +10,8 @@ import libcst as cst
 from gradlint.domain.finding import Edit, Fix, Position, Span
 from gradlint.fixes.edits import apart
 from gradlint.fixes.imports import Imports
-from gradlint.rules.base import Before, Change, Remove, Repair, Wrap
+from gradlint.rules.base import Before, Change, Repair, Statement, Wrap
+from gradlint.rules.base import Edit as Wish
 from gradlint.source.lines import split_lines
 from gradlint.source.place import Places
 
@@ -45,7 +46,7 @@ class Locator:
     def _text(self) -> str:
         return self._module.code
 
-    def _edits(self, change: Change | Wrap | Before | Remove, repair: Repair) -> Iterator[Edit]:
+    def _edits(self, change: Wish, repair: Repair) -> Iterator[Edit]:
         if isinstance(change, Change):
             yield Edit(self._places.whole(change.node), self._spelled(change.text, repair))
         elif isinstance(change, Wrap):
@@ -53,6 +54,11 @@ class Locator:
         elif isinstance(change, Before):
             line = self._alone(change.node)
             yield _insert(line.start, self._spelled(change.text, repair) + self._new_line(line))
+        elif isinstance(change, Statement):
+            text = change.text if self._is_statement(change.node) else change.inside
+            if text is None:
+                raise _ImpossibleError
+            yield Edit(self._places.whole(change.node), self._spelled(text, repair))
         else:
             yield self._removed(change.node)
 
@@ -77,6 +83,12 @@ class Locator:
         if statement is None or len(statement.body) != 1:
             raise _ImpossibleError
         return self._places.whole(statement)
+
+    def _is_statement(self, node: cst.CSTNode) -> bool:
+        """Whether a simple statement consists of a node."""
+        line = self._places.statement(node)
+        small = () if line is None else line.body
+        return any(one is node or (isinstance(one, cst.Expr) and one.value is node) for one in small)
 
     def _wrapped(self, line: Span, header: str) -> Edit:
         """The header before the statement, which moves one level in: rows it goes on in are inside brackets."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gradlint.domain.event import Backward, Event
 from gradlint.rules.base import Bad, Good, Report, Rule
 from gradlint.rules.phrases import sizes
+from gradlint.rules.repairs import receiver_through
 
 _RAISES = "grad can be implicitly created only for scalar outputs"
 
@@ -39,6 +40,7 @@ class BackwardNonscalar(Rule):
     name = "backward-nonscalar"
     effect = "raises"
     events = (Backward,)
+    fixable = True
     bad = (
         Bad(
             """\
@@ -120,4 +122,5 @@ model(torch.randn(1, 4)).backward()
             f"{call} starts at {what} without `{keyword}`: torch raises, one element is needed",
             hint=f"reduce it with `.mean()` or `.sum()`, or pass `{keyword}`, a tensor of the same shape",
             related=() if event.root is None else ((event.root, "the tensor is computed here"),),
+            repair=receiver_through(event.node, "sum", safe=False) if event.call == "backward" else None,
         )

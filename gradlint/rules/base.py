@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, TypeAlias
 
 import libcst as cst
 
@@ -58,10 +58,24 @@ class Before(NamedTuple):
     text: str
 
 
+class Statement(NamedTuple):
+    """An edit: the text takes the place of the statement that consists of the node and nothing else.
+
+    Where the node is a part of something, `inside` takes the place of the node, or there is no repair.
+    """
+
+    node: cst.CSTNode
+    text: str
+    inside: str | None = None
+
+
 class Remove(NamedTuple):
     """An edit: the statement in which a node stands goes."""
 
     node: cst.CSTNode
+
+
+Edit: TypeAlias = Change | Wrap | Before | Statement | Remove
 
 
 @dataclass(frozen=True)
@@ -73,7 +87,7 @@ class Repair:
     """
 
     message: str
-    changes: tuple[Change | Wrap | Before | Remove, ...]
+    changes: tuple[Edit, ...]
     safe: bool = True
     imports: tuple[str, ...] = ()
 

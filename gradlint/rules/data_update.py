@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from gradlint.domain.event import DataUse, DataWrite, Event
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule, Wrap
 from gradlint.rules.phrases import writing
+from gradlint.rules.repairs import code
 
 _INSTEAD: dict[DataUse, str] = {
     "update": "`with torch.no_grad(): w -= lr * w.grad`",
@@ -57,6 +60,7 @@ class DataUpdate(Rule):
     name = "data-update"
     effect = "fragile"
     events = (DataWrite,)
+    fixable = True
     bad = (
         Bad(
             """\
@@ -138,4 +142,38 @@ norm = layer.weight.data.norm().item()
             hint=f"write {_INSTEAD[event.use]}",
             related=() if event.made is None else ((event.made, f"the {kind} is made here"),),
             severity=None if mild is None else "info",
+            repair=_without_data(event.node),
         )
+
+
+def _without_data(node: cst.CSTNode) -> Repair | None:
+    """The same write to the tensor itself, under no_grad; `w.data = values` becomes a copy, which keeps the memory."""
+    target = _target(node)
+    attributes = (part for part in _chain(target) if isinstance(part, cst.Attribute))
+    found = next((part for part in attributes if part.attr.value == "data"), None)
+    if found is None or not isinstance(found.value, (cst.Name, cst.Attribute, cst.Subscript)):
+        return None
+    wrap, message = Wrap(node, "with torch.no_grad():"), "write to the tensor itself, under `torch.no_grad()`"
+    if isinstance(node, cst.Assign) and found is target:
+        copied = f"{code(found.value)}.copy_({code(node.value)})"
+        return Repair(message, (wrap, Change(node, copied)), safe=False, imports=("torch",))
+    return Repair(message, (wrap, Change(found, code(found.value))), imports=("torch",))
+
+
+def _target(node: cst.CSTNode) -> cst.CSTNode | None:
+    """What a write writes to: the target of an assignment, the receiver of a method."""
+    if isinstance(node, cst.AugAssign):
+        return node.target
+    if isinstance(node, cst.Assign):
+        return node.targets[0].target if len(node.targets) == 1 else None
+    return node.func.value if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) else None
+
+
+def _chain(node: cst.CSTNode | None) -> Iterator[cst.CSTNode]:
+    """An expression, and what it is an attribute or an item of, outside in."""
+    while node is not None:
+        yield node
+        if isinstance(node, cst.Call):
+            node = node.func
+        else:
+            node = node.value if isinstance(node, (cst.Attribute, cst.Subscript)) else None

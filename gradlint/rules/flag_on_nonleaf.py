@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from gradlint.domain.event import Event, Refused
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, Good, Remove, Repair, Report, Rule, Statement
+from gradlint.rules.repairs import code
 
 _RAISES = "you can only change requires_grad flags of leaf variables"
 
@@ -40,6 +43,7 @@ class FlagOnNonleaf(Rule):
     name = "flag-on-nonleaf"
     effect = "raises"
     events = (Refused,)
+    fixable = True
     bad = (
         Bad(
             """\
@@ -110,4 +114,30 @@ head(backbone(torch.randn(2, 4))).sum().backward()
             f"`{event.subject}` changes the flag of a tensor that is no leaf: torch raises here",
             hint="use `detach()` to stop gradients here, or set the flag on the leaf; a loss needs no flag",
             related=event.related,
+            repair=_without_flag(event.node),
         )
+
+
+def _without_flag(node: cst.CSTNode) -> Repair | None:
+    """Gradients are stopped by `detach`; a flag on a tensor that has a graph already says nothing, and goes."""
+    flag = _flag(node)
+    if flag is None:
+        return None
+    name, wanted = flag
+    if wanted == "True":
+        return Repair("drop the flag: the tensor requires grad anyway", (Remove(node),))
+    return Repair(f"write `{name} = {name}.detach()`", (Statement(node, f"{name} = {name}.detach()"),))
+
+
+def _flag(node: cst.CSTNode) -> tuple[str, str] | None:
+    """The name and the value of `x.requires_grad = value` or `x.requires_grad_(value)`."""
+    target: cst.BaseExpression
+    if isinstance(node, cst.Assign) and len(node.targets) == 1:
+        target, value = node.targets[0].target, code(node.value)
+    elif isinstance(node, cst.Call) and len(node.args) == 1:
+        target, value = node.func, code(node.args[0].value)
+    else:
+        return None
+    if isinstance(target, cst.Attribute) and isinstance(target.value, cst.Name) and value in ("True", "False"):
+        return target.value.value, value
+    return None

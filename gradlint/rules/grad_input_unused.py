@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradlint.domain.event import Event, Refused
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, Good, Repair, Report, Rule
+from gradlint.rules.repairs import with_argument
 
 
 class GradInputUnused(Rule):
@@ -36,6 +37,7 @@ class GradInputUnused(Rule):
     name = "grad-input-unused"
     effect = "raises"
     events = (Refused,)
+    fixable = True
     bad = (
         Bad(
             """\
@@ -92,7 +94,12 @@ x = torch.randn(8, 4, requires_grad=True)
             f"`autograd.grad` is asked for the gradient of a tensor that {reason}: torch raises here",
             hint=hint,
             related=event.related,
+            repair=_allowed(event) if event.fault == "grad-input-unused" else None,
         )
+
+
+def _allowed(event: Refused) -> Repair | None:
+    return with_argument(event.node, "allow_unused=True", safe=False)
 
 
 _REASONS = {

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from gradlint.domain.event import Event, Refused
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, Good, Repair, Report, Rule
+from gradlint.rules.repairs import with_argument
 
 _RAISES = "nly Tensors of floating point (and complex )?dtype can require gradients"
 
@@ -38,6 +41,7 @@ class IntegerRequiresGrad(Rule):
     name = "integer-requires-grad"
     effect = "raises"
     events = (Refused,)
+    fixable = True
     bad = (
         Bad(
             """\
@@ -103,4 +107,13 @@ steps = nn.Parameter(torch.zeros(1, dtype=torch.long), requires_grad=False)
             f"{kind} cannot require grad: torch raises here",
             hint="use floating numbers (`1.0`, `dtype=torch.float`), or leave `requires_grad` out",
             related=event.related,
+            repair=_as_float(event.node),
         )
+
+
+def _as_float(node: cst.CSTNode) -> Repair | None:
+    """A factory is asked for floating numbers; what was made elsewhere, or is wrapped, stays."""
+    keywords = [arg.keyword.value for arg in node.args if arg.keyword] if isinstance(node, cst.Call) else []
+    if "requires_grad" not in keywords:
+        return None
+    return with_argument(node, "dtype=torch.float32", safe=True, imports=("torch",))

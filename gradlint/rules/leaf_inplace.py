@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gradlint.domain.event import Event, RefusedWrite
 from gradlint.rules.base import Bad, Good, Report, Rule
 from gradlint.rules.phrases import target, writing
+from gradlint.rules.repairs import out_of_place, under_no_grad
 
 _RAISES = "a leaf Variable that requires grad is being used in an in-place operation"
 
@@ -42,6 +43,7 @@ class LeafInplace(Rule):
     name = "leaf-inplace"
     effect = "raises"
     events = (RefusedWrite,)
+    fixable = True
     bad = (
         Bad(
             """\
@@ -136,6 +138,7 @@ positive.sum().backward()
             f"{writing(event.op, event.node)} writes in place to {what} requires grad: torch raises here",
             hint=_NO_INPLACE if event.op.startswith("nn.") else _NO_GRAD,
             related=related,
+            repair=out_of_place(event.node) if event.op.startswith("nn.") else under_no_grad(event.node, safe=False),
         )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gradlint.domain.event import Event, RefusedWrite
 from gradlint.rules.base import Bad, Good, Report, Rule
 from gradlint.rules.phrases import writing
+from gradlint.rules.repairs import under_no_grad
 
 _RAISES = "a view of a leaf Variable that requires grad is being used in an in-place operation"
 
@@ -44,6 +45,7 @@ class LeafViewInplace(Rule):
     name = "leaf-view-inplace"
     effect = "raises"
     events = (RefusedWrite,)
+    fixable = True
     bad = (
         Bad(
             """\
@@ -127,6 +129,7 @@ table(torch.tensor([1, 2])).sum().backward()
             " torch raises here",
             hint=_FOR_PARAMETER if event.parameter else _FOR_BUFFER,
             related=tuple(related),
+            repair=under_no_grad(event.node, safe=False) if event.parameter else None,
         )
 
 

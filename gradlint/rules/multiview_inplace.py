@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gradlint.domain.event import Event, RefusedWrite
 from gradlint.rules.base import Bad, Good, Report, Rule
 from gradlint.rules.phrases import writing
+from gradlint.rules.repairs import out_of_place
 
 _RAISES = "output of a function that returns multiple views"
 
@@ -42,6 +43,7 @@ class MultiviewInplace(Rule):
     name = "multiview-inplace"
     effect = "raises"
     events = (RefusedWrite,)
+    fixable = True
     bad = (
         Bad(
             """\
@@ -124,4 +126,5 @@ for row in x:
             f"{writing(event.op, event.node)} writes to one of several views made at once: torch raises here",
             hint="compute out of place, clone the part, or take it by index or `torch.tensor_split`",
             related=() if event.viewed is None else ((event.viewed, "the views are made here"),),
+            repair=out_of_place(event.node),
         )

@@ -9,6 +9,7 @@ import libcst as cst
 from gradlint.domain.event import Event, Refused
 from gradlint.rules.base import Bad, Good, Report, Rule
 from gradlint.rules.phrases import source
+from gradlint.rules.repairs import receiver_through
 
 _RAISES = "Can't call numpy\\(\\) on Tensor that requires grad"
 
@@ -43,6 +44,7 @@ class NumpyOnGrad(Rule):
     name = "numpy-on-grad"
     effect = "raises"
     events = (Refused,)
+    fixable = True
     bad = (
         Bad(
             """\
@@ -114,15 +116,18 @@ print(w.numpy(force=True).mean())
             f"{_call(event.node)} a tensor that requires grad: torch raises here",
             hint="write `.detach()` before it; on the way to a loss, use torch's own functions instead",
             related=event.related,
+            repair=receiver_through(event.node, "detach", safe=True) if _is_numpy_method(event.node) else None,
         )
 
 
 def _call(node: cst.CSTNode) -> str:
     """Whether the method is called, or a function of numpy."""
-    if isinstance(node, cst.Call) and not _is_method(node.func):
+    if isinstance(node, cst.Call) and not _is_numpy_method(node):
         return f"`{source(node.func)}` is given"
     return "`numpy()` is called on"
 
 
-def _is_method(function: cst.BaseExpression) -> bool:
+def _is_numpy_method(node: cst.CSTNode) -> bool:
+    """Whether a call is one of `x.numpy()`, rather than of a function of numpy, which may hold a list of tensors."""
+    function = node.func if isinstance(node, cst.Call) else None
     return isinstance(function, cst.Attribute) and function.attr.value == "numpy"

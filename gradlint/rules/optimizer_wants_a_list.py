@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from gradlint.domain.event import Event, Refused
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.repairs import code
 
 _RAISES = "params argument given to the optimizer should be an iterable of Tensors or dicts"
 
@@ -36,6 +39,7 @@ class OptimizerWantsAList(Rule):
     name = "optimizer-wants-a-list"
     effect = "raises"
     events = (Refused,)
+    fixable = True
     bad = (
         Bad(
             """\
@@ -86,4 +90,13 @@ optimizer = torch.optim.SGD(layer.parameters(), lr=0.01)
             "this optimizer is given a bare tensor in place of a list of tensors: torch raises here",
             hint="put it into a list: `[w]`",
             related=event.related,
+            repair=_listed(event.node),
         )
+
+
+def _listed(node: cst.CSTNode) -> Repair | None:
+    """The first argument in brackets."""
+    if not isinstance(node, cst.Call) or not node.args:
+        return None
+    first = node.args[0].value
+    return Repair("put it into a list", (Change(first, f"[{code(first)}]"),))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from gradlint.domain.event import Event, RefusedWrite
 from gradlint.rules.base import Bad, Good, Report, Rule
 from gradlint.rules.phrases import writing
+from gradlint.rules.repairs import through
 
 _RAISES = "more than one element of the written-to tensor refers to a single memory location"
 
@@ -39,6 +42,7 @@ class OverlappingInplace(Rule):
     name = "overlapping-inplace"
     effect = "raises"
     events = (RefusedWrite,)
+    fixable = True
     bad = (
         Bad(
             """\
@@ -92,4 +96,5 @@ rows.sum().backward()
             f"{writer} writes to an expanded tensor, whose elements share memory: torch raises here",
             hint="copy it first: `.clone()`, or use `repeat` in place of `expand`",
             related=() if event.viewed is None else ((event.viewed, "it is expanded here"),),
+            repair=through(event.viewed, "clone", safe=True) if isinstance(event.viewed, cst.Call) else None,
         )

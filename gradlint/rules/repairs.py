@@ -1,0 +1,110 @@
+"""Repairs that several rules make, as pure functions of the nodes that they report.
+
+Each gives None where the node is not of the form that it mends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import libcst as cst
+
+from gradlint.rules.base import Change, Repair, Statement, Wrap
+
+_TORCH = ("torch",)
+_ATOMS = (cst.Name, cst.Attribute, cst.Call, cst.Subscript, cst.Integer, cst.Float, cst.Tuple, cst.List)
+
+
+def code(node: cst.CSTNode) -> str:
+    """The source of a node, with its parentheses."""
+    return cst.Module([]).code_for_node(node)
+
+
+def operand(node: cst.BaseExpression) -> str:
+    """The source of an expression as it may stand beside an operator or before a dot."""
+    text = code(node)
+    return text if isinstance(node, _ATOMS) or node.lpar else f"({text})"
+
+
+def under_no_grad(node: cst.CSTNode, *, safe: bool) -> Repair:
+    """The statement goes below `with torch.no_grad():`."""
+    return Repair("write it under `torch.no_grad()`", (Wrap(node, "with torch.no_grad():"),), safe, _TORCH)
+
+
+def out_of_place(node: cst.CSTNode) -> Repair | None:
+    """What writes in place makes a new tensor instead: `x = x + y`, `x = x.relu()`, no `inplace=True`."""
+    if isinstance(node, cst.AugAssign):
+        return _without_augmentation(node)
+    if not isinstance(node, cst.Call):
+        return None
+    if any(_is_inplace(arg) for arg in node.args):
+        message = "compute it out of place"
+        plain = node.with_changes(args=_without(node.args))
+        if isinstance(node.args[0].value, cst.Name) and isinstance(node.func, cst.Attribute):
+            return Repair(message, (Statement(node, f"{node.args[0].value.value} = {code(plain)}", code(plain)),))
+        return Repair(message, (Change(node, code(plain)),))
+    if isinstance(node.func, cst.Attribute) and isinstance(node.func.value, cst.Name):
+        return _without_underscore(node, node.func, node.func.value.value)
+    return None
+
+
+def _without_augmentation(node: cst.AugAssign) -> Repair | None:
+    if not isinstance(node.target, cst.Name):
+        return None
+    name, sign = node.target.value, code(node.operator).strip().removesuffix("=")
+    text = f"{name} = {name} {sign} {operand(node.value)}"
+    return Repair(f"write `{name} = {name} {sign} ...`", (Change(node, text),))
+
+
+def _without_underscore(node: cst.Call, method: cst.Attribute, name: str) -> Repair | None:
+    attr = method.attr.value
+    if not attr.endswith("_") or attr.endswith("__") or attr in _IN_PLACE_ONLY:
+        return None
+    plain = code(node.with_changes(func=method.with_changes(attr=cst.Name(attr.removesuffix("_")))))
+    return Repair(f"write `{name} = {name}.{attr.removesuffix('_')}(...)`", (Statement(node, f"{name} = {plain}"),))
+
+
+_IN_PLACE_ONLY = frozenset(
+    {
+        *("copy_", "zero_", "fill_", "normal_", "uniform_", "random_", "bernoulli_", "exponential_", "set_"),
+        *("cauchy_", "geometric_", "log_normal_", "resize_", "resize_as_", "requires_grad_", "detach_", "swap_"),
+    }
+)
+"""Methods that fill or change the tensor itself; the one without the underscore is missing or another thing."""
+
+
+def _is_inplace(arg: cst.Arg) -> bool:
+    return arg.keyword is not None and arg.keyword.value == "inplace"
+
+
+def _without(args: Sequence[cst.Arg]) -> list[cst.Arg]:
+    """The arguments without `inplace=`; the last one keeps no comma."""
+    kept = [arg for arg in args if not _is_inplace(arg)]
+    return [*kept[:-1], kept[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)]
+
+
+def receiver_through(node: cst.CSTNode, method: str, *, safe: bool) -> Repair | None:
+    """`x.f(...)` becomes `x.method().f(...)`."""
+    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
+        return None
+    return through(node.func.value, method, safe=safe)
+
+
+def through(node: cst.BaseExpression, method: str, *, safe: bool) -> Repair:
+    """An expression goes through a method that takes no arguments."""
+    return Repair(f"call `.{method}()` first", (Change(node, f"{operand(node)}.{method}()"),), safe)
+
+
+def with_argument(node: cst.CSTNode, argument: str, *, safe: bool, imports: tuple[str, ...] = ()) -> Repair | None:
+    """A call gets one more keyword argument, or another value for it."""
+    if not isinstance(node, cst.Call):
+        return None
+    keyword = argument.partition("=")[0]
+    for arg in node.args:
+        if arg.keyword is not None and arg.keyword.value == keyword:
+            return Repair(f"set `{argument}`", (Change(arg.value, argument.partition("=")[2]),), safe, imports)
+    kept = [arg.with_changes(comma=cst.MaybeSentinel.DEFAULT) if arg is node.args[-1] else arg for arg in node.args]
+    name, value = argument.split("=")
+    equal = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
+    more = cst.Arg(cst.parse_expression(value), cst.Name(name), equal)
+    return Repair(f"add `{argument}`", (Change(node, code(node.with_changes(args=[*kept, more]))),), safe, imports)
