@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 # One thread: the tests compare numbers, and machines of other people's runs are shared.
 export OMP_NUM_THREADS = 1
 
-.PHONY: try test check fix docs facts agree speed clean
+.PHONY: try test check fix docs rules facts agree speed clean
 
 # Lint a real package from the package index.
 try: $(VENV)/.installed
@@ -34,6 +34,10 @@ fix: $(READY)
 # Write what is generated from the rules.
 docs: $(READY)
 	$(BIN)/python tools/make_docs.py
+
+# The table of rules: effect, fix, and the examples, executed.
+rules: $(READY)
+	$(BIN)/python -m tests.rules.table
 
 # Measure the table of operations anew; takes some minutes.
 facts: $(READY)

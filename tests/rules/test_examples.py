@@ -11,8 +11,9 @@ from gradlint.rules.base import Bad, Good, Rule
 from gradlint.rules.registry import all_rules
 from tests.harness.judge import finding_complaints, raise_complaints
 from tests.harness.lint import findings_of
-from tests.harness.marks import Marks, marks_of
+from tests.harness.marks import marks_of
 from tests.harness.torch_run import run_under_torch
+from tests.rules.expectation import expected_raise
 
 BAD = {f"{rule.code}-bad-{n}": (rule, bad) for rule in all_rules() for n, bad in enumerate(rule.bad, 1)}
 GOOD = {f"{rule.code}-good-{n}": (rule, good) for rule in all_rules() for n, good in enumerate(rule.good, 1)}
@@ -52,7 +53,7 @@ def test_torch_shows_the_fault_of_a_bad_example(rule: Rule, bad: Bad) -> None:
     """Torch raises the claimed text at the claimed line, or the measure of the silent fault is true."""
     assert _claims_its_effect(rule, bad), "an error is stated by `error`, a silent fault is measured by `shows`"
     outcome = run_under_torch(bad.code, bad.shows)
-    assert raise_complaints(_expected_raise(bad), outcome) == []
+    assert raise_complaints(expected_raise(bad), outcome) == []
     assert outcome.shown is (None if bad.shows is None else True)
 
 
@@ -69,15 +70,3 @@ def _claims_its_effect(rule: Rule, bad: Bad) -> bool:
     if rule.effect in ("raises", "invalid"):
         return bad.error is not None
     return rule.effect != "silent" or bad.error is not None or bad.shows is not None
-
-
-def _expected_raise(bad: Bad) -> tuple[int, str] | None:
-    """Where and with which text the example must raise; one that names no error runs through."""
-    return None if bad.error is None else (_raising_line(marks_of(bad.code)), bad.error)
-
-
-def _raising_line(marks: Marks) -> int:
-    """The line marked `# raises`, or else the first with a finding."""
-    line = marks.first_finding if marks.raises is None else marks.raises[0]
-    assert line is not None
-    return line
