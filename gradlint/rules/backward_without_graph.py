@@ -135,7 +135,7 @@ target = model(x).detach() + 1
 
 _RESTORE = "keep the way from the parameters to the loss in torch operations, with grad mode on"
 _REQUIRE = "make what should be trained with `requires_grad=True`, or as an `nn.Parameter`"
-_TOLD_ELSEWHERE = frozenset({"nondiff", "integer"})
+_TOLD_ELSEWHERE = frozenset({"nondiff", "integer", "grad"})
 _CUTS = {
     "data": "`.data` leaves the graph here",
     "detach": "`detach` leaves the graph here",

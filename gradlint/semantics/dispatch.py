@@ -23,6 +23,7 @@ from gradlint.semantics.args import Args
 from gradlint.semantics.classes import instantiate
 from gradlint.semantics.libraries import array_method
 from gradlint.semantics.machine import Machine
+from gradlint.semantics.torch import faults
 
 
 def call_value(machine: Machine, state: State, func: Value, args: Args, node: cst.CSTNode) -> Value:
@@ -52,7 +53,15 @@ def call_value(machine: Machine, state: State, func: Value, args: Args, node: cs
             return call_instance(machine, state, func, record, args, node)
     if isinstance(func, Unknown):
         return _unknown(machine, state, func, args, node)
+    if isinstance(func, bool):
+        _flag_called(machine, node)
     return machine.program.opaque(machine, state, args.values(), node)
+
+
+def _flag_called(machine: Machine, node: cst.CSTNode) -> None:
+    """x.requires_grad(True): the flag is a bool, which Python does not call."""
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value == "requires_grad":
+        faults.refused(machine, "set-requires-grad-by-name", node)
 
 
 def _bound(machine: Machine, state: State, func: Bound, args: Args, node: cst.CSTNode) -> Value:
@@ -84,6 +93,9 @@ def _unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cs
     if func.kind == "raised":
         return func
     key = func.key
+    if key is not None and key[0] == "requires_grad":
+        _flag_called(machine, node)
+        return Unknown("raised")
     if key is not None and key[0] == "attr" and isinstance(key[1], (Unknown, Ref)) and isinstance(key[2], str):
         return _method_of_unknown(machine, state, key[1], key[2], args, node)
     return machine.program.opaque(machine, state, args.values(), node)

@@ -10,7 +10,7 @@ import libcst as cst
 from gradlint.domain.event import Event, RefusedWrite
 from gradlint.domain.state import State
 from gradlint.domain.value import Class, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
-from gradlint.semantics import attribute, branch, loop, modes, operator, subscript, trying
+from gradlint.semantics import attribute, branch, discard, loop, modes, operator, subscript, trying
 from gradlint.semantics.args import Args
 from gradlint.semantics.builtin import FUNCTIONS
 from gradlint.semantics.calling import invoke
@@ -22,7 +22,7 @@ from gradlint.semantics.torch.module_methods import set_training
 from gradlint.semantics.torch.parameters import is_module
 from gradlint.source.lower import lower_module
 
-_CONSTRUCTS = (attribute, branch, loop, modes, operator, subscript, trying)
+_CONSTRUCTS = (attribute, branch, discard, loop, modes, operator, subscript, trying)
 """Each registers its instructions with the machine."""
 
 FUNCTIONS["builtins.reveal"] = reveal

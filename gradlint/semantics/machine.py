@@ -20,6 +20,7 @@ from gradlint.domain.meeting import Meeting
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import MISSING, State
 from gradlint.domain.value import Unknown, Value
+from gradlint.semantics.ledger import Ledger
 from gradlint.source.core import Block, Code, Const, Instr, Operand
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class Machine:
         self.optimized: set[cst.CSTNode] = set()
         self.lost: list[tuple[int, LostLeaf]] = []
         self.backwards = 0
+        self.ledger = Ledger()
         self.emptied: dict[cst.CSTNode, bool] = {}
         self.sizes: dict[Unknown, Sym] = {}
         self._symbols: dict[tuple[object, ...], Unknown] = {}
@@ -137,6 +139,8 @@ class Machine:
         for node, empty in self.emptied.items():
             if empty:
                 self.emit(Refused(node, "empty-optimizer"))
+        for absence in self.ledger.absences():
+            self.emit(absence)
         for _, event in self.lost:
             trained = event.leaf in self.optimized or not self.optimized or not event.parameter
             if event.raises or (event.leaf not in self.reached and trained):

@@ -8,8 +8,9 @@ import libcst as cst
 
 from gradlint.domain.graph import Tri
 from gradlint.domain.state import State
-from gradlint.domain.value import Context, Instance, Ref, Unknown, Value
+from gradlint.domain.value import Context, External, Instance, Ref, Unknown, Value
 from gradlint.semantics.machine import Machine, splitting
+from gradlint.semantics.torch import faults
 from gradlint.source.core import With
 
 Saved: TypeAlias = "tuple[Tri, Tri]"
@@ -56,8 +57,19 @@ def run_with(machine: Machine, states: list[State], instr: With) -> list[State]:
     return after
 
 
+_MODES = {
+    f"torch.{name}": name for name in ("no_grad", "enable_grad", "inference_mode", "set_grad_enabled", "autocast")
+}
+
+
 def _with(machine: Machine, state: State, instr: With) -> list[State]:
     context = machine.read(state, instr.context)
+    if isinstance(context, External) and context.path in _MODES:
+        # The class itself is no context manager: torch raises. What the block is meant to be is plain.
+        faults.refused(machine, "grad-mode-not-called", instr.node, context.path)
+        context = Context(
+            _MODES[context.path], machine.unknown() if context.path.endswith("set_grad_enabled") else None
+        )
     if isinstance(context, Context):
         return _known(machine, state, instr, context)
     state.set(instr.dest, _entered(machine, state, context, instr.node))

@@ -459,6 +459,17 @@ class Continue(Instr):
     __slots__ = ()
 
 
+class Discard(Instr):
+    """An expression as a statement: nobody takes `value`. `subject` is the object whose attribute is compared."""
+
+    __slots__ = ("subject", "value")
+
+    def __init__(self, node: cst.CSTNode, value: Operand, subject: Operand | None = None) -> None:
+        self.node = node
+        self.value = value
+        self.subject = subject
+
+
 class Assume(Instr):
     """assert test: behind it, test is true"""
 

@@ -28,7 +28,7 @@ from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch import faults
 from gradlint.semantics.torch.apply import apply
-from gradlint.semantics.torch.backward import REPLACED
+from gradlint.semantics.torch.backward import REPLACED, open_cycle
 from gradlint.semantics.torch.data import assigned_use
 from gradlint.semantics.torch.names import method_fact
 from gradlint.semantics.torch.tensor import STORED_ELSEWHERE, known_tensor, tensor_at
@@ -154,7 +154,13 @@ def set_tensor_attribute(machine: Machine, state: State, ref: Ref, name: str, va
     if setter is not None:
         setter(machine, state, ref, value, node)
     else:
+        if name == "requires_grad_" and (isinstance(value, bool) or _is_unknown_flag(value)):
+            faults.noticed(machine, "set-requires-grad-by-name", node, "tensor")
         state.decide(("set", ref, name), value)
+
+
+def _is_unknown_flag(value: Value) -> bool:
+    return isinstance(value, Unknown) and value.kind in ("bool", "number", "int")
 
 
 def _set_data(machine: Machine, state: State, ref: Ref, value: Value, node: cst.CSTNode) -> None:
@@ -215,6 +221,7 @@ def _set_grad(machine: Machine, state: State, ref: Ref, value: Value, node: cst.
         faults.refused(machine, "grad-assigned-mismatch", node)
         return
     if value is None or isinstance(value, NoGradient):
+        open_cycle(machine, state, record.accumulated)
         value = NoGradient(record.syntax, fresh_address())
     state.put(ref.id, tensor_at(state, ref)._replace(accumulated=value))
 

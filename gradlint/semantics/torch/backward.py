@@ -12,7 +12,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from gradlint.domain.event import LostLeaf, SecondBackward, StaleSaved
-from gradlint.domain.graph import Edge, Node, Saved
+from gradlint.domain.graph import Edge, Node, Saved, Tri
 from gradlint.domain.state import State
 from gradlint.domain.value import NoGradient, Ref, Tensor, Unknown, Write
 from gradlint.semantics.machine import Machine
@@ -114,7 +114,13 @@ def _keeps_leaf(node: Node, saved: Saved) -> bool:
     return saved.node is not None and saved.node.leaf is not None and not node.op.startswith("nn.")
 
 
-def accumulate(machine: Machine, state: State, found: Walk, syntax: cst.CSTNode, only: set[int] | None) -> None:
+CYCLE = "cycle"
+"""The tag of a gradient made with `create_graph=True`: it keeps its graph, and the graph keeps the leaf it is in."""
+
+
+def accumulate(
+    machine: Machine, state: State, found: Walk, syntax: cst.CSTNode, only: set[int] | None, create: Tri = False
+) -> None:
     """Gradients are added into `.grad` of the leaves that were reached."""
     certain = {node.leaf for node in found.certain if node.leaf is not None}
     for node in found.possible.values():
@@ -126,6 +132,32 @@ def accumulate(machine: Machine, state: State, found: Walk, syntax: cst.CSTNode,
             continue
         machine.reached.add(node.syntax)
         _add_gradient(machine, state, leaf, record, syntax, leaf in certain)
+        if create is not False and leaf in certain:
+            _keep_graph(machine, state, leaf, syntax, create is True)
+
+
+def _keep_graph(machine: Machine, state: State, leaf: int, syntax: cst.CSTNode, certain: bool) -> None:
+    """The gradient has a graph of its own.
+
+    Measured: torch warns that the leaf and its gradient now keep each other alive until `.grad` is set to None.
+    """
+    record = state.heap[leaf]
+    assert isinstance(record, Tensor)
+    gradient = record.accumulated
+    if isinstance(gradient, Ref):
+        kept = state.heap[gradient.id]
+        assert isinstance(kept, Tensor)
+        node = Node("gradient", syntax, tracked=None, maybe_saved=True)
+        state.put(gradient.id, kept._replace(node=node, grad=None, syntax=syntax, tags=kept.tags | {CYCLE}))
+        if certain:
+            machine.ledger.cycles.setdefault(syntax, False)
+
+
+def open_cycle(machine: Machine, state: State, gradient: object) -> None:
+    """A gradient is dropped from its leaf."""
+    record = state.heap.get(gradient.id) if isinstance(gradient, Ref) else None
+    if isinstance(record, Tensor) and CYCLE in record.tags and record.syntax is not None:
+        machine.ledger.cycles[record.syntax] = True
 
 
 def _add_gradient(

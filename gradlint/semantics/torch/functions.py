@@ -9,6 +9,7 @@ import libcst as cst
 
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.graph import Edge, Node
+from gradlint.domain.shape import Sym
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Bound,
@@ -180,9 +181,10 @@ def _typed(dtype: str) -> Special:
 
     def make(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
         values = args.positional
-        if values and all(isinstance(value, int) and not isinstance(value, bool) for value in values):
+        if values and all(_is_size(value) for value in values):
             uninitialised = Node("uninitialised", node)
-            return new_tensor(state, uninitialised, dtype=dtype, shape=values, tags=CONTIGUOUS)
+            sizes = tuple(operand_of(machine, state, value) for value in values)
+            return new_tensor(state, uninitialised, dtype=dtype, shape=sizes, tags=CONTIGUOUS)
         edges = [Edge(origin, False, "rewrap") for origin in origins(state, values) if origin.live]
         size = _size_of(machine, state, "tensor", args) if len(values) == 1 else Operand()
         shape = size.shape if values and not isinstance(values[0], Unknown) else None
@@ -190,6 +192,13 @@ def _typed(dtype: str) -> Special:
         return new_tensor(state, made, dtype=dtype, shape=shape, tags=CONTIGUOUS)
 
     return make
+
+
+def _is_size(value: Value) -> bool:
+    """Whether a value is one size, rather than data: a number that is an int."""
+    if isinstance(value, Unknown):
+        return value.kind == "int"
+    return isinstance(value, (int, Sym)) and not isinstance(value, bool)
 
 
 def _as_tensor(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:

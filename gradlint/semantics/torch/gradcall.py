@@ -22,6 +22,7 @@ from gradlint.semantics.torch.backward import (
     walk,
 )
 from gradlint.semantics.torch.bind import tensors_in
+from gradlint.semantics.torch.second_order import note_constant_gradients
 from gradlint.semantics.torch.tensor import as_tensor, either, known_tensor, new_tensor, tensor_at
 
 
@@ -97,7 +98,9 @@ def _backward(
         found = walk(nodes)
     for number in nodes:
         note_lost(machine, state, number, found, node, raises=False)
-    accumulate(machine, state, found, node, only)
+    accumulate(machine, state, found, node, only, create if isinstance(create, bool) else None)
+    for number in nodes:
+        note_constant_gradients(machine, number, node)
     machine.backwards += 1
 
 
@@ -119,6 +122,11 @@ def _check_root(
     fits = None
     if given is not None:
         fits = same_shape(tensor_at(state, given).shape, record.shape)  # type: ignore[arg-type]
+        if fits is not False and is_uninitialised(state, tensor_at(state, given)):
+            made = tensor_at(state, given).syntax
+            faults.noticed(
+                machine, "gradient-uninitialised", node, related=[(made or node, "its memory is taken here")]
+            )
     tracked = record.grad
     cuts: tuple[tuple[str, cst.CSTNode], ...] = ()
     if tracked is False:
@@ -136,6 +144,15 @@ def _check_root(
     return (has_gradient is False and single is False) or (has_gradient is True and fits is False)
 
 
+def is_uninitialised(state: State, record: Tensor) -> bool:
+    """Whether a tensor holds whatever was in its memory: made so, and never written."""
+    untouched = not state.writes(record.counter) and not state.writes(record.memory)
+    return untouched and record.node.op.rpartition(".")[2] in _UNINITIALISED
+
+
+_UNINITIALISED = frozenset({"uninitialised", "empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided"})
+
+
 def autograd_grad(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """torch.autograd.grad(outputs, inputs, grad_outputs, retain_graph, create_graph, ..., allow_unused)"""
     roots = _roots(machine, state, args.get(0, "outputs"), node)
@@ -151,7 +168,7 @@ def autograd_grad(machine: Machine, state: State, args: Args, node: cst.CSTNode)
         refused = _check_root(machine, state, root, gradient, args.open, "grad", node) or refused
     if not refused:
         _walk_to(machine, state, roots, targets, args, node, retain, create)
-    return _gradients(state, roots, targets, node, create, gradients)
+    return _gradients(machine, state, roots, targets, node, create, gradients)
 
 
 def _walk_to(
@@ -221,6 +238,7 @@ def _run_part(machine: Machine, state: State, part: Walk, node: cst.CSTNode, ret
 
 
 def _gradients(
+    machine: Machine,
     state: State,
     roots: list[Ref],
     targets: list[Ref],
@@ -237,6 +255,7 @@ def _gradients(
             edges = [Edge(edge.node, False, "grad") for edge in edges]
             edges += [Edge(tensor_at(state, one).node, False, "grad") for one in (*roots, target)]
             gradient = Node("grad", node, edges, cut="grad")
+            machine.ledger.gradients.add(gradient.id)
             made.append(new_tensor(state, gradient, dtype=record.dtype, shape=record.shape))
             continue
         tracked: Tri = either(edge.flows for edge in edges)

@@ -172,7 +172,10 @@ def _to_sparse(machine: Machine, state: State, ref: Ref, args: Args, node: cst.C
 
 
 def _new(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    return new_tensor(state, Node("new", node), dtype=tensor_at(state, ref).dtype)
+    sizes = args.positional
+    filled = not sizes or not all(isinstance(size, int) and not isinstance(size, bool) for size in sizes)
+    made = Node("new" if filled else "uninitialised", node)
+    return new_tensor(state, made, dtype=tensor_at(state, ref).dtype, shape=None if filled else sizes)
 
 
 def _backward(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:

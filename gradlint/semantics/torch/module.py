@@ -146,6 +146,8 @@ def set_module_attribute(
     machine: Machine, state: State, obj: Ref, record: Instance, name: str, value: Value, node: cst.CSTNode
 ) -> None:
     """obj.name = value: a tensor does not go where a parameter is registered."""
+    if name == "requires_grad_" and isinstance(value, bool) and module_base(state, record) is not None:
+        faults.noticed(machine, "set-requires-grad-by-name", node, "module")
     former = record.attrs.get(name)
     if module_base(state, record) is not None and isinstance(former, Ref) and "<loose>" not in record.config:
         old = state.heap.get(former.id)

@@ -24,6 +24,7 @@ from gradlint.semantics.args import Args
 from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch import faults
+from gradlint.semantics.torch.backward import open_cycle
 from gradlint.semantics.torch.inplace import bump
 from gradlint.semantics.torch.tensor import known_tensor, tensor_at
 
@@ -161,6 +162,7 @@ def clear_gradient(machine: Machine, state: State, param: Ref, args: Args, node:
         return
     drop = args.get(0, "set_to_none", True)
     if drop is True:
+        open_cycle(machine, state, record.accumulated)
         state.put(param.id, record._replace(accumulated=NoGradient(record.syntax, fresh_address())))
     elif _absent(state, param, record.accumulated):
         return

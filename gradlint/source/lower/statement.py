@@ -14,6 +14,7 @@ from gradlint.source.core import (
     Block,
     Break,
     Continue,
+    Discard,
     For,
     Handler,
     If,
@@ -54,8 +55,23 @@ def lower_suite(scope: Scope, suite: cst.BaseSuite) -> Block:
 
 
 def _expr(scope: Scope, node: cst.Expr) -> None:
-    if not isinstance(node.value, (cst.SimpleString, cst.Ellipsis, cst.ConcatenatedString)):
-        lower_expression(scope, node.value)
+    expression = node.value
+    if isinstance(expression, (cst.SimpleString, cst.Ellipsis, cst.ConcatenatedString)):
+        return
+    value = lower_expression(scope, expression)
+    if isinstance(expression, cst.Attribute):
+        scope.emit(Discard(expression, value))
+    elif isinstance(expression, cst.Comparison) and isinstance(expression.left, cst.Attribute):
+        owner = expression.left.value
+        if _is_path(owner):
+            scope.emit(Discard(expression, value, lower_expression(scope, owner)))
+
+
+def _is_path(node: cst.BaseExpression) -> bool:
+    """Whether an expression is `a.b.c`, which may be read twice."""
+    while isinstance(node, cst.Attribute):
+        node = node.value
+    return isinstance(node, cst.Name)
 
 
 def _assign(scope: Scope, node: cst.Assign) -> None:

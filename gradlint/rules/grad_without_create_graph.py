@@ -1,0 +1,148 @@
+"""GRD214: a gradient that was made without a graph stands in a loss, where it trains nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gradlint.domain.event import Backward, Event, Noticed
+from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+
+_RAISES = "element 0 of tensors does not require grad"
+
+
+class GradWithoutCreateGraph(Rule):
+    """A gradient that was made without a graph stands in a loss, where it trains nothing.
+
+    What torch does
+        Without `create_graph=True` the results of `torch.autograd.grad` are plain numbers. A penalty
+        computed from them is a constant: added to a loss it changes the value and no gradient. Alone,
+        its backward raises a RuntimeError: "element 0 of tensors does not require grad".
+
+    Why it matters
+        A gradient penalty (WGAN-GP, R1), the residual of a differential equation or a curvature term
+        look as if they were trained, and are not. `retain_graph=True` does not help: it keeps the old
+        graph and makes no new one.
+
+    When it may be wrong
+        Where the term is added for the log alone. Gradients that only scale a loss or move a tensor
+        (first-order meta-learning, adversarial steps) are not reported, nor is a detached term.
+
+    Instead
+        `torch.autograd.grad(outputs, inputs, create_graph=True)`.
+
+    References
+        https://docs.pytorch.org/docs/stable/generated/torch.autograd.grad.html
+    """
+
+    code = "GRD214"
+    name = "grad-without-create-graph"
+    effect = "silent"
+    events = (Noticed, Backward)
+    fixable = True
+    bad = (
+        Bad(
+            """\
+import torch
+from torch import nn
+
+critic = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 1))
+x = torch.randn(4, 2, requires_grad=True)
+score = critic(x).mean()
+(slope,) = torch.autograd.grad(score, x, retain_graph=True)  # GRD214
+penalty = ((slope.norm(2, dim=1) - 1) ** 2).mean()
+loss = score + 10 * penalty
+loss.backward()
+""",
+            shows="not penalty.requires_grad",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+net = nn.Sequential(nn.Linear(1, 8), nn.Tanh(), nn.Linear(8, 1))
+t = torch.linspace(0, 1, 16).reshape(-1, 1).requires_grad_()
+u = net(t)
+du = torch.autograd.grad(u, t, torch.ones_like(u))[0]  # GRD214
+residual = (du - 1).pow(2).mean()
+residual.backward()  # raises
+""",
+            error=_RAISES,
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+from torch import nn
+
+critic = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 1))
+x = torch.randn(4, 2, requires_grad=True)
+score = critic(x).mean()
+(slope,) = torch.autograd.grad(score, x, create_graph=True)
+loss = score + 10 * ((slope.norm(2, dim=1) - 1) ** 2).mean()
+loss.backward()
+""",
+        ),
+        Good(
+            """\
+import torch
+
+w = torch.ones(3, requires_grad=True)
+(g,) = torch.autograd.grad((w**2).sum(), w)
+fast = w - 0.1 * g
+((fast - 1) ** 2).sum().backward()
+""",
+        ),
+        Good(
+            """\
+import torch
+
+w = torch.ones(3, requires_grad=True)
+first, second = (w**2).sum(), (w**4).sum()
+(a,) = torch.autograd.grad(first, w, retain_graph=True)
+(b,) = torch.autograd.grad(second, w, retain_graph=True)
+(first + a.norm() / b.norm() * second).backward()
+""",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A constant term of a loss, or a root whose graph ends at such a gradient."""
+        if isinstance(event, Noticed) and event.fault == "grad-without-create-graph":
+            yield Report(
+                event.node,
+                "these gradients have no graph: the term of the loss that is made of them trains nothing",
+                hint=_HINT,
+                related=event.related,
+                repair=_with_graph(event.node),
+            )
+        elif isinstance(event, Backward) and event.tracked is False:
+            for place in [place for kind, place in event.cuts if kind == "grad"]:
+                yield Report(
+                    place,
+                    "these gradients have no graph, and nothing else is behind what is differentiated: torch raises",
+                    hint=_HINT,
+                    related=((event.node, "torch raises here"),),
+                    effect="raises",
+                    repair=_with_graph(place),
+                )
+
+
+_HINT = "pass `create_graph=True` to `torch.autograd.grad`"
+
+
+def _with_graph(node: cst.CSTNode) -> Repair | None:
+    """The call with `create_graph=True`; what it computes is the same, and gradients flow on."""
+    if not isinstance(node, cst.Call) or not node.args:
+        return None
+    given = next((arg for arg in node.args if arg.keyword is not None and arg.keyword.value == "create_graph"), None)
+    if given is not None:
+        return Repair("Pass `create_graph=True`", (Change(given.value, "True"),), safe=False)
+    last = node.args[-1]
+    if last.star:
+        return None
+    text = cst.Module([]).code_for_node(last.with_changes(comma=cst.MaybeSentinel.DEFAULT))
+    return Repair("Pass `create_graph=True`", (Change(last, f"{text.rstrip()}, create_graph=True"),), safe=False)

@@ -1,0 +1,115 @@
+"""GRD203: the gradient given to `backward` is memory that nobody has written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gradlint.domain.event import Event, Noticed
+from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.phrases import source
+
+
+class GradientUninitialised(Rule):
+    """The gradient given to `backward` is memory that nobody has written.
+
+    What torch does
+        `torch.FloatTensor(1)` is a tensor of one element, not of the number 1, and like `torch.empty`
+        it takes memory as it is. Each gradient is multiplied by what happens to stand there: often
+        zero, sometimes 1e-38 or 1e30.
+
+    Why it matters
+        Gradients are wrong by a factor that changes from run to run, and nothing says so.
+
+    When it may be wrong
+        Where the tensor is filled by code that gradlint does not see.
+
+    Instead
+        A loss of one element needs no argument. Else pass `torch.ones_like(loss)`, or the weights that
+        are meant; `torch.tensor([1.0])` holds the number 1.
+
+    References
+        https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html
+        https://docs.pytorch.org/docs/stable/generated/torch.empty.html
+    """
+
+    code = "GRD203"
+    name = "gradient-uninitialised"
+    effect = "silent"
+    events = (Noticed,)
+    fixable = True
+    bad = (
+        Bad(
+            """\
+import torch
+
+w = torch.ones(1, requires_grad=True)
+out = w * 3
+weights = torch.FloatTensor(1)
+out.backward(weights)  # GRD203
+""",
+            shows="torch.equal(w.grad, weights * 3) or has_nan(w.grad)",
+        ),
+        Bad(
+            """\
+import torch
+
+x = torch.ones(4, requires_grad=True)
+y = x * 2
+y.backward(gradient=torch.empty(4))  # GRD203
+""",
+            shows="x.grad is not None",
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+
+x = torch.ones(4, requires_grad=True)
+y = x * 2
+y.backward(torch.ones_like(y))
+""",
+            shows="x.grad.tolist() == [2, 2, 2, 2]",
+        ),
+        Good(
+            """\
+import torch
+
+x = torch.ones(1, requires_grad=True)
+weight = torch.empty(1).fill_(0.5)
+(x * 2).backward(weight)
+(x * 2).backward(torch.FloatTensor([1]))
+""",
+            shows="x.grad.item() == 3",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A gradient argument that was made without values and never written."""
+        if not isinstance(event, Noticed) or event.fault != "gradient-uninitialised":
+            return
+        yield Report(
+            event.node,
+            "the gradient argument is uninitialised memory: all gradients are multiplied by what stands there",
+            hint="pass `torch.ones_like` of the tensor, or nothing for a loss of one element",
+            related=event.related,
+            repair=_ones(event.node),
+        )
+
+
+def _ones(node: cst.CSTNode) -> Repair | None:
+    """`y.backward(g)` with the argument that torch itself takes for one element."""
+    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute) or not node.args:
+        return None
+    root = node.func.value
+    given = next(
+        (arg for arg in node.args if arg.keyword is not None and arg.keyword.value == "gradient"), node.args[0]
+    )
+    if node.func.attr.value != "backward" or not isinstance(root, (cst.Name, cst.Attribute)):
+        return None
+    if given.star or (given.keyword is not None and given.keyword.value != "gradient"):
+        return None
+    fresh = f"torch.ones_like({source(root)})"
+    return Repair(f"Pass `{fresh}`", (Change(given.value, fresh),), imports=("torch",))
