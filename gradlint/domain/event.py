@@ -47,7 +47,7 @@ class Backward(Event):
     """A call of `backward` (or `torch.autograd.grad`) on one root.
 
     `single`: whether the root has exactly one element. `tracked`: whether a graph is behind it. `cuts`: where the
-    way from leaves that require grad ends, when there is no graph: (kind, place).
+    way from leaves that require grad ends, when there is no graph: (kind, place), the one to blame first.
     """
 
     call: Literal["backward", "grad"]
@@ -116,11 +116,18 @@ class DataWrite(Event):
     parameter: bool = False
 
 
+Given: TypeAlias = Literal["tensor", "scalars"]
+"""What a copy was made of: a tensor, or a list of tensors of one element."""
+
+
 @dataclass(frozen=True)
 class LostLeaf(Event):
     """A loss that is backpropagated depends on a leaf, but every way back to it is cut; the node is the cut.
 
-    `kind` of the cut is the operation's, such as "nondiff", "integer", "item", "rewrap"; `op` names it.
+    `kind` of the cut is the operation's, such as "nondiff", "integer", "item", "rewrap"; `op` names it. The kind
+    "hack" is a flag that made a new leaf of a value that was cut off before, at `cut`. `given`: what
+    a copy was made of. `idle`: an optimizer has nothing but leaves that no
+    backward reaches.
     """
 
     kind: str
@@ -129,6 +136,9 @@ class LostLeaf(Event):
     backward: cst.CSTNode
     raises: bool
     parameter: bool
+    cut: cst.CSTNode | None = None
+    given: Given | None = None
+    idle: bool = False
 
 
 @dataclass(frozen=True)

@@ -56,8 +56,9 @@ class Node:
 
     `tracked`: whether autograd recorded it. `frees`: whether a backward frees something, so that a second one raises.
     `saved` is certain, `maybe_saved` says that it may keep more. `leaf` is the tensor that a gradient is accumulated
-    into. `cut` names why nothing flows through an untracked node. `live`: some leaf, or something unknown, stands
-    behind it; where it does not, no gradient could flow anyway.
+    into. `cut` names why nothing flows through an untracked node, `place` where that was decided, if elsewhere: the
+    `no_grad` block, the flag that makes a leaf. `live`: some leaf, or something unknown, stands behind it; where it
+    does not, no gradient could flow anyway.
     """
 
     __slots__ = (
@@ -69,6 +70,7 @@ class Node:
         "live",
         "maybe_saved",
         "op",
+        "place",
         "saved",
         "syntax",
         "tracked",
@@ -86,10 +88,12 @@ class Node:
         leaf: int | None = None,
         cut: str | None = None,
         frees: Tri = None,
+        place: cst.CSTNode | None = None,
     ) -> None:
         self.id = next(_numbers)
         self.op = op
         self.syntax = syntax
+        self.place = place
         self.edges = tuple(edges)
         self.tracked = tracked
         self.saved = saved

@@ -38,12 +38,20 @@ def shared_until(one: Fork | None, other: Fork | None) -> int:
     return 0 if one is None else one.number
 
 
+class Blocked(NamedTuple):
+    """Why grad mode is off: `kind` is "no_grad" for a block or a decorator, "grad-off" for a call that stays."""
+
+    kind: str | None
+    syntax: cst.CSTNode | None
+
+
 class State:
     """Heap, frames, and what is known of the path: the truth of tests, the grad mode."""
 
     __slots__ = (
         "_owned",
         "_owns_heap",
+        "blocked",
         "dirty",
         "dirty_frames",
         "escaped",
@@ -66,6 +74,7 @@ class State:
         self.freed: dict[int, cst.CSTNode | None] = {}
         self.history: Fork | None = None
         self.grad: Tri = True
+        self.blocked: Blocked | None = None
         self.inference: Tri = False
         self.frame = 0
         self.locals: dict[str | int, Value] = {}
@@ -85,6 +94,7 @@ class State:
         other.facts = self.facts
         other.freed = self.freed
         other.grad = self.grad
+        other.blocked = self.blocked
         other.inference = self.inference
         other.frame = self.frame
         other.locals = self.locals
@@ -178,6 +188,12 @@ class State:
         self.escaped = fresh_number()
 
     # The path.
+
+    def unrecorded(self) -> Blocked | None:
+        """Why operations are certainly not recorded here."""
+        if self.grad is not False:
+            return None
+        return self.blocked or Blocked("no_grad", None)
 
     def decide(self, key: object, truth: object) -> None:
         """Remember that a test came out this way."""

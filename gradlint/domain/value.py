@@ -76,7 +76,7 @@ class Function(NamedTuple):
     frame: int
     defaults: tuple[tuple[str, Value], ...]
     module: str
-    modes: tuple[str, ...] = ()
+    modes: tuple[Context, ...] = ()
     owner: Value = None
 
 
@@ -118,6 +118,7 @@ class Context(NamedTuple):
     mode: str
     argument: Value = None
     former: Value = None
+    syntax: cst.CSTNode | None = None
 
 
 class View(NamedTuple):

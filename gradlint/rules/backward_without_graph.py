@@ -18,10 +18,11 @@ class BackwardWithoutGraph(Rule):
         grad_fn".
 
     Why it matters
-        Either nothing that the loss was computed from requires grad, or the graph was cut on the way:
-        by `detach()`, `.data`, `.item()`, by numpy, by `torch.tensor(loss)`, or because the forward ran
-        under `torch.no_grad()`. The finding names the places. Setting `loss.requires_grad = True`
-        silences the error and trains nothing.
+        Nothing that the loss was computed from requires grad: everything is frozen, plain tensors stand
+        in place of parameters, or grad mode was switched off and never on again. A graph that is cut on
+        the way (by `detach()`, `.item()`, numpy, `torch.tensor(loss)`, a `no_grad` block) is reported
+        at the cut, by a rule of its own. Setting `loss.requires_grad = True` silences the error and
+        trains nothing.
 
     When it may be wrong
         Where the line is never reached, or the parameters are made to require grad by something that
@@ -46,18 +47,6 @@ class BackwardWithoutGraph(Rule):
         Bad(
             """\
 import torch
-from torch import nn
-
-model = nn.Linear(4, 1)
-with torch.no_grad():
-    loss = model(torch.randn(8, 4)).pow(2).mean()
-loss.backward()  # GRD205
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
 
 x, y = torch.randn(8, 3), torch.randn(8)
 w = torch.zeros(3)
@@ -72,8 +61,9 @@ import torch
 from torch import nn
 
 model = nn.Linear(4, 1)
-prediction = model(torch.randn(8, 4)).detach()
-loss = prediction.pow(2).mean()
+for parameter in model.parameters():
+    parameter.requires_grad_(False)
+loss = model(torch.randn(8, 4)).pow(2).mean()
 loss.backward()  # GRD205
 """,
             error=_RAISES,
@@ -120,7 +110,7 @@ target = model(x).detach() + 1
         """A root without a graph, unless the cut is an operation without a gradient, which GRD401 reports."""
         if not isinstance(event, Backward) or event.tracked is not False:
             return
-        if any(kind in _TOLD_ELSEWHERE for kind, _ in event.cuts):
+        if event.cuts and event.cuts[0][0] in _TOLD_AT_THE_CUT:
             return
         call = "`backward`" if event.call == "backward" else "`autograd.grad`"
         why = "whose graph is cut" if event.cuts else "behind which nothing requires grad"
@@ -135,7 +125,9 @@ target = model(x).detach() + 1
 
 _RESTORE = "keep the way from the parameters to the loss in torch operations, with grad mode on"
 _REQUIRE = "make what should be trained with `requires_grad=True`, or as an `nn.Parameter`"
-_TOLD_ELSEWHERE = frozenset({"nondiff", "integer", "grad"})
+_TOLD_AT_THE_CUT = frozenset(
+    ("nondiff", "integer", "item", "numpy", "rewrap", "parameter", "sample", "no_grad", "data", "detach", "grad")
+)
 _CUTS = {
     "data": "`.data` leaves the graph here",
     "detach": "`detach` leaves the graph here",

@@ -9,18 +9,17 @@ from gradlint.rules.base import Bad, Good, Report, Rule
 from gradlint.rules.phrases import operation
 
 _RAISES = "element 0 of tensors does not require grad"
-_KINDS = frozenset({"nondiff", "integer"})
+_KINDS = frozenset({"nondiff"})
 
 
 class NondiffOnLossPath(Rule):
     """An operation without a gradient cuts a loss off from what it should train.
 
     What torch does
-        The result of `argmax`, `argsort`, a comparison, `isnan`, or a cast to integers does not require
-        grad. If nothing else connects the loss with a leaf, its backward raises a RuntimeError:
-        "element 0 of tensors does not require grad and does not have a grad_fn". If something else
-        does, backward runs, and the leaves behind the cut get no gradient (`.grad` stays None) without
-        a word.
+        The result of `argmax`, `argsort`, a comparison or `isnan` does not require grad. If nothing
+        else connects the loss with a leaf, its backward raises a RuntimeError: "element 0 of tensors
+        does not require grad and does not have a grad_fn". If something else does, backward runs, and
+        the leaves behind the cut get no gradient (`.grad` stays None) without a word.
 
     Why it matters
         Such a function is a staircase: its slope is zero where it has one. The quantity that one wants
@@ -73,17 +72,6 @@ loss = (kept * x * scale).sum()
 loss.backward()
 """,
             shows="grad_is_none(threshold) and scale.grad is not None",
-        ),
-        Bad(
-            """\
-import torch
-
-x = torch.rand(4, requires_grad=True)
-pixels = (x * 255).int()  # GRD401
-loss = (pixels / 255).pow(2).sum()
-loss.backward()  # raises
-""",
-            error=_RAISES,
         ),
     )
     good = (

@@ -25,6 +25,7 @@ from gradlint.semantics.args import Args
 from gradlint.semantics.classes import find_in_class, library_base
 from gradlint.semantics.machine import Machine, simple
 from gradlint.semantics.operator import absent_gradient
+from gradlint.semantics.program import let_go
 from gradlint.source.core import Attr, SetAttr
 
 
@@ -99,6 +100,7 @@ def _of_instance(machine: Machine, state: State, obj: Ref, record: Instance, nam
         return record.attrs[name]
     if name in ("_parameters", "_modules", "_buffers", "__dict__"):
         loosen(state, obj, record)
+        let_go(machine, state, (obj,))
         return machine.unknown()
     if name in ("__delattr__", "__setattr__"):
         return Partial(machine.program.external(f"builtins.{name.strip('_')}"), (obj,), ())

@@ -30,6 +30,7 @@ from gradlint.semantics.classes import find_in_class, library_base, linear_bases
 from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.operator import operate
+from gradlint.semantics.program import let_go
 
 Builtin: TypeAlias = "Callable[[Machine, State, Args, cst.CSTNode], Value]"
 
@@ -97,6 +98,7 @@ def _map(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value
     function, first = args.positional[0], args.positional[1]
     items = items_of(machine, state, first, node)
     results = [call_in_place(machine, state, function, Args((item,)), node) for item in items.items[:8]]
+    let_go(machine, state, items.items[8:])
     return state.new(Sequence(tuple(results), "generator", items.open or len(items.items) > 8))
 
 
@@ -147,6 +149,7 @@ def _next(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
 def _sum(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     items = items_of(machine, state, args.get(0, "iterable"), node)
     total = args.get(1, "start", 0)
+    let_go(machine, state, items.items[16:])
     for item in items.items[:16]:
         total = operate(machine, state, "+", total, item, node)
     if items.open and isinstance(total, (int, float)):
@@ -412,6 +415,7 @@ def _callable(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> 
 
 
 def _vars(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    let_go(machine, state, args.positional)
     return machine.unknown()
 
 

@@ -8,7 +8,6 @@ from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import (
     Bound,
     Class,
-    Context,
     Function,
     Instance,
     Partial,
@@ -20,7 +19,7 @@ from gradlint.domain.value import (
 from gradlint.semantics.args import Args
 from gradlint.semantics.classes import find_in_class
 from gradlint.semantics.machine import DEPTH, Exit, Machine, Region, simple, splitting
-from gradlint.semantics.modes import enter_mode, leave_mode
+from gradlint.semantics.modes import Saved, enter_mode, leave_mode
 from gradlint.source.core import Call, Code, Return, Yield
 
 
@@ -125,7 +124,7 @@ def invoke(
     machine.stack.append(code)
     first_exit = len(machine.exits)
     former = state.enter(fresh_address(), bind_parameters(machine, state, function, args))
-    restore = [enter_mode(machine, state, Context(mode)) for mode in function.modes]
+    restore = [enter_mode(machine, state, mode) for mode in function.modes]
     ends = [(end, None) for end in machine.run(code.body, [state])]
     outcomes: list[tuple[State, Value]] = list(ends)
     raised: list[Exit] = []
@@ -163,7 +162,7 @@ def _leave(
     state: State,
     value: Value,
     former: int,
-    restore: list[tuple[bool | None, bool | None]],
+    restore: list[Saved],
 ) -> tuple[State, Value]:
     if generator:
         value = state.locals.get("<yields>") or state.new(Sequence((Unknown(),), "iterator", True))

@@ -23,6 +23,7 @@ from gradlint.semantics.args import Args
 from gradlint.semantics.classes import instantiate
 from gradlint.semantics.libraries import array_method
 from gradlint.semantics.machine import Machine
+from gradlint.semantics.program import let_go
 from gradlint.semantics.torch import faults
 
 
@@ -98,12 +99,14 @@ def _unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cs
         return Unknown("raised")
     if key is not None and key[0] == "attr" and isinstance(key[1], (Unknown, Ref)) and isinstance(key[2], str):
         return _method_of_unknown(machine, state, key[1], key[2], args, node)
+    let_go(machine, state, (part for part in key or () if isinstance(part, Ref)))
     return machine.program.opaque(machine, state, args.values(), node)
 
 
 def _method_of_unknown(
     machine: Machine, state: State, receiver: Value, name: str, args: Args, node: cst.CSTNode
 ) -> Value:
+    from gradlint.semantics.torch.lost import note_refused
     from gradlint.semantics.torch.methods import call_tensor_method
     from gradlint.semantics.torch.tensor import shown_tensor
 
@@ -113,4 +116,8 @@ def _method_of_unknown(
         tensor = shown_tensor(machine, state, receiver, name)
         if tensor is not None:
             return call_tensor_method(machine, state, tensor, name, args, node)
+        if name == "backward" and receiver.kind in ("number", "int") and receiver.origin is not None:
+            # A number has no such method; what it was computed from shows what was meant.
+            note_refused(machine, state, [receiver.origin], node)
+            return Unknown("raised")
     return machine.program.opaque(machine, state, (receiver, *args.values()), node)

@@ -16,7 +16,7 @@ from gradlint.semantics.builtin import FUNCTIONS
 from gradlint.semantics.calling import invoke
 from gradlint.semantics.classes import instantiate
 from gradlint.semantics.machine import Machine
-from gradlint.semantics.program import Program
+from gradlint.semantics.program import Program, let_go
 from gradlint.semantics.reveal import reveal
 from gradlint.semantics.torch.module_methods import set_training
 from gradlint.semantics.torch.parameters import is_module
@@ -93,6 +93,8 @@ def _function(machine: Machine, state: State, function: Function, args: Args) ->
         region = machine.open(state)
         results = invoke(machine, state, function, args, function.code.node)
         machine.close([end for end, _ in results], region)
+        for end, value in results:
+            let_go(machine, end, (value,))
     if function.owner is None and machine.backwards == backwards:
         # Who calls a function from elsewhere may do so under no_grad: one that writes to parameters must be.
         machine.events[events:] = [event for event in machine.events[events:] if not _parameter_write(event)]

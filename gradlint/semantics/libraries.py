@@ -30,12 +30,16 @@ def _numpy(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Val
     """numpy: the values flow into an array, no gradient does; a tensor that requires grad is refused."""
     name = getattr(node, "func", None)
     shape_only = isinstance(name, cst.Attribute) and name.attr.value in _SHAPE_ONLY
+    refused = False
     for value in () if shape_only else args.positional:
         for ref in tensors_in(machine, state, value):
             record = tensor_at(state, ref)
             if record.grad is True and state.grad is True and not args.open:
                 related = [] if record.syntax is None else [(record.syntax, "the tensor comes from here")]
                 faults.refused(machine, "numpy-on-grad", node, related=related)
+                refused = True
+    if refused:
+        return Unknown("array", syntax=node)
     edges = [Edge(origin, False, "numpy") for origin in origins(state, args.values()) if origin.live]
     return Unknown("array", Node("numpy", node, edges, cut="numpy") if edges else None, None, node)
 

@@ -12,7 +12,7 @@ from gradlint.domain.value import Instance, Ref, Sequence, Tensor, Unknown, Valu
 from gradlint.semantics.branch import assume, truth
 from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Exit, Machine, splitting
-from gradlint.semantics.program import origins
+from gradlint.semantics.program import let_go, origins
 from gradlint.source.core import Block, Const, For, While
 
 TURNS = 2
@@ -73,6 +73,7 @@ def _limit(state: State, items: Sequence) -> int:
 
 def _two(machine: Machine, state: State, items: Sequence) -> list[Value]:
     known = list(items.items[:TURNS])
+    let_go(machine, state, items.items[TURNS:])
     while len(known) < TURNS:
         known.append(_like(machine, state, known[-1]) if known else machine.unknown())
     return known

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 import libcst as cst
 
-from gradlint.domain.event import Event, LostLeaf, Refused
+from gradlint.domain.event import Event, Refused
 from gradlint.domain.graph import Node
 from gradlint.domain.meeting import Meeting
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import MISSING, State
 from gradlint.domain.value import Unknown, Value
+from gradlint.semantics.flow import Gradients, judge
 from gradlint.semantics.ledger import Ledger
 from gradlint.source.core import Block, Code, Const, Instr, Operand
 
@@ -72,9 +73,7 @@ class Machine:
         self.called: set[Code] = set()
         self.watched: set[int] = set()
         self.expected = 0
-        self.reached: set[cst.CSTNode] = set()
-        self.optimized: set[cst.CSTNode] = set()
-        self.lost: list[tuple[int, LostLeaf]] = []
+        self.gradients = Gradients()
         self.backwards = 0
         self.ledger = Ledger()
         self.emptied: dict[cst.CSTNode, bool] = {}
@@ -141,10 +140,7 @@ class Machine:
                 self.emit(Refused(node, "empty-optimizer"))
         for absence in self.ledger.absences():
             self.emit(absence)
-        for _, event in self.lost:
-            trained = event.leaf in self.optimized or not self.optimized or not event.parameter
-            if event.raises or (event.leaf not in self.reached and trained):
-                self.emit(event)
+        judge(self)
 
     # Values.
 

@@ -7,13 +7,13 @@ from typing import TypeAlias
 import libcst as cst
 
 from gradlint.domain.graph import Tri
-from gradlint.domain.state import State
+from gradlint.domain.state import Blocked, State
 from gradlint.domain.value import Context, External, Instance, Ref, Unknown, Value
 from gradlint.semantics.machine import Machine, splitting
 from gradlint.semantics.torch import faults
 from gradlint.source.core import With
 
-Saved: TypeAlias = "tuple[Tri, Tri]"
+Saved: TypeAlias = "tuple[Tri, Tri, Blocked | None]"
 
 AUTOCAST = "autocast"
 """The fact of a state inside `torch.autocast`, where saved tensors may be cast copies."""
@@ -21,7 +21,7 @@ AUTOCAST = "autocast"
 
 def enter_mode(machine: Machine, state: State, context: Context) -> Saved:
     """Switch the grad mode; returns what `leave_mode` needs. Measured: inference mode also turns recording off."""
-    saved = (state.grad, state.inference)
+    saved = (state.grad, state.inference, state.blocked)
     argument = context.argument
     wanted = argument if isinstance(argument, bool) else None
     match context.mode:
@@ -41,12 +41,14 @@ def enter_mode(machine: Machine, state: State, context: Context) -> Saved:
                 state.grad, state.inference = None, None
         case "autocast":
             state.decide(AUTOCAST, True)
+    if state.grad is False and saved[0] is not False:
+        state.blocked = Blocked("no_grad", context.syntax)
     return saved
 
 
 def leave_mode(state: State, saved: Saved) -> None:
     """Restore the grad mode."""
-    state.grad, state.inference = saved
+    state.grad, state.inference, state.blocked = saved
 
 
 def run_with(machine: Machine, states: list[State], instr: With) -> list[State]:

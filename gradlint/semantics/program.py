@@ -150,6 +150,7 @@ class Program:
         values = tuple(values)
         if isinstance(node, cst.Decorator) and len(values) == 1:
             return values[0]
+        let_go(machine, state, values)
         for value in values:
             forget_attributes(state, value)
         edges = [Edge(origin, None) for origin in origins(state, values)]
@@ -223,6 +224,39 @@ def origins(state: State, values: Iterable[Value], limit: int = 24) -> list[Node
         elif isinstance(value, Context):
             stack.append(value.argument)
     return found
+
+
+def let_go(machine: Machine, state: State, values: Iterable[Value]) -> None:
+    """Values go where gradlint does not look: whatever hangs on them may be backpropagated or changed there."""
+    gradients = machine.gradients
+    stack = list(values)
+    while stack:
+        value = stack.pop()
+        if isinstance(value, Unknown):
+            if value.origin is not None:
+                gradients.let_go(value.origin)
+        elif isinstance(value, Ref):
+            record = state.heap.get(value.id)
+            if gradients.gone.get(value.id) is not record:
+                gradients.gone[value.id] = record
+                stack.extend(_parts(record))
+                if isinstance(record, Tensor):
+                    gradients.let_go(record.node)
+        elif type(value) is tuple:
+            stack.extend(value)
+        elif isinstance(value, Bound):
+            stack.append(value.receiver)
+        elif isinstance(value, Partial):
+            stack.extend((value.function, *value.args))
+
+
+def _parts(record: object) -> Iterable[Value]:
+    """What an object holds."""
+    if isinstance(record, Sequence):
+        return record.items
+    if isinstance(record, Mapping):
+        return (*record.items.values(), record.rest)
+    return record.attrs.values() if isinstance(record, Instance) else ()
 
 
 def run_import(machine: Machine, state: State, instr: Import) -> None:

@@ -179,8 +179,10 @@ def _out(call: Operation, out: Value) -> Value:
     size = result(call.name, operands_of(machine, state, call.bound))
     shape = size.shape if isinstance(size, Operand) else None
     record = tensor_at(state, target)
+    blocked = state.unrecorded()
+    place = None if blocked is None else blocked.syntax
     edges = [Edge(edge.node, False, "no_grad") for edge in call.edges()]
-    node = Node(call.name, call.node, edges) if any(edge.node.live for edge in edges) else record.node
+    node = Node(call.name, call.node, edges, place=place) if any(edge.node.live for edge in edges) else record.node
     if needs is False:
         state.put(target.id, record._replace(shape=shape, node=record.node if record.grad else node))
     return out

@@ -72,6 +72,7 @@ def _grad(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
         related = [] if record.syntax is None else [(record.syntax, "the tensor is a result of this operation")]
         faults.noticed(machine, "nonleaf-grad", node, related=related)
         return NoGradient(None, -1)
+    machine.gradients.read.add(record.node.syntax)
     if record.retains is True or record.leaf is not True:
         return Unknown("gradient", Node("gradient", node, [Edge(record.node, False, "gradient")]), None, node)
     value = record.accumulated
@@ -233,6 +234,8 @@ def _set_requires_grad(machine: Machine, state: State, ref: Ref, value: Value, n
 def set_flag(machine: Machine, state: State, ref: Ref, wanted: bool | None, node: cst.CSTNode, spelled: str) -> None:
     """requires_grad switched: on leaves, and on floating types only."""
     record = tensor_at(state, ref)
+    if wanted is not True:
+        machine.gradients.spared.add(record.node.syntax)
     if wanted is None:
         state.put(ref.id, record._replace(grad=None if record.grad is not wanted else record.grad))
         return
@@ -269,7 +272,7 @@ def make_leaf(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> No
         state.put(ref.id, record._replace(grad=True))
         return
     edges = [Edge(record.node, False, "leaf")] if record.node.live else []
-    made = Node("leaf", record.syntax or node, edges, leaf=ref.id)
+    made = Node("leaf", record.syntax or node, edges, leaf=ref.id, place=node)
     state.put(ref.id, record._replace(grad=True, node=made))
 
 

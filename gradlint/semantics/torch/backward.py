@@ -6,18 +6,21 @@ the youngest node in trouble.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import libcst as cst
 
-from gradlint.domain.event import LostLeaf, SecondBackward, StaleSaved
+from gradlint.domain.event import SecondBackward, StaleSaved
 from gradlint.domain.graph import Edge, Node, Saved, Tri
 from gradlint.domain.state import State
 from gradlint.domain.value import NoGradient, Ref, Tensor, Unknown, Write
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch.inplace import bump
 from gradlint.semantics.torch.tensor import new_tensor
+
+LAST_BACKWARD = "last backward"
+"""The fact of a state that says which backward came last."""
 
 
 class Walk(NamedTuple):
@@ -114,6 +117,25 @@ def _keeps_leaf(node: Node, saved: Saved) -> bool:
     return saved.node is not None and saved.node.leaf is not None and not node.op.startswith("nn.")
 
 
+def felt_leaves(found: Walk) -> set[int]:
+    """The leaves to which a gradient may come that is not zero everywhere."""
+    nodes = found.possible
+    if any(edge.cut == "zero" for node in nodes.values() for edge in node.edges):
+        return {node.leaf for node in _felt(nodes.values()) if node.leaf is not None}
+    return {node.leaf for node in nodes.values() if node.leaf is not None}
+
+
+def _felt(nodes: Iterable[Node]) -> Iterable[Node]:
+    """Of the nodes of a walk those that are met on some way without an operation of zero slope; youngest first."""
+    order = sorted(nodes, key=lambda node: node.id, reverse=True)
+    targets = {edge.node.id for node in order for edge in node.edges if edge.flows is not False}
+    met = {node.id for node in order if node.id not in targets}
+    for node in order:
+        if node.id in met:
+            met |= {edge.node.id for edge in node.edges if edge.flows is not False and edge.cut != "zero"}
+            yield node
+
+
 CYCLE = "cycle"
 """The tag of a gradient made with `create_graph=True`: it keeps its graph, and the graph keeps the leaf it is in."""
 
@@ -123,6 +145,7 @@ def accumulate(
 ) -> None:
     """Gradients are added into `.grad` of the leaves that were reached."""
     certain = {node.leaf for node in found.certain if node.leaf is not None}
+    felt = felt_leaves(found)
     for node in found.possible.values():
         leaf = node.leaf
         if leaf is None or (only is not None and leaf not in only):
@@ -130,7 +153,8 @@ def accumulate(
         record = state.heap.get(leaf)
         if not isinstance(record, Tensor) or record.grad is not True:
             continue
-        machine.reached.add(node.syntax)
+        if leaf in felt:
+            machine.gradients.reached.add(node.syntax)
         _add_gradient(machine, state, leaf, record, syntax, leaf in certain)
         if create is not False and leaf in certain:
             _keep_graph(machine, state, leaf, syntax, create is True)
@@ -172,60 +196,3 @@ def _add_gradient(
         state.put(leaf, record._replace(accumulated=fresh))
     elif former is None or isinstance(former, NoGradient):
         state.put(leaf, record._replace(accumulated=Unknown("gradient")))
-
-
-class Cut(NamedTuple):
-    """Where a gradient ends on the way from a root to a leaf: its kind, place, and the operation there."""
-
-    kind: str
-    syntax: cst.CSTNode
-    op: str
-
-
-_WISHES = frozenset({"detach", "no_grad", "data"})
-
-
-def lost_leaves(root: Node, reached: set[int]) -> list[tuple[Node, Cut, bool]]:
-    """The leaves that the root's value depends on and no gradient reaches, each with the cut on a way to it.
-
-    Of several cuts on a way it is the one nearest the leaf: up to there a gradient could have flowed. The flag says
-    that the way was cut by a wish as well (`detach`, `no_grad`), so that the cut is no accident.
-    """
-    found: dict[int, tuple[Node, Cut, bool]] = {}
-    stack: list[tuple[Node, Cut | None, bool]] = [(root, None, False)]
-    seen: set[tuple[int, Cut | None, bool]] = set()
-    while stack:
-        node, cut, wished = stack.pop()
-        key = (node.id, cut, wished)
-        if key in seen or not node.live or len(seen) > MOST_CUTS:
-            continue
-        seen.add(key)
-        if node.leaf is not None and cut is not None and node.leaf not in reached:
-            former = found.get(node.leaf)
-            if former is None or (former[2] and not wished):
-                found[node.leaf] = (node, cut, wished)
-        for edge in node.edges:
-            if edge.flows is not False and edge.cut != "zero":
-                stack.append((edge.node, cut, wished))
-                continue
-            kind = edge.cut or node.cut or "untracked"
-            nearest = edge.node.tracked is not False or edge.node.leaf is not None
-            here = Cut(kind, node.syntax, node.op) if nearest or cut is None else cut
-            stack.append((edge.node, here, wished or kind in _WISHES))
-    return list(found.values())
-
-
-MOST_CUTS = 4_000
-"""How many (node, cut) pairs a search for lost leaves looks at."""
-
-
-def note_lost(machine: Machine, state: State, root: Node, found: Walk, syntax: cst.CSTNode, raises: bool) -> None:
-    """Remember the leaves that this backward should reach and does not; judged when the program has been read."""
-    reached = {node.leaf for node in found.possible.values() if node.leaf is not None}
-    for node, cut, wished in lost_leaves(root, reached):
-        assert node.leaf is not None
-        record = state.heap.get(node.leaf)
-        if wished or not isinstance(record, Tensor) or record.grad is not True:
-            continue
-        event = LostLeaf(cut.syntax, cut.kind, cut.op, node.syntax, syntax, raises, record.parameter)
-        machine.lost.append((node.leaf, event))

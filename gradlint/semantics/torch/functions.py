@@ -10,7 +10,7 @@ import libcst as cst
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.shape import Sym
-from gradlint.domain.state import State
+from gradlint.domain.state import Blocked, State
 from gradlint.domain.value import (
     Bound,
     Context,
@@ -144,7 +144,9 @@ def _wanted(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTN
             faults.refused(machine, "integer-requires-grad", node, record.dtype or "")
             state.put(ref.id, record._replace(grad=None, node=Node("input", node, tracked=None)))
             return
-        made = Node("leaf", node, [Edge(record.node, False, "leaf")] if record.node.live else (), leaf=ref.id)
+        made = Node(
+            "leaf", node, [Edge(record.node, False, "leaf")] if record.node.live else (), leaf=ref.id, place=node
+        )
         state.put(ref.id, record._replace(grad=True, node=made, tags=record.tags | {"contiguous"}))
     elif wanted is not False:
         made = Node("input", node, tracked=None)
@@ -161,10 +163,24 @@ def _tensor(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Va
     found = origins(state, (data,))
     edges = [Edge(origin, False, "rewrap") for origin in found if origin.live]
     made = Node("tensor", node, edges, cut="rewrap" if edges else None)
+    _note_given(machine, state, data, node)
     ref = new_tensor(state, made, dtype=size.dtype, shape=size.shape, tags=CONTIGUOUS)
     if "requires_grad" in args.keywords:
         _wanted(machine, state, ref, args, node)
     return ref
+
+
+def _note_given(machine: Machine, state: State, data: Value, node: cst.CSTNode) -> None:
+    """Remember what a copy is made of, for the repair of it."""
+    items: tuple[Value, ...] = data if type(data) is tuple else ()
+    if isinstance(data, Ref):
+        record = state[data]
+        if isinstance(record, Tensor):
+            machine.gradients.given[node] = "tensor"
+        items = record.items if isinstance(record, Sequence) else ()
+    refs = [known_tensor(machine, state, item) for item in items]
+    if refs and all(one is not None and tensor_at(state, one).shape == () for one in refs):
+        machine.gradients.given[node] = "scalars"
 
 
 def _size_of(machine: Machine, state: State, name: str, args: Args) -> Operand:
@@ -189,6 +205,8 @@ def _typed(dtype: str) -> Special:
         size = _size_of(machine, state, "tensor", args) if len(values) == 1 else Operand()
         shape = size.shape if values and not isinstance(values[0], Unknown) else None
         made = Node("tensor", node, edges, cut="rewrap" if edges else None)
+        if edges and len(values) == 1:
+            _note_given(machine, state, values[0], node)
         return new_tensor(state, made, dtype=dtype, shape=shape, tags=CONTIGUOUS)
 
     return make
@@ -272,8 +290,8 @@ def _mode(mode: str) -> Special:
     def enter(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
         argument = args.get(0, "mode")
         if args.positional and isinstance(args.positional[0], (Function, Bound)):
-            return with_mode(args.positional[0], Context(mode))
-        return Context(mode, argument)
+            return with_mode(args.positional[0], Context(mode, syntax=node))
+        return Context(mode, argument, syntax=node)
 
     return enter
 
@@ -286,7 +304,7 @@ def with_mode(function: Value, context: Context) -> Value:
             mode = "enable_grad" if context.argument else "no_grad"
         elif mode == "inference_mode" and context.argument is False:
             mode = "enable_grad"
-        return function._replace(modes=(*function.modes, mode))
+        return function._replace(modes=(*function.modes, Context(mode, syntax=context.syntax)))
     return function
 
 
@@ -295,7 +313,9 @@ def _set_grad_enabled(machine: Machine, state: State, args: Args, node: cst.CSTN
     wanted = args.get(0, "mode")
     former = state.grad
     state.grad = wanted if isinstance(wanted, bool) else None
-    return Context("set_grad_enabled", wanted, former)
+    if state.grad is False and former is not False:
+        state.blocked = Blocked("grad-off", node)
+    return Context("set_grad_enabled", wanted, former, node)
 
 
 def _is_grad_enabled(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:

@@ -13,15 +13,15 @@ from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch import faults
 from gradlint.semantics.torch.backward import (
+    LAST_BACKWARD,
     Walk,
     accumulate,
-    lost_leaves,
-    note_lost,
     run_backward,
     troubled,
     walk,
 )
 from gradlint.semantics.torch.bind import tensors_in
+from gradlint.semantics.torch.lost import Cut, lost_leaves, note_blind, note_lost, note_refused
 from gradlint.semantics.torch.second_order import note_constant_gradients
 from gradlint.semantics.torch.tensor import as_tensor, either, known_tensor, new_tensor, tensor_at
 
@@ -90,14 +90,13 @@ def _backward(
     nodes = [tensor_at(state, root).node for root in roots]
     only = _only(machine, state, inputs)
     if refused:
-        for number in nodes:
-            note_lost(machine, state, number, Walk([], {}), node, raises=True)
         return
     found = run_backward(machine, state, nodes, node, retain)
     if found is None:
         found = walk(nodes)
-    for number in nodes:
-        note_lost(machine, state, number, found, node, raises=False)
+    note_lost(machine, state, nodes, found, node)
+    note_blind(machine, found)
+    state.decide(LAST_BACKWARD, node)
     accumulate(machine, state, found, node, only, create if isinstance(create, bool) else None)
     for number in nodes:
         note_constant_gradients(machine, number, node)
@@ -130,8 +129,8 @@ def _check_root(
     tracked = record.grad
     cuts: tuple[tuple[str, cst.CSTNode], ...] = ()
     if tracked is False:
-        lost = lost_leaves(record.node, set())
-        cuts = tuple({(cut.kind, cut.syntax): None for _, cut, _ in lost})
+        blamed = note_refused(machine, state, [record.node], node)
+        cuts = () if blamed is None else _cuts(record.node, blamed)
     single = False if "unreduced" in record.tags else is_single(record.shape)  # type: ignore[arg-type]
     machine.emit(
         Backward(
@@ -151,6 +150,12 @@ def is_uninitialised(state: State, record: Tensor) -> bool:
 
 
 _UNINITIALISED = frozenset({"uninitialised", "empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided"})
+
+
+def _cuts(root: Node, blamed: Cut) -> tuple[tuple[str, cst.CSTNode], ...]:
+    """All cuts behind a root, the one to blame first."""
+    found = [(blamed.kind, blamed.syntax), *((one.cut.kind, one.cut.syntax) for one in lost_leaves(root, set()))]
+    return tuple(dict.fromkeys(found))
 
 
 def autograd_grad(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -196,9 +201,10 @@ def _walk_to(
         if unused_ok is False and record.grad is True and _never_met(record.node, found):
             faults.refused(machine, "grad-input-unused", node, related=_made(record))
             return
+    note_blind(machine, found)
     for leaf in found.possible.values():
         if leaf.leaf is not None:
-            machine.reached.add(leaf.syntax)
+            machine.gradients.reached.add(leaf.syntax)
     _run_part(machine, state, part, node, retain)
 
 

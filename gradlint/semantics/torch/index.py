@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.graph import Edge, Node
-from gradlint.domain.state import State
+from gradlint.domain.state import Blocked, State
 from gradlint.domain.value import Ref, Tensor, Unknown, Value, View, Write
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch.apply import broken_view
@@ -24,13 +24,13 @@ def index_tensor(machine: Machine, state: State, ref: Ref, index: Value, node: c
     tracked = both(record.grad, state.grad)
     edges = [Edge(record.node, record.grad if state.grad is not False else False)]
     edges += _index_edges(machine, state, index)
-    blocked = "no_grad" if state.grad is False else None
+    blocked = state.unrecorded() or Blocked(None, None)
     if made.view is True:
         return _view(state, ref, index, node, made.shape, tracked, edges, blocked)
     saved = tuple(saved_now(machine, state, one, "indices") for one in tensors_in(machine, state, index))
     result = Node(
         "index", node, edges, tracked=tracked, saved=saved if tracked is True and made.view is False else (),
-        maybe_saved=made.view is None, cut=None if tracked is not False else blocked,
+        maybe_saved=made.view is None, cut=blocked.kind, place=blocked.syntax,
     )  # fmt: skip
     if made.view is None and record.grad is not False:
         result = Node("index", node, edges, tracked=None if tracked else tracked, maybe_saved=True)
@@ -61,10 +61,10 @@ def _view(
     shape: tuple[object, ...] | None,
     tracked: bool | None,
     edges: list[Edge],
-    blocked: str | None,
+    blocked: Blocked,
 ) -> Ref:
     record = tensor_at(state, ref)
-    made = Node("select", node, edges, tracked=tracked, cut=blocked if tracked is False else None)
+    made = Node("select", node, edges, tracked=tracked, cut=blocked.kind, place=blocked.syntax)
     kind = "plain"
     if state.inference is True:
         kind = "inference"

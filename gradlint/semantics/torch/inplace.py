@@ -137,7 +137,7 @@ def _rebase(
     view = record.view
     if view is None or view.kind == "maybe" or tracked is False:
         # The gradient of what is overwritten is zero, and computed all the same.
-        edges = (Edge(record.node, record.grad, "zero" if overwrites else None), *sources)
+        edges = (Edge(record.node, record.grad, "overwritten" if overwrites else None), *sources)
         if saves_result:
             saved = (*saved, saved_now(machine, state, ref, ">"))
         node = Node(op, syntax, edges, tracked=tracked, saved=saved, maybe_saved=maybe_saved, frees=frees)

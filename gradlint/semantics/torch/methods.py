@@ -62,6 +62,7 @@ def _numpy(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNo
     if record.grad is True and state.grad is True and forced is False and not args.open:
         related = [] if record.syntax is None else [(record.syntax, "the tensor comes from here")]
         faults.refused(machine, "numpy-on-grad", node, related=related)
+        return Unknown("array", None, ("memory", ref), node)
     origin = Node("numpy", node, [Edge(record.node, False, "numpy")], cut="numpy") if record.node.live else None
     return Unknown("array", origin, ("memory", ref), node)
 

@@ -21,6 +21,7 @@ from gradlint.domain.value import (
 from gradlint.facts import Entry, resolve
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
+from gradlint.semantics.program import let_go
 from gradlint.semantics.torch import faults
 from gradlint.semantics.torch.apply import apply
 from gradlint.semantics.torch.bind import bind, bind_loosely, defaults_of, flag_of, operands_of
@@ -213,6 +214,7 @@ def index_module(machine: Machine, state: State, ref: Ref, record: Instance, ind
                 attrs = {str(i): value for i, value in enumerate(items[index])}
                 return state.new(record._replace(attrs=attrs))
         if isinstance(index, Unknown) and items:
+            let_go(machine, state, items)  # It stands for each of them.
             return items[0]
     return machine.symbol("item", ref, index)
 

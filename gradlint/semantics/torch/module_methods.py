@@ -127,6 +127,8 @@ def _requires_grad(machine: Machine, state: State, ref: Ref, args: Args, node: c
         record = state[parameter]
         assert isinstance(record, Tensor)
         state.put(parameter.id, record._replace(grad=wanted if isinstance(wanted, bool) else None))
+        if wanted is not True:
+            machine.gradients.spared.add(record.node.syntax)
     return ref
 
 

@@ -24,7 +24,7 @@ from gradlint.semantics.args import Args
 from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch import faults
-from gradlint.semantics.torch.backward import open_cycle
+from gradlint.semantics.torch.backward import LAST_BACKWARD, open_cycle
 from gradlint.semantics.torch.inplace import bump
 from gradlint.semantics.torch.tensor import known_tensor, tensor_at
 
@@ -70,7 +70,7 @@ def _admit(machine: Machine, state: State, params: list[Ref], node: cst.CSTNode)
             related = [] if record.syntax is None else [(record.syntax, "this operation makes it no leaf")]
             faults.refused(machine, "nonleaf-optimizer", node, related=related)
         if record.node.leaf is not None:
-            machine.optimized.add(record.node.syntax)
+            machine.gradients.optimized.setdefault(record.node.syntax, set()).add(node)
 
 
 def _is_empty(state: State, value: Value) -> bool:
@@ -124,11 +124,14 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
     if closure is not None:
         for _ in range(_evaluations(state, ref)):
             result = call_in_place(machine, state, closure, Args(), node)
+    last = state.facts.get(LAST_BACKWARD)
     for param in _params(state, ref):
         record = state.heap.get(param.id)
         if not isinstance(record, Tensor) or record.grad is False:
             continue
         certain = isinstance(record.accumulated, Ref)
+        if not certain and isinstance(last, cst.CSTNode):
+            machine.gradients.starved.setdefault(record.node.syntax, set()).add(last)
         if certain or not _absent(state, param, record.accumulated):
             bump(machine, state, param, Write(node, "optimizer.step", certain))
     return result

@@ -125,9 +125,11 @@ def node_of(call: Operation, dtype: str | None) -> Node:
         edges = [Edge(edge.node, False, edge.cut or kind) for edge in edges]
         return Node(call.name, call.node, edges, tracked=False, cut=kind)
     if tracked is False:
-        blocked = "no_grad" if call.state.grad is False else None
-        edges = [Edge(edge.node, False, edge.cut or blocked) for edge in edges]
-        return Node(call.name, call.node, edges, tracked=False, cut=blocked)
+        blocked = call.state.unrecorded()
+        if blocked is None:
+            return Node(call.name, call.node, [edge._replace(flows=False) for edge in edges], tracked=False)
+        edges = [Edge(edge.node, False, blocked.kind) for edge in edges]
+        return Node(call.name, call.node, edges, tracked=False, cut=blocked.kind, place=blocked.syntax)
     if not produces.must:
         tracked = None
     saved, more = call.saved_inputs(call.saved_labels())

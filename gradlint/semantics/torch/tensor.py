@@ -94,7 +94,7 @@ def new_leaf(
 ) -> Ref:
     """A leaf that requires grad; `source` is what its value was made of, to which no gradient goes."""
     address = fresh_address()
-    edges = () if source is None else (Edge(source, False, "leaf"),)
+    edges = () if source is None else (Edge(source, False, "parameter" if parameter else "leaf"),)
     node = Node("leaf", syntax, edges, leaf=address)
     state.put(
         address,

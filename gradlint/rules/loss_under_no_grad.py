@@ -1,0 +1,135 @@
+"""GRD307: a part of the loss that should be trained is computed with grad mode off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import Event, LostLeaf
+from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.lost import report
+
+_RAISES = "element 0 of tensors does not require grad"
+
+
+class LossUnderNoGrad(Rule):
+    """What should be trained is computed with grad mode off.
+
+    What torch does
+        Under `torch.no_grad()` and `torch.inference_mode()` nothing is recorded. A loss that was
+        computed there raises in backward: "element 0 of tensors does not require grad and does not have
+        a grad_fn". Where only a part was computed there, the layers of that part and those in front of
+        it get no gradient, without a word.
+
+    Why it matters
+        A decorator or a block meant for the evaluation covers the training too.
+
+    When it may be wrong
+        Where the block freezes a part on purpose. Then its parameters need not stand in an optimizer;
+        only those that do, or whose graph was recorded and then cut, are reported.
+
+    Instead
+        Compute the loss outside the block. To keep a layer from being trained and train what is in
+        front of it, switch off `requires_grad` of its parameters in place of the grad mode.
+
+    References
+        https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html
+        https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation
+    """
+
+    code = "GRD307"
+    name = "loss-under-no-grad"
+    effect = "silent"
+    events = (LostLeaf,)
+    bad = (
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(4, 1)
+with torch.no_grad():  # GRD307
+    loss = model(torch.randn(8, 4)).pow(2).mean()
+loss.backward()  # raises
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.middle, self.last = nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 1)
+
+    def forward(self, x):
+        x = torch.relu(self.first(x))
+        with torch.no_grad():  # GRD307
+            x = self.middle(x)
+        return self.last(x)
+
+
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+net(torch.ones(2, 4)).sum().backward()
+optimizer.step()
+""",
+            shows="grad_is_none(net.first.weight) and net.last.weight.grad is not None",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(4, 1)
+
+
+@torch.no_grad()  # GRD307
+def predict(x):
+    return model(x)
+
+
+loss = (predict(torch.randn(8, 4)) - 1).pow(2).mean()
+loss.backward()  # raises
+""",
+            error=_RAISES,
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(4, 1)
+loss = model(torch.randn(8, 4)).pow(2).mean()
+loss.backward()
+with torch.no_grad():
+    validation = model(torch.randn(8, 4)).pow(2).mean()
+""",
+            shows="model.weight.grad is not None",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+backbone, head = nn.Linear(4, 3), nn.Linear(3, 1)
+optimizer = torch.optim.SGD(head.parameters(), lr=0.1)
+with torch.no_grad():
+    features = backbone(torch.randn(8, 4))
+head(features).pow(2).mean().backward()
+optimizer.step()
+""",
+            shows="head.weight.grad is not None",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """Grad mode is off on the only way to a leaf."""
+        if not isinstance(event, LostLeaf) or event.kind != "no_grad":
+            return
+        hint = "compute what is trained outside of it; to freeze a layer, switch off its parameters' `requires_grad`"
+        yield report(event, "grad mode is off here while what should be trained is computed", hint)

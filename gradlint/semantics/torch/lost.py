@@ -1,0 +1,186 @@
+"""What a backward should reach and does not: the leaves a loss was computed from, behind a cut.
+
+Whether that is a fault is known only when the program has been read: see `gradlint.semantics.flow`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import libcst as cst
+
+from gradlint.domain.event import LostLeaf
+from gradlint.domain.graph import Edge, Node
+from gradlint.domain.state import State
+from gradlint.domain.value import Tensor
+from gradlint.semantics.flow import LostOne
+from gradlint.semantics.machine import Machine
+from gradlint.semantics.torch.backward import Walk, felt_leaves
+
+
+class Cut(NamedTuple):
+    """Where a gradient ends on the way from a root to a leaf: its kind, place, and the operation there."""
+
+    kind: str
+    syntax: cst.CSTNode
+    op: str
+
+
+class Lost(NamedTuple):
+    """A leaf behind a cut.
+
+    `wished`: the way is cut by something that programs write on purpose, such as `detach`. `reborn`: where a new
+    leaf was made of the value, so that a backward has something to run to. `dropped`: torch had recorded a graph
+    up to the cut.
+    """
+
+    leaf: Node
+    cut: Cut
+    wished: bool
+    reborn: Node | None
+    dropped: bool
+
+
+class _Way(NamedTuple):
+    """How far a search has come, and what it met."""
+
+    node: Node
+    cut: Cut | None = None
+    wished: bool = False
+    reborn: Node | None = None
+    dropped: bool = False
+
+
+_WISHES = frozenset({"detach", "no_grad", "grad-off", "data", "leaf", "parameter", "grad", "gradient"})
+_NUMBERS = frozenset({"item", "numpy", "rewrap"})
+_UNTOLD = frozenset({"untracked"})
+
+MOST_CUTS = 4_000
+"""How many (node, cut) pairs a search for lost leaves looks at."""
+
+
+def lost_leaves(root: Node, reached: set[int]) -> list[Lost]:
+    """The leaves that the root's value depends on and no gradient reaches, each with the cut on a way to it.
+
+    Of several cuts on a way it is the one nearest the leaf: up to there a gradient could have flowed. Of several
+    ways to a leaf one counts that is cut by no wish.
+    """
+    found: dict[int, Lost] = {}
+    stack = [_Way(root)]
+    seen: set[_Way] = set()
+    while stack:
+        way = stack.pop()
+        node = way.node
+        if way in seen or not node.live or len(seen) > MOST_CUTS:
+            continue
+        seen.add(way)
+        if node.leaf is not None and way.cut is not None and node.leaf not in reached:
+            former = found.get(node.leaf)
+            if former is None or (former.wished and not way.wished):
+                found[node.leaf] = Lost(node, way.cut, way.wished, way.reborn, way.dropped)
+        for edge in node.edges:
+            if edge.cut != "overwritten":
+                stack.append(_along(way, edge))
+    return list(found.values())
+
+
+def _along(way: _Way, edge: Edge) -> _Way:
+    """One step towards the leaves."""
+    node = way.node
+    if edge.flows is not False and edge.cut != "zero":
+        return way._replace(node=edge.node)
+    own = edge.cut if edge.flows is not False or edge.cut != "zero" else None
+    kind = own or node.cut or "untracked"
+    nearest = edge.node.tracked is not False or edge.node.leaf is not None
+    return _Way(
+        edge.node,
+        _nearer(way.cut, Cut(kind, node.place or node.syntax, node.op), nearest),
+        way.wished or kind in _WISHES,
+        node if kind == "leaf" else way.reborn,
+        edge.node.tracked is True if nearest else way.dropped,
+    )
+
+
+def _nearer(former: Cut | None, here: Cut, nearest: bool) -> Cut:
+    """Which of two cuts on a way tells more: the one nearer the leaf.
+
+    But a value that is detached and then made a number was detached because torch asks for it.
+    """
+    if former is None:
+        return here
+    if here.kind in _UNTOLD or here.kind == "leaf":
+        return former
+    if here.kind in ("detach", "data") and former.kind in _NUMBERS:
+        return former
+    return here if nearest or here.kind in _NUMBERS else former
+
+
+# What is noted of a backward.
+
+
+def note_refused(machine: Machine, state: State, roots: Sequence[Node], syntax: cst.CSTNode) -> Cut | None:
+    """A backward without a graph raises: say which cut is to blame, and give it back."""
+    lost = [one for root in roots for one in lost_leaves(root, set()) if _wants(state, one.leaf)]
+    if not lost:
+        return None
+    blamed = min(lost, key=lambda one: _blame(machine, one))
+    leaf = blamed.leaf
+    assert leaf.leaf is not None
+    record = state.heap[leaf.leaf]
+    assert isinstance(record, Tensor)
+    cut = blamed.cut
+    if cut.kind == "no_grad" and leaf.syntax in machine.gradients.read:
+        # The new value of a parameter was computed there, from its gradient: another rule tells of that.
+        cut = cut._replace(kind="update")
+    given = machine.gradients.given.get(cut.syntax)
+    machine.emit(LostLeaf(cut.syntax, cut.kind, cut.op, leaf.syntax, syntax, True, record.parameter, given=given))
+    return cut
+
+
+_ORDER = ("no_grad", "grad-off", "data", "detach")
+"""Cuts that are often wanted are to blame after all others, in this order."""
+
+
+def _blame(machine: Machine, one: Lost) -> tuple[bool, int]:
+    rank = _ORDER.index(one.cut.kind) + 1 if one.cut.kind in _ORDER else 0
+    return one.leaf.syntax not in machine.gradients.optimized, rank
+
+
+def _wants(state: State, leaf: Node) -> bool:
+    record = state.heap.get(leaf.leaf) if leaf.leaf is not None else None
+    return isinstance(record, Tensor) and record.grad is True
+
+
+def note_lost(machine: Machine, state: State, roots: Iterable[Node], found: Walk, syntax: cst.CSTNode) -> None:
+    """Remember the leaves that this backward should reach and does not."""
+    if machine.expected:
+        return
+    felt = felt_leaves(found)
+    alone = all(_is_reborn(node) for node in found.possible.values() if node.leaf is not None)
+    for root in roots:
+        for one in lost_leaves(root, felt):
+            if not _wants(state, one.leaf):
+                continue
+            assert one.leaf.leaf is not None
+            record = state.heap[one.leaf.leaf]
+            assert isinstance(record, Tensor)
+            cut = one.cut
+            given = machine.gradients.given.get(cut.syntax)
+            event = LostLeaf(
+                cut.syntax, cut.kind, cut.op, one.leaf.syntax, syntax, False, record.parameter, given=given
+            )
+            machine.gradients.lost.append(LostOne(event, one.wished, one.reborn, alone, one.dropped))
+
+
+def _is_reborn(leaf: Node) -> bool:
+    """Whether a leaf was made of a value that has a history."""
+    return any(edge.cut == "leaf" for edge in leaf.edges)
+
+
+def note_blind(machine: Machine, found: Walk) -> None:
+    """Remember a backward that may go anywhere: no leaf is known behind it, or something that a caller passed in."""
+    nodes = found.possible.values()
+    passed = any(node.op == "input" and isinstance(node.syntax, cst.Param) for node in nodes)
+    if passed or not any(node.leaf is not None for node in nodes):
+        machine.gradients.blind = True
