@@ -76,7 +76,7 @@ import torch
 from torch import nn
 
 model = nn.Linear(4, 1)
-losses = [model(torch.randn(8, 4)).pow(2).mean().item() for _ in range(3)]  # GRD304
+losses = [float(model(torch.randn(8, 4)).pow(2).mean()) for _ in range(3)]  # GRD304
 loss = torch.tensor(losses).mean()
 loss.backward()  # raises
 """,
