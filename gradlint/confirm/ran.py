@@ -1,14 +1,26 @@
-"""What executing a repro showed, as plain data that travels between processes."""
+"""What is asked of the sandbox and what it answers, as plain data that travels between processes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+import ast
+from typing import Literal, NamedTuple
+
+Device = Literal["cpu", "meta"]
 
 End = Literal["raised", "finished", "timeout", "memory", "denied", "crashed"]
 """How a run ended. `denied`: it tried what the sandbox forbids. `crashed`: the process died, or could not start."""
 
 Value = bool | int | float | str | None
+
+
+class Request(NamedTuple):
+    """A repro to execute, and expressions to evaluate in its names after it; the answer must begin with the token."""
+
+    script: str
+    probes: tuple[str, ...]
+    device: Device
+    seconds: float
+    token: str
 
 
 class Probed(NamedTuple):
@@ -35,12 +47,18 @@ class Ran(NamedTuple):
     seconds: float = 0.0
     values: tuple[Probed, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
-        """The run in JSON's types."""
-        return self._asdict()
 
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Ran:
-        """The run that `to_json` wrote."""
-        values = tuple(Probed(*value) for value in data["values"])
-        return cls(**{**data, "lines": tuple(data["lines"]), "values": values})
+def encode(ran: Ran) -> str:
+    """One line of text. Only `repr` of builtin types is used, which a repro cannot alter."""
+    return repr((*ran[:-1], tuple(tuple(value) for value in ran.values)))
+
+
+def decode(text: str, token: str) -> Ran | None:
+    """The run that `encode` wrote behind the token, or None if somebody else wrote the text."""
+    if not text.startswith(f"{token} ") or not text.endswith("\n"):
+        return None
+    try:
+        ran = Ran(*ast.literal_eval(text.removeprefix(f"{token} ")))
+        return ran._replace(values=tuple(Probed(*value) for value in ran.values))
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        return None

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-import select
+import queue
+import secrets
 import site
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Literal
+from typing import IO
 
-from gradlint.confirm.ran import Ran
-
-Device = Literal["cpu", "meta"]
+from gradlint.confirm.ran import Device, Ran, Request, decode
 
 _ROOT = Path(__file__).resolve().parents[2]
 _START_SECONDS = 120.0
+_LONGEST_ANSWER = 1 << 20
 _GRACE_SECONDS = 10.0
 """What the worker may take beyond a repro's own time before it is given up itself."""
 
@@ -54,6 +56,7 @@ class Sandbox:
         self._fork = fork
         self._process: subprocess.Popen[bytes] | None = None
         self._home: tempfile.TemporaryDirectory[str] | None = None
+        self._lines: queue.SimpleQueue[bytes] | None = None
         self.walls: tuple[str, ...] = ()
         self.torch: str = ""
 
@@ -82,10 +85,11 @@ class Sandbox:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        hello = self._answer(_START_SECONDS)
-        if hello is None:
-            self.close()
-            raise TorchMissingError("the process that imports torch did not start")
+        assert self._process.stdout is not None, "the process has a pipe for its output"
+        self._lines = queue.SimpleQueue()
+        threading.Thread(target=_read, args=(self._process.stdout, self._lines), daemon=True).start()
+        line = self._answer(_START_SECONDS)
+        hello = json.loads(line) if line else {"missing": "the process that imports torch did not start"}
         if "missing" in hello:
             self.close()
             raise TorchMissingError(hello["missing"])
@@ -97,25 +101,14 @@ class Sandbox:
         Only what `admit` has no objection to may come here.
         """
         self.start()
-        process = self._process
-        assert process is not None and process.stdin is not None, "start leaves a process with pipes"
         begun = time.monotonic()
-        request = {"script": script, "probes": probes, "device": device, "seconds": seconds}
-        try:
-            process.stdin.write(json.dumps(request).encode() + b"\n")
-            process.stdin.flush()
-            answer = self._answer(seconds + _GRACE_SECONDS if self._fork else seconds)
-        except BrokenPipeError:
-            answer = None
-        taken = time.monotonic() - begun
-        if answer is None:
+        request = Request(script, probes, device, seconds, secrets.token_hex(16))
+        line = self._ask(request, seconds + _GRACE_SECONDS if self._fork else seconds)
+        ran = decode(line, request.token) or _no_answer(time.monotonic() - begun, seconds)
+        # Without fork the process of the worker was that of the repro, and has seen enough.
+        if not self._fork or ran.outcome == "crashed":
             self._kill()
-            slow = taken >= seconds
-            message = f"no end within {seconds:g} s" if slow else "the process of the repro died"
-            return Ran("timeout" if slow else "crashed", message=message, seconds=taken)
-        if not self._fork:
-            self._kill()
-        return Ran.from_json({**answer, "seconds": taken})
+        return ran._replace(seconds=time.monotonic() - begun)
 
     def close(self) -> None:
         """End the worker and remove its directory."""
@@ -128,29 +121,43 @@ class Sandbox:
         process, self._process = self._process, None
         if process is not None:
             process.kill()
-            process.communicate()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    with contextlib.suppress(OSError):
+                        pipe.close()
 
-    def _answer(self, seconds: float) -> dict[str, Any] | None:
-        """The next line of the worker, or None if it does not come in time."""
-        assert self._process is not None and self._process.stdout is not None, "only a started worker answers"
-        line = _line_within(self._process.stdout, seconds)
-        if not line.endswith(b"\n"):
-            return None
-        answer: dict[str, Any] = json.loads(line)
-        return answer
+    def _ask(self, request: Request, seconds: float) -> str:
+        """The line that answers, or nothing if it does not come in time."""
+        assert self._process is not None and self._process.stdin is not None, "start leaves a process with pipes"
+        try:
+            self._process.stdin.write(json.dumps(request._asdict()).encode() + b"\n")
+            self._process.stdin.flush()
+        except OSError:
+            return ""
+        return self._answer(seconds)
+
+    def _answer(self, seconds: float) -> str:
+        """The next line of the worker, or nothing if it does not come in time."""
+        assert self._lines is not None, "a started worker is read from"
+        try:
+            return self._lines.get(timeout=seconds).decode(errors="replace")
+        except queue.Empty:
+            return ""
 
 
-def _line_within(pipe: IO[bytes], seconds: float) -> bytes:
-    """What comes until the end of the line, the end of the pipe, or the end of the time."""
-    end, parts = time.monotonic() + seconds, bytearray()
-    while not parts.endswith(b"\n"):
-        if not select.select([pipe], [], [], max(0.0, end - time.monotonic()))[0]:
-            break
-        part = os.read(pipe.fileno(), 1 << 16)
-        if not part:
-            break
-        parts += part
-    return bytes(parts)
+def _no_answer(taken: float, seconds: float) -> Ran:
+    if taken >= seconds:
+        return Ran("timeout", message=f"no end within {seconds:g} s")
+    return Ran("crashed", message="the process of the repro died")
+
+
+def _read(pipe: IO[bytes], lines: queue.SimpleQueue[bytes]) -> None:
+    """Move lines from a pipe to a queue, which can be waited on for a time on every system; end with the pipe."""
+    with contextlib.suppress(ValueError, OSError):  # The pipe is closed from the other side of this process.
+        while line := pipe.readline(_LONGEST_ANSWER):
+            lines.put(line)
+    lines.put(b"")
 
 
 def _environment(home: str) -> dict[str, str]:

@@ -1,36 +1,77 @@
-"""Whose error it is: torch's own, or one that the repro made up."""
+"""Whose error it is: torch's own, or one that the repro made up or altered."""
 
 from __future__ import annotations
 
 import dis
-from types import TracebackType
+from collections.abc import Iterator
+from types import FrameType, TracebackType
+from typing import Any
 
-_MADE_BY_HAND = {"RAISE_VARARGS", "RERAISE", "YIELD_VALUE", "YIELD_FROM", "SEND", "RESUME", "RETURN_GENERATOR"}
-"""At these instructions an error comes from `raise`, `assert`, or `throw`, and from nothing that was called."""
-
-
-def lines_of(error: BaseException, filename: str) -> tuple[int, ...]:
-    """The lines of a file that the error passed, outermost first."""
-    found = []
-    trace = error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == filename:
-            found.append(trace.tb_lineno)
-        trace = trace.tb_next
-    return tuple(found)
+# At these instructions an error comes from `raise`, `assert`, or `throw`, and from nothing that was called.
+_BY_HAND = frozenset(
+    dis.opmap[name]
+    for name in ("RAISE_VARARGS", "RERAISE", "YIELD_VALUE", "YIELD_FROM", "SEND", "RESUME", "RETURN_GENERATOR")
+    if name in dis.opmap
+)
 
 
-def is_forced(error: BaseException, filename: str) -> bool:
-    """Whether some frame of the repro on the way of the error raised it, or raised it again."""
-    trace = error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == filename and _by_hand(trace):
+class Blame:
+    """Watches the errors that pass frames of one file, as the tracer of the interpreter.
+
+    What is kept is the text that an error had when it was first seen: a handler or an `__exit__` may alter the
+    error and let it pass on. Only classes that were there before the repro are torch's or Python's own.
+    """
+
+    def __init__(self, filename: str, genuine: frozenset[type[BaseException]]) -> None:
+        self._filename, self.genuine = filename, genuine
+        self._seen: tuple[BaseException, str] | None = None
+
+    def __call__(self, frame: FrameType, event: str, argument: Any) -> Any:
+        """The tracer: only frames of the file are followed, and of those only the errors."""
+        if frame.f_code.co_filename != self._filename:
+            return None
+        frame.f_trace_lines = False
+        if event == "exception":
+            error = argument[1]
+            if type(error) in self.genuine and (self._seen is None or self._seen[0] is not error):
+                self._seen = (error, text_of(error))
+        return self
+
+    def is_forced(self, error: BaseException) -> bool:
+        """Whether the repro raised the error, or raised it again, or gave it a text or class of its own."""
+        if self._seen is None or self._seen[0] is not error or self._seen[1] != text_of(error):
             return True
-        trace = trace.tb_next
-    return False
+        return any(_by_hand(trace) for trace in self._own_frames(error))
+
+    def lines_of(self, error: BaseException) -> tuple[int, ...]:
+        """The lines of the file that the error passed, outermost first."""
+        return tuple(trace.tb_lineno for trace in self._own_frames(error))
+
+    def _own_frames(self, error: BaseException) -> Iterator[TracebackType]:
+        trace = error.__traceback__
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename == self._filename:
+                yield trace
+            trace = trace.tb_next
+
+
+def text_of(error: BaseException) -> str:
+    """The text of an error, as a plain string that can be written down."""
+    return str.encode(str(error), "utf-8", "replace").decode()
+
+
+def known_errors() -> frozenset[type[BaseException]]:
+    """All classes of errors that exist by now."""
+    found: set[type[BaseException]] = {BaseException}
+    waiting = [BaseException]
+    while waiting:
+        for kind in type.__subclasses__(waiting.pop()):
+            if kind not in found:
+                found.add(kind)
+                waiting.append(kind)
+    return frozenset(found)
 
 
 def _by_hand(trace: TracebackType) -> bool:
-    code = trace.tb_frame.f_code.co_code
     place = trace.tb_lasti
-    return place < 0 or dis.opname[code[place]] in _MADE_BY_HAND
+    return place < 0 or trace.tb_frame.f_code.co_code[place] in _BY_HAND

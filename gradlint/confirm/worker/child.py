@@ -1,66 +1,165 @@
-"""Execute one repro in this process and write down what happened."""
+"""Execute one repro in this process, behind the walls, and write down what happened."""
 
 from __future__ import annotations
 
 import builtins
 import linecache
+import os
+import sys
 import types
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn
 
 import torch
 
-from gradlint.confirm.ran import Probed, Ran
-from gradlint.confirm.worker.blame import is_forced, lines_of
+from gradlint.confirm import allowed
+from gradlint.confirm.ran import Probed, Ran, Request, encode
+from gradlint.confirm.worker.blame import Blame, known_errors, text_of
 from gradlint.confirm.worker.measures import MEASURES
+from gradlint.confirm.worker.snapshot import Snapshot
+from gradlint.confirm.worker.walls import Walls
 
 FILENAME = "<repro>"
 _MESSAGE = 4000
 _TEXT = 500
 
+Tell = Callable[[Ran], NoReturn]
+Names = dict[str, Any]
 
-def execute(script: str, probes: Sequence[str], device: str) -> Ran:
-    """Run a repro as `__main__` in a namespace of its own, then evaluate the probes in it."""
+
+class Prepared(NamedTuple):
+    """What is made once in the worker and lives on in each child."""
+
+    walls: Walls
+    snapshot: Snapshot
+    errors: frozenset[type[BaseException]]
+
+    @classmethod
+    def now(cls) -> Prepared:
+        """After torch is loaded: the walls stand from here on."""
+        return cls(Walls(os.path.dirname(torch.__file__)), Snapshot(), known_errors())
+
+
+def be_the_child(request: Request, prepared: Prepared, answer: int) -> NoReturn:
+    """Execute the request, write the answer to a descriptor, and end the process."""
+    where = prepared.walls.prepare(answer)
+    tell = _teller(where, request.token)
+    try:
+        tell(_run(request, prepared, tell))
+    except BaseException as error:
+        # A mistake of ours must be seen, and must not lead back into the loop of the worker.
+        tell(Ran("crashed", type(error).__name__, f"the sandbox failed: {error!r}"[:_MESSAGE]))
+
+
+def _run(request: Request, prepared: Prepared, tell: Tell) -> Ran:
+    def deny(what: str) -> NoReturn:
+        tell(Ran("denied", message=what[:_TEXT]))
+
+    try:
+        code = compile(request.script, FILENAME, "exec", dont_inherit=True)
+        probes = [compile(probe, FILENAME, "eval", dont_inherit=True) for probe in request.probes]
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        return Ran("crashed", type(error).__name__, f"the repro is no program: {error}"[:_MESSAGE])
+    blame = Blame(FILENAME, prepared.errors)
+    names = _namespace(request.script, deny)
+    _set_up(request.device)
+    sys.settrace(blame)
+    prepared.walls.enclose(request.seconds, frozenset([code, *probes]), deny)
+    ran = _execute(code, names, blame)
+    replaced = prepared.snapshot.replaced()
+    if replaced is not None:
+        return Ran("denied", message=f"{replaced} was replaced")
+    if ran.outcome == "finished":
+        ran = ran._replace(values=_probe_all(probes, names))
+    return ran
+
+
+def _teller(descriptor: int, token: str) -> Tell:
+    """Writes the answer, under a token that stands nowhere a repro could look, and ends the process."""
+    write, leave = os.write, os._exit
+
+    def tell(ran: Ran) -> NoReturn:
+        text = f"{token} {encode(ran)}\n".encode()
+        while text:
+            text = text[write(descriptor, text) :]
+        leave(0)
+
+    return tell
+
+
+def _namespace(script: str, deny: Callable[[str], NoReturn]) -> Names:
+    """A module `__main__` with the builtins that the gate allows, and nothing of gradlint in sight."""
     module = types.ModuleType("__main__")
     names = module.__dict__
-    names["__builtins__"] = builtins
+    offered = {name: vars(builtins)[name] for name in allowed.BUILTINS if hasattr(builtins, name)}
+    names["__builtins__"] = {**offered, "__import__": _importer(deny)}
     # The lines are put where tracebacks and `inspect` look for them.
     linecache.cache[FILENAME] = (len(script), None, script.splitlines(keepends=True), FILENAME)
+    for name in [name for name in sys.modules if name.split(".")[0] == "gradlint"]:
+        del sys.modules[name]
+    sys.modules["__main__"] = module
+    return names
+
+
+def _importer(deny: Callable[[str], NoReturn]) -> Callable[..., types.ModuleType]:
+    load, modules = builtins.__import__, allowed.MODULES
+
+    def importer(name: str, scope: object = None, local: object = None, wanted: Any = (), level: int = 0) -> Any:
+        """Stand in for `__import__`: a repro imports what the gate allows, and C code in its name what it needs."""
+        if type(name) is not str or level or not (name in modules or name.startswith(("torch.", "numpy."))):
+            deny(f"import {name}"[:_TEXT])
+        return load(name, {}, {}, wanted, 0)
+
+    return importer
+
+
+def _set_up(device: str) -> None:
     torch.manual_seed(0)
     warnings.simplefilter("ignore")
-    try:
-        code = compile(script, FILENAME, "exec", dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError) as error:
-        return Ran("crashed", type(error).__name__, f"the repro is no program: {error}"[:_MESSAGE])
     if device != "cpu":
         torch.set_default_device(device)
+
+
+def _execute(code: types.CodeType, names: Names, blame: Blame) -> Ran:
     try:
         exec(code, names)
     except MemoryError:
         return Ran("memory", "MemoryError", "the repro needs more memory than it is given")
     except BaseException as error:
-        return _raised(error)
-    return Ran("finished", values=tuple(_probe(probe, names) for probe in probes))
+        return _raised(error, blame)
+    return Ran("finished")
 
 
-def _raised(error: BaseException) -> Ran:
-    lines, text = lines_of(error, FILENAME), str(error)[:_MESSAGE]
+def _raised(error: BaseException, blame: Blame) -> Ran:
+    forced, lines = blame.is_forced(error), blame.lines_of(error)
+    if type(error) not in blame.genuine:
+        return Ran("raised", "an error of its own", "", lines[-1] if lines else None, lines, True)
+    text = text_of(error)[:_MESSAGE]
     if "can't allocate memory" in text or "bad_alloc" in text:
         return Ran("memory", type(error).__name__, text)
-    line = lines[-1] if lines else None
-    return Ran("raised", type(error).__name__, text, line, lines, is_forced(error, FILENAME))
+    return Ran("raised", type(error).__name__, text, lines[-1] if lines else None, lines, forced)
 
 
-def _probe(probe: str, names: Mapping[str, object]) -> Probed:
+def _probe_all(probes: Sequence[types.CodeType], names: Mapping[str, object]) -> tuple[Probed, ...]:
+    return tuple(_probe(probe, names) for probe in probes)
+
+
+def _probe(probe: types.CodeType, names: Mapping[str, object]) -> Probed:
     """The value of one expression; the names of the measures win over those of the repro."""
     try:
-        value = eval(compile(probe, "<probe>", "eval", dont_inherit=True), {**names, **MEASURES})
-        return Probed(_plain(value))
+        return Probed(_plain(eval(probe, {**names, **MEASURES})))
     except BaseException as error:
-        return Probed(error=f"{type(error).__name__}: {error}"[:_TEXT])
+        return Probed(error=f"{type(error).__name__}: {text_of(error)}"[:_TEXT])
 
 
 def _plain(value: object) -> bool | int | float | str | None:
-    if value is None or type(value) in (bool, int, float):
-        return value  # type: ignore[return-value]
-    return (value if type(value) is str else repr(value))[:_TEXT]
+    if type(value) is torch.Tensor and value.numel() == 1 and not value.is_meta:
+        value = value.item()
+    if value is None or isinstance(value, bool):
+        return value
+    if type(value) is int and abs(value) < 1 << 63:
+        return value
+    if type(value) is float and abs(value) < float("inf"):
+        return value
+    return str.encode(value if type(value) is str else repr(value), "utf-8", "replace").decode()[:_TEXT]

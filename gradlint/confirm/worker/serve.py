@@ -1,7 +1,8 @@
-"""The loop of the worker: one request is one line of JSON, one answer is one line of JSON."""
+"""The loop of the worker: one line of JSON asks, one line answers."""
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
@@ -9,94 +10,104 @@ import select
 import signal
 import sys
 import time
-import traceback
-from typing import IO, Any, NoReturn
+from collections.abc import Callable
 
 import torch
 import torch.utils.checkpoint
 import torch.utils.data
 
-from gradlint.confirm.ran import Ran
-from gradlint.confirm.worker.child import execute
+from gradlint.confirm.ran import Ran, Request, decode, encode
+from gradlint.confirm.worker.child import Prepared, be_the_child
 
-_ANSWER_BYTES = 1 << 18
+_LONGEST_ANSWER = 1 << 18
 
 
 def serve(fork: bool) -> None:
-    """Answer requests until standard input ends; without fork, answer one."""
+    """Answer requests until standard input ends; without fork, answer one and end."""
+    answers = os.dup(sys.stdout.fileno())
     torch.set_num_threads(1)
     _warm_up()
     os.environ.clear()
+    prepared = Prepared.now()
     # What lives now lives in every child; the collector would touch, and so copy, all of its pages.
     gc.freeze()
-    with os.fdopen(os.dup(sys.stdout.fileno()), "w") as answers:
-        _say(answers, {"torch": torch.__version__, "walls": []})
-        for line in sys.stdin:
-            request = json.loads(line)
-            ran = _in_a_child(request) if fork else execute(request["script"], request["probes"], request["device"])
-            _say(answers, ran.to_json())
+    _say(answers, json.dumps({"torch": str(torch.__version__), "walls": prepared.walls.names}) + "\n")
+    for line in sys.stdin:
+        request = Request(**json.loads(line))
+        if not fork:
+            be_the_child(request, prepared, answers)
+        _say(answers, f"{request.token} {encode(_in_a_child(request, prepared))}\n")
 
 
 def _warm_up() -> None:
-    """Do once what torch puts off until it is first needed: the first optimizer imports half a compiler."""
-    weight = torch.ones(2, requires_grad=True)
+    """Do once what torch puts off until it is first needed: the first optimizer imports half a compiler.
+
+    Each class of optimizers is altered by torch itself when it is first used.
+    """
+    for make in _optimizers():
+        make([torch.ones(2, 2, requires_grad=True)], lr=0.1)
+    weight = torch.ones(2, 2, requires_grad=True)
     optimizer = torch.optim.SGD([weight], lr=0.1)
     torch.autograd.backward(weight.sum())
     optimizer.step()
+    torch.ones(2, device="meta").sum()
 
 
-def _say(answers: IO[str], answer: dict[str, Any]) -> None:
-    answers.write(json.dumps(answer) + "\n")
-    answers.flush()
+def _optimizers() -> list[Callable[..., torch.optim.Optimizer]]:
+    base = torch.optim.Optimizer
+    return [kind for kind in vars(torch.optim).values() if isinstance(kind, type) and base in kind.__mro__[1:]]
 
 
-def _in_a_child(request: dict[str, Any]) -> Ran:
+def _say(descriptor: int, text: str) -> None:
+    rest = text.encode()
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def _in_a_child(request: Request, prepared: Prepared) -> Ran:
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(reader)
-        _be_the_child(request, writer)
+        # A group of its own, so that all of it can be ended.
+        os.setpgid(0, 0)
+        be_the_child(request, prepared, writer)
     os.close(writer)
     begun = time.monotonic()
-    with os.fdopen(reader, "rb", buffering=0) as pipe:
-        text = _read_in_time(pipe.fileno(), request["seconds"])
-    os.kill(child, signal.SIGKILL)
+    text = _read_in_time(reader, request.seconds)
+    os.close(reader)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(child, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
-    return _outcome(text, status, time.monotonic() - begun, request["seconds"])
+    return _outcome(text, status, request)._replace(seconds=time.monotonic() - begun)
 
 
-def _outcome(text: bytes | None, status: int, taken: float, allowed: float) -> Ran:
+def _outcome(text: str | None, status: int, request: Request) -> Ran:
     if text is None:
-        return Ran("timeout", message=f"no end within {allowed:g} s")
-    try:
-        return Ran.from_json(json.loads(text))
-    except ValueError:
-        return Ran("crashed", message=f"the process of the repro died, wait status {status}")
+        return Ran("timeout", message=f"no end within {request.seconds:g} s")
+    ran = decode(text, request.token)
+    if ran is not None:
+        return ran
+    if text:
+        return Ran("denied", message="the repro wrote where only its judge may write")
+    ended_by = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+    if ended_by in (getattr(signal, "SIGSYS", -1), getattr(signal, "SIGXFSZ", -1)):
+        return Ran("denied", message="a system call that computing does not need")
+    if ended_by == signal.SIGXCPU:
+        return Ran("timeout", message="the limit on processor time")
+    return Ran("crashed", message=f"the process of the repro died, wait status {status}")
 
 
-def _read_in_time(descriptor: int, seconds: float) -> bytes | None:
+def _read_in_time(descriptor: int, seconds: float) -> str | None:
     """All that the child writes, or None if it has not ended in time."""
     end, parts = time.monotonic() + seconds, bytearray()
-    while len(parts) < _ANSWER_BYTES:
+    while len(parts) < _LONGEST_ANSWER:
         if not select.select([descriptor], [], [], max(0.0, end - time.monotonic()))[0]:
             return None
         part = os.read(descriptor, 1 << 16)
         if not part:
             break
         parts += part
-    return bytes(parts)
-
-
-def _be_the_child(request: dict[str, Any], writer: int) -> NoReturn:
-    """Execute the repro, write the outcome, and end the process whatever happens."""
-    try:
-        nothing = os.open(os.devnull, os.O_RDWR)
-        for standard in (0, 1, 2):
-            os.dup2(nothing, standard)
-        ran = execute(request["script"], request["probes"], request["device"])
-        with os.fdopen(writer, "w") as pipe:
-            pipe.write(json.dumps(ran.to_json()))
-    except BaseException:
-        traceback.print_exc()
-        os._exit(1)
-    os._exit(0)
+    return parts.decode(errors="replace")

@@ -1,0 +1,44 @@
+"""What torch is made of, to see whether a repro has replaced some of it: what such a torch does proves nothing."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping
+
+import torch
+import torch.autograd.graph
+import torch.nn.functional
+
+
+class Snapshot:
+    """The functions and classes that stand in torch's namespaces now."""
+
+    def __init__(self) -> None:
+        self._then = [(owner, path, dict(names)) for owner, path, names in _namespaces()]
+
+    def replaced(self) -> str | None:
+        """The dotted name of something that is no longer what it was."""
+        for owner, path, then in self._then:
+            now = vars(owner)
+            for name, value in then.items():
+                if now.get(name) is not value:
+                    return f"{path}.{name}"
+        return None
+
+
+def _namespaces() -> list[tuple[object, str, Mapping[str, object]]]:
+    modules = (torch, torch.nn, torch.nn.functional, torch.autograd, torch.autograd.graph, torch.optim, torch.linalg)
+    owners: dict[int, tuple[object, str]] = {id(builtins): (builtins, "builtins")}
+    for module in modules:
+        owners[id(module)] = (module, module.__name__)
+        for name, value in vars(module).items():
+            if isinstance(value, type) and value.__module__.startswith("torch"):
+                owners.setdefault(id(value), (value, f"{module.__name__}.{name}"))
+    return [
+        (owner, path, {n: v for n, v in vars(owner).items() if _is_lasting(n, v)}) for owner, path in owners.values()
+    ]
+
+
+def _is_lasting(name: str, value: object) -> bool:
+    """Whether a name is code: settings and caches change in innocence."""
+    return callable(value) or isinstance(value, (property, staticmethod, classmethod))
