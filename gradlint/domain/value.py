@@ -177,7 +177,9 @@ class Tensor(NamedTuple):
 
 
 class Sequence(NamedTuple):
-    """A list, set, deque, iterator or generator. `open`: it may hold more items like those shown; `most`: a maximum."""
+    """A list, set, deque, iterator or generator. `open`: it may hold more items like those shown; `most`: a
+    maximum, which is 0 for an iterator that is used up.
+    """
 
     items: tuple[Value, ...]
     kind: str = "list"

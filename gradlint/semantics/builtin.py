@@ -29,7 +29,7 @@ from gradlint.semantics.calling import call_in_place
 from gradlint.semantics.classes import find_in_class, library_base, linear_bases
 from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Machine
-from gradlint.semantics.operator import operate
+from gradlint.semantics.operator import is_key, operate
 from gradlint.semantics.program import let_go
 
 Builtin: TypeAlias = "Callable[[Machine, State, Args, cst.CSTNode], Value]"
@@ -338,8 +338,35 @@ def _dict(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
     pairs: dict[Any, Value] | None = {}
     if args.positional:
         pairs = machine.program.pairs(state, args.positional[0])
+        if pairs is None:
+            pairs = _paired(machine, state, args.positional[0], node)
     items: dict[Any, Value] = {**(pairs or {}), **args.keywords}
     return state.new(Mapping(items, pairs is None or args.open))
+
+
+def _paired(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> dict[Any, Value] | None:
+    """The items of a list of pairs with known keys."""
+    if isinstance(value, Ref) and not isinstance(state[value], Sequence):
+        return None
+    items = items_of(machine, state, value, node)
+    if items.open or not all(type(item) is tuple and len(item) == 2 and is_key(item[0]) for item in items.items):
+        return None
+    return dict(items.items)  # type: ignore[arg-type]
+
+
+def _str(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    value = args.get(0, "object", "")
+    return str(value) if type(value) in (str, int) else Unknown("str")
+
+
+def text_method(text: str, name: str, args: Args) -> Value:
+    """A method of a known text; `format` of whole numbers and texts is known, too."""
+    if name == "format" and all(type(value) in (str, int) for value in args.values()) and not args.open:
+        try:
+            return text.format(*args.positional, **args.keywords)
+        except (IndexError, KeyError, ValueError):
+            return Unknown("str")  # Python raises here.
+    return Unknown("str") if name not in ("split", "encode") else Unknown()
 
 
 def _default_dict(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -486,6 +513,7 @@ FUNCTIONS: dict[str, Builtin] = {
     "builtins.int": _number("int"),
     "builtins.float": _number("float"),
     "builtins.bool": _number("bool"),
+    "builtins.str": _str,
     "builtins.print": _print,
     "builtins.dict": _dict,
     "builtins.property": _descriptor("builtins.property"),

@@ -35,10 +35,13 @@ def run_call(machine: Machine, states: list[State], instr: Call) -> list[State]:
 
 def _call(machine: Machine, state: State, instr: Call) -> list[State]:
     from gradlint.semantics.dispatch import call_value
+    from gradlint.semantics.torch.registration import module_called
 
     machine.budget -= 1
     func = machine.read(state, instr.func)
     args = _arguments(machine, state, instr)
+    if type(func) is Ref:
+        module_called(machine, state, func, instr.node)
     target = as_function(machine, state, func, args)
     if target is None:
         state.set(instr.dest, call_value(machine, state, func, args, instr.node))

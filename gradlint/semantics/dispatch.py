@@ -85,7 +85,7 @@ def _bound(machine: Machine, state: State, func: Bound, args: Args, node: cst.CS
     if isinstance(receiver, Unknown):
         return _method_of_unknown(machine, state, receiver, name, args, node)
     if isinstance(receiver, str):
-        return Unknown("str") if name not in ("split", "encode") else machine.unknown()
+        return builtin.text_method(receiver, name, args)
     return machine.program.opaque(machine, state, (receiver, *args.values()), node)
 
 

@@ -16,8 +16,9 @@ from gradlint.semantics.builtin import FUNCTIONS
 from gradlint.semantics.calling import invoke
 from gradlint.semantics.classes import instantiate
 from gradlint.semantics.machine import Machine
-from gradlint.semantics.program import Program, let_go
+from gradlint.semantics.program import Program, let_go, origins
 from gradlint.semantics.reveal import reveal
+from gradlint.semantics.torch.backward import walk
 from gradlint.semantics.torch.module_methods import set_training
 from gradlint.semantics.torch.parameters import is_module
 from gradlint.source.lower import lower_module
@@ -95,9 +96,18 @@ def _function(machine: Machine, state: State, function: Function, args: Args) ->
         machine.close([end for end, _ in results], region)
         for end, value in results:
             let_go(machine, end, (value,))
+        if function.owner is not None and machine.holdings.doubts:
+            for end, value in results:
+                _give_back(machine, end, value)
     if function.owner is None and machine.backwards == backwards:
         # Who calls a function from elsewhere may do so under no_grad: one that writes to parameters must be.
         machine.events[events:] = [event for event in machine.events[events:] if not _parameter_write(event)]
+
+
+def _give_back(machine: Machine, state: State, value: Value) -> None:
+    """A method's caller may backpropagate what it gets: the leaves behind it are used."""
+    nodes = walk(origins(state, (value,))).possible.values()
+    machine.holdings.reached |= {node.leaf for node in nodes if node.leaf is not None}
 
 
 def unsettle(state: State, made: Value) -> None:

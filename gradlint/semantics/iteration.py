@@ -30,7 +30,7 @@ def _items_of_record(machine: Machine, state: State, value: Ref, node: cst.CSTNo
     record = state[value]
     if isinstance(record, Sequence):
         if record.kind in ("iterator", "generator"):
-            state.put(value.id, Sequence((), record.kind, record.open))
+            state.put(value.id, Sequence((), record.kind, record.open, 0 if record.items else record.most))
         return record
     if isinstance(record, Mapping):
         return Sequence(tuple(record.items), open=record.open)

@@ -22,6 +22,7 @@ from gradlint.domain.state import MISSING, State
 from gradlint.domain.value import Unknown, Value
 from gradlint.semantics.flow import Gradients, judge
 from gradlint.semantics.ledger import Ledger
+from gradlint.semantics.holdings import Holdings
 from gradlint.source.core import Block, Code, Const, Instr, Operand
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ class Machine:
         self.backwards = 0
         self.ledger = Ledger()
         self.emptied: dict[cst.CSTNode, bool] = {}
+        self.holdings = Holdings()
         self.sizes: dict[Unknown, Sym] = {}
         self._symbols: dict[tuple[object, ...], Unknown] = {}
 
@@ -140,6 +142,8 @@ class Machine:
                 self.emit(Refused(node, "empty-optimizer"))
         for absence in self.ledger.absences():
             self.emit(absence)
+        for verdict in self.holdings.verdicts():
+            self.emit(verdict)
         judge(self)
 
     # Values.

@@ -410,8 +410,10 @@ def make_slice(machine: Machine, state: State, instr: MakeSlice) -> None:
 
 
 def format_string(machine: Machine, state: State, instr: Format) -> None:
-    """An f-string."""
-    state.set(instr.dest, Unknown("str"))
+    """An f-string, known where all its parts are whole numbers and texts."""
+    parts = [machine.read(state, part) for part in instr.parts]
+    known = all(type(part) in (str, int) for part in parts)
+    state.set(instr.dest, "".join(map(str, parts)) if known else Unknown("str"))
 
 
 def append(machine: Machine, state: State, instr: Append) -> None:

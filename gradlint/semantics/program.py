@@ -153,6 +153,7 @@ class Program:
         let_go(machine, state, values)
         for value in values:
             forget_attributes(state, value)
+            _give_away(machine, state, value)
         edges = [Edge(origin, None) for origin in origins(state, values)]
         if any(edge.node.live for edge in edges):
             state.escape()
@@ -177,12 +178,28 @@ def forget_attributes(state: State, value: Value, depth: int = 3) -> None:
     record = state.heap.get(value.id) if isinstance(value, Ref) else None
     if not isinstance(record, Instance) or not isinstance(record.cls, Ref) or not isinstance(value, Ref):
         return
+    if "<uninitialised>" in record.config:
+        record = record._replace(config={})
+        state.put(value.id, record)
     attrs = {name: _forgotten(state, name, one) for name, one in record.attrs.items()}
     if any(attrs[name] is not one for name, one in record.attrs.items()):
         state.put(value.id, record._replace(attrs=attrs))
     if depth:
         for one in record.attrs.values():
             forget_attributes(state, one, depth - 1)
+
+
+def _give_away(machine: Machine, state: State, value: Value, depth: int = 2) -> None:
+    """What something unknown is given, in lists too, it may train or give to an optimizer."""
+    if type(value) is Ref:
+        machine.holdings.handled.add(value.id)
+        record = state.heap.get(value.id)
+        items = record.items if isinstance(record, (Sequence, Mapping)) else ()
+    else:
+        items = value if type(value) is tuple else ()
+    if items and depth:
+        for item in items.values() if isinstance(items, dict) else items:
+            _give_away(machine, state, item, depth - 1)
 
 
 def _forgotten(state: State, name: str, value: Value) -> Value:

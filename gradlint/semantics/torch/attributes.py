@@ -75,6 +75,7 @@ def _grad(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
     machine.gradients.read.add(record.node.syntax)
     if record.retains is True or record.leaf is not True:
         return Unknown("gradient", Node("gradient", node, [Edge(record.node, False, "gradient")]), None, node)
+    machine.holdings.handled.add(ref.id)
     value = record.accumulated
     if isinstance(value, Unknown):
         return state.facts.get(("tensor", value)) or value

@@ -155,6 +155,7 @@ def accumulate(
             continue
         if leaf in felt:
             machine.gradients.reached.add(node.syntax)
+        machine.holdings.reached.add(leaf)
         _add_gradient(machine, state, leaf, record, syntax, leaf in certain)
         if create is not False and leaf in certain:
             _keep_graph(machine, state, leaf, syntax, create is True)
@@ -188,6 +189,8 @@ def _add_gradient(
     machine: Machine, state: State, leaf: int, record: Tensor, syntax: cst.CSTNode, certain: bool
 ) -> None:
     former = record.accumulated
+    if certain:
+        machine.holdings.fed[leaf] = syntax
     if isinstance(former, Ref):
         bump(machine, state, former, Write(syntax, "backward", certain))
     elif certain:

@@ -163,6 +163,7 @@ def autograd_grad(machine: Machine, state: State, args: Args, node: cst.CSTNode)
     roots = _roots(machine, state, args.get(0, "outputs"), node)
     inputs = args.get(1, "inputs")
     targets = _roots(machine, state, inputs, node)
+    machine.holdings.handled |= {target.id for target in targets}
     gradients = _items(machine, state, args.get(2, "grad_outputs"), len(roots))
     create = args.get(4, "create_graph", False)
     retain = _retains(args, args.get(3, "retain_graph"), create)

@@ -163,6 +163,7 @@ def note_lost(machine: Machine, state: State, roots: Iterable[Node], found: Walk
             if not _wants(state, one.leaf):
                 continue
             assert one.leaf.leaf is not None
+            machine.holdings.cut_off.add(one.leaf.leaf)
             record = state.heap[one.leaf.leaf]
             assert isinstance(record, Tensor)
             cut = one.cut

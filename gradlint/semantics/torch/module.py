@@ -20,6 +20,7 @@ from gradlint.domain.value import (
 )
 from gradlint.facts import Entry, resolve
 from gradlint.semantics.args import Args
+from gradlint.semantics.classes import find_in_class
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import let_go
 from gradlint.semantics.torch import faults
@@ -29,9 +30,11 @@ from gradlint.semantics.torch.names import fact
 from gradlint.semantics.torch.operation import Input
 from gradlint.semantics.torch.parameter_shapes import parameter_shape, spelled_out
 from gradlint.semantics.torch.parameters import is_module_path, module_base
+from gradlint.semantics.torch.registration import UNINITIALISED, attribute_set
 from gradlint.semantics.torch.tensor import UNCOUNTED, new_leaf, new_tensor
 
-_CONTAINERS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict", "torch.nn.ParameterList"})
+_DICTS = frozenset({"torch.nn.ModuleDict", "torch.nn.ParameterDict"})
+_CONTAINERS = _DICTS | {"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ParameterList"}
 
 WRAPPERS = frozenset(
     {
@@ -45,7 +48,12 @@ WRAPPERS = frozenset(
 
 def new_user_module(machine: Machine, state: State, cls: Ref, base: str, args: Args, node: cst.CSTNode) -> Ref:
     """An object of a class of the program that derives from a torch module."""
-    return state.new(Instance(cls, {}, {}, False, node))
+    ref = state.new(Instance(cls, {}, {}, False, node))
+    if isinstance(find_in_class(state, cls, "__init__"), Function):
+        record = state[ref]
+        assert isinstance(record, Instance)
+        state.put(ref.id, record._replace(config={UNINITIALISED: True}))
+    return ref
 
 
 def new_module(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Ref:
@@ -102,7 +110,7 @@ def _fill_container(
     attrs = dict(record.attrs)
     is_open = args.open
     values = args.positional
-    if path == "torch.nn.ModuleDict" or (
+    if path in _DICTS or (
         len(values) == 1 and isinstance(values[0], Ref) and isinstance(state[values[0]], Mapping)
     ):
         pairs = machine.program.pairs(state, values[0]) if values else {}
@@ -150,6 +158,9 @@ def set_module_attribute(
     if name == "requires_grad_" and isinstance(value, bool) and module_base(state, record) is not None:
         faults.noticed(machine, "set-requires-grad-by-name", node, "module")
     former = record.attrs.get(name)
+    if module_base(state, record) is not None:
+        attribute_set(machine, state, obj, record, name, value, node)
+        record = state[obj]  # type: ignore[assignment]
     if module_base(state, record) is not None and isinstance(former, Ref) and "<loose>" not in record.config:
         old = state.heap.get(former.id)
         if isinstance(old, Tensor) and old.parameter and _no_parameter(state, value):
@@ -189,7 +200,7 @@ def iterate_module(machine: Machine, state: State, ref: Ref, record: Instance, n
 
     base = module_base(state, record)
     if base in _CONTAINERS:
-        if base == "torch.nn.ModuleDict":
+        if base in _DICTS:
             return Sequence(tuple(name for name in record.attrs), open=record.open)
         return Sequence(_items(record), open=record.open)
     return batches(machine, state, record, node)
@@ -313,6 +324,8 @@ def _super_method(
     base = module_base(state, record)
     if base is not None:
         if name == "__init__":
+            config = {key: value for key, value in record.config.items() if key != UNINITIALISED}
+            state.put(ref.id, record._replace(config=config))
             fill_module(machine, state, ref, base, args, node)
             return None
         if name == "forward":

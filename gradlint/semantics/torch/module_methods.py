@@ -8,9 +8,10 @@ from typing import TypeAlias
 import libcst as cst
 
 from gradlint.domain.state import State
-from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value, Write
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
+from gradlint.semantics.torch.inplace import bump
 from gradlint.semantics.torch.optim import clear_gradient
 from gradlint.semantics.torch.parameters import children_of, is_module, modules_of, parameters_of
 
@@ -25,13 +26,16 @@ def _instance(state: State, ref: Ref) -> Instance:
 
 def _parameters(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     found, is_open = parameters_of(state, ref)
-    return state.new(Sequence(tuple(value for _, value in found), "iterator", is_open))
+    made = state.new(Sequence(tuple(value for _, value in found), "iterator", is_open))
+    machine.holdings.listed[made.id] = ref
+    return made
 
 
 def _named_parameters(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     found, is_open = parameters_of(state, ref)
-    pairs = tuple(found)
-    return state.new(Sequence(pairs, "iterator", is_open))
+    made = state.new(Sequence(tuple(found), "iterator", is_open))
+    machine.holdings.listed[made.id] = ref
+    return made
 
 
 def _modules(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
@@ -190,6 +194,19 @@ def _state_dict(machine: Machine, state: State, ref: Ref, args: Args, node: cst.
 
 
 def _load(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """load_state_dict copies into each parameter in place; `strict` and `assign` may leave some as they were."""
+    certain = not (args.has(1, "strict") or args.has(2, "assign") or args.open)
+    for _, parameter in parameters_of(state, ref)[0]:
+        bump(machine, state, parameter, Write(node, "load_state_dict", certain))
+    return machine.unknown()
+
+
+def _reset(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """reset_parameters draws the parameters of one layer anew, in place."""
+    for value in _instance(state, ref).attrs.values():
+        record = state.heap.get(value.id) if isinstance(value, Ref) else None
+        if isinstance(value, Ref) and isinstance(record, Tensor) and record.parameter:
+            bump(machine, state, value, Write(node, "reset_parameters"))
     return None
 
 
@@ -247,6 +264,7 @@ METHODS: dict[str, Method] = {
     "apply": _apply,
     "state_dict": _state_dict,
     "load_state_dict": _load,
+    "reset_parameters": _reset,
     "items": _items,
     "values": _values,
     "keys": _keys,

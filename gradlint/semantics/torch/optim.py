@@ -27,6 +27,7 @@ from gradlint.semantics.torch import faults
 from gradlint.semantics.torch.backward import LAST_BACKWARD, open_cycle
 from gradlint.semantics.torch.inplace import bump
 from gradlint.semantics.torch.tensor import known_tensor, tensor_at
+from gradlint.semantics.torch.unheld import SOURCES, holds_unknown, sources_of, stepped
 
 Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
 
@@ -45,6 +46,8 @@ def new_optimizer(machine: Machine, state: State, path: str, args: Args, node: c
 
 def fill_optimizer(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> None:
     """What an optimizer's constructor does: it takes leaves, and at least one."""
+    unknown = args.open or holds_unknown(machine, state, args.get(0, "params"))
+    sources = sources_of(machine, state, args.get(0, "params"), node)
     params, is_open = _collect(machine, state, args.get(0, "params"), node)
     _admit(machine, state, params, node)
     given = args.get(0, "params")
@@ -56,7 +59,8 @@ def fill_optimizer(machine: Machine, state: State, ref: Ref, args: Args, node: c
         machine.emptied[node] = machine.emptied.get(node, not machine.expected) and empty
     record_ = state[ref]
     assert isinstance(record_, Instance)
-    attrs = {**record_.attrs, "<params>": tuple(params), "<open>": is_open}
+    machine.holdings.unknown_holder |= unknown
+    attrs = {**record_.attrs, "<params>": tuple(params), "<open>": is_open, SOURCES: sources}
     groups = (state.new(Mapping({"params": state.new(Sequence(tuple(params), "list", is_open))}, True)),)
     attrs["param_groups"] = state.new(Sequence(groups, "list", is_open))
     state.put(ref.id, record_._replace(attrs=attrs, config=dict(args.keywords)))
@@ -71,6 +75,7 @@ def _admit(machine: Machine, state: State, params: list[Ref], node: cst.CSTNode)
             faults.refused(machine, "nonleaf-optimizer", node, related=related)
         if record.node.leaf is not None:
             machine.gradients.optimized.setdefault(record.node.syntax, set()).add(node)
+            machine.holdings.held.add(record.node.leaf)
 
 
 def _is_empty(state: State, value: Value) -> bool:
@@ -124,6 +129,7 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
     if closure is not None:
         for _ in range(_evaluations(state, ref)):
             result = call_in_place(machine, state, closure, Args(), node)
+    stepped(machine, state, ref, frozenset(param.id for param in _params(state, ref)), node)
     last = state.facts.get(LAST_BACKWARD)
     for param in _params(state, ref):
         record = state.heap.get(param.id)

@@ -69,11 +69,15 @@ def _concatenated(scope: Scope, node: cst.ConcatenatedString, dest: Dest | None)
 
 
 def _formatted(scope: Scope, node: cst.FormattedString, dest: Dest | None) -> Operand:
-    parts = [
-        lower_expression(scope, part.expression)
-        for part in node.parts
-        if isinstance(part, cst.FormattedStringExpression)
-    ]
+    parts: list[Operand] = []
+    for part in node.parts:
+        if isinstance(part, cst.FormattedStringText):
+            # Escapes are not read: `...` says that the text is not known.
+            parts.append(Const(... if "\\" in part.value or "{{" in part.value or "}}" in part.value else part.value))
+        elif isinstance(part, cst.FormattedStringExpression):
+            parts.append(lower_expression(scope, part.expression))
+            if part.conversion or part.format_spec or part.equal:
+                parts.append(Const(...))
     out = scope.temp() if dest is None else dest
     scope.emit(Format(node, out, parts))
     return out

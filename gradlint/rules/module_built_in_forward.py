@@ -1,0 +1,135 @@
+"""GRD607: `forward` makes a layer, whose weights are new at every call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import Event, Noticed
+from gradlint.rules.base import Bad, Good, Report, Rule
+
+
+class ModuleBuiltInForward(Rule):
+    """`forward` makes a layer, whose weights are new at every call.
+
+    What torch does
+        The layer draws new random weights each time, and is forgotten when `forward` returns. Its
+        parameters are not registered in the module.
+
+    Why it matters
+        These weights are never trained nor saved: the network computes with noise, in evaluation as
+        well.
+
+    When it may be wrong
+        Where random weights are wanted. Layers without parameters (`nn.ReLU()`, losses), layers whose
+        weights the program sets itself, and ones made once and kept in an attribute are not reported.
+
+    Instead
+        Make the layer in `__init__`, as an attribute; where a size is not known there, use a lazy one
+        such as `nn.LazyLinear`. What has no weights may stay in `forward`.
+
+    References
+        https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html
+        https://docs.pytorch.org/docs/stable/generated/torch.nn.LazyLinear.html
+    """
+
+    code = "GRD607"
+    name = "module-built-in-forward"
+    effect = "silent"
+    events = (Noticed,)
+    bad = (
+        Bad(
+            """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(4, 4)
+
+    def forward(self, x):
+        x = self.body(x).relu()
+        return nn.Linear(x.size(1), 2)(x)  # GRD607
+
+
+model = Net().eval()
+x = torch.ones(1, 4)
+one, other = model(x), model(x)
+""",
+            shows="not torch.equal(one, other) and len(list(model.parameters())) == 2",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+
+class Attention(nn.Module):
+    def forward(self, x):
+        query = nn.Linear(x.size(-1), 3)  # GRD607
+        key = nn.Linear(x.size(-1), 3)  # GRD607
+        scores = query(x) @ key(x).transpose(-2, -1)
+        return scores.softmax(-1) @ x
+
+
+model = Attention()
+model(torch.ones(1, 2, 4)).sum().backward()
+""",
+            shows="not list(model.parameters())",
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(4, 4)
+        self.head = None
+
+    def forward(self, x):
+        x = nn.ReLU()(self.body(x))
+        if self.head is None:
+            self.head = nn.Linear(x.size(1), 2)
+        return nn.Softmax(dim=-1)(self.head(x))
+
+
+model = Net()
+model(torch.ones(1, 4))[0, 0].backward()
+""",
+            shows="len(list(model.parameters())) == 4",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+
+class Edges(nn.Module):
+    def forward(self, image):
+        sobel = nn.Conv2d(1, 1, 3, bias=False)
+        sobel.weight = nn.Parameter(torch.tensor([[[[1.0, 0, -1], [2, 0, -2], [1, 0, -1]]]]))
+        return sobel(image)
+
+
+out = Edges()(torch.ones(1, 1, 5, 5))
+""",
+            shows="not out.any()",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A layer with weights that is made, used and dropped in one `forward`."""
+        if not isinstance(event, Noticed) or event.fault != self.name:
+            return
+        yield Report(
+            event.node,
+            "this layer is made anew at every call of `forward`: its weights are random and never trained",
+            hint="make it once in `__init__`, as an attribute",
+            related=event.related,
+        )

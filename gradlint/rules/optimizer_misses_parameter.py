@@ -1,0 +1,155 @@
+"""GRD608: an optimizer does not hold a parameter that it should train."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import Event, Noticed
+from gradlint.domain.finding import Severity
+from gradlint.rules.base import Bad, Good, Report, Rule
+
+_MESSAGES = {
+    "late": (
+        "parameters that the model got after this optimizer was made are not in it: they are never trained",
+        "make the optimizer last, or call `add_param_group`",
+    ),
+    "used up": (
+        "this group is given an iterator that has been used up: the optimizer trains nothing of it",
+        "call `parameters()` anew, or keep `list(model.parameters())`",
+    ),
+    "forgotten": (
+        "a network that this loss trains is in no optimizer: its weights stay as they were drawn",
+        "give its `parameters()` to an optimizer, or freeze it with `requires_grad_(False)`",
+    ),
+}
+
+
+class OptimizerMissesParameter(Rule):
+    """An optimizer does not hold a parameter that it should train.
+
+    What torch does
+        An optimizer trains the tensors that it was given when it was made, and those added by
+        `add_param_group`. A layer that is replaced or added later is another object; an iterator that
+        has been used up gives none. Gradients arrive at parameters outside all the same.
+
+    Why it matters
+        The layer keeps its random first weights. The loss still falls, because the rest learns around
+        it, and nothing says a word.
+
+    When it may be wrong
+        Where a random network is wanted as it is. Networks that are frozen, loaded, copied, put to
+        evaluation, partly held by an optimizer, or given to something that gradlint does not see are
+        not reported.
+
+    Instead
+        Finish the model, then make the optimizer. Give it all that is to be trained:
+        `[*model.parameters(), *criterion.parameters()]`.
+
+    References
+        https://docs.pytorch.org/docs/stable/optim.html#constructing-it
+        https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.add_param_group.html
+    """
+
+    code = "GRD608"
+    name = "optimizer-misses-parameter"
+    effect = "silent"
+    events = (Noticed,)
+    bad = (
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 3))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)  # GRD608
+model[2] = nn.Linear(4, 2)
+before = model[2].bias.clone()
+model(torch.ones(1, 4)).sum().backward()
+optimizer.step()
+""",
+            shows="model[2].bias.grad is not None and torch.equal(before, model[2].bias)",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+encoder, decoder = nn.Linear(4, 2), nn.Linear(2, 4)
+optimizer = torch.optim.Adam(encoder.parameters(), lr=0.1)  # GRD608
+before = decoder.weight.clone()
+for _ in range(2):
+    x = torch.randn(8, 4)
+    loss = (decoder(encoder(x)) - x).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+""",
+            shows="torch.equal(before, decoder.weight)",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model, head = nn.Linear(4, 4), nn.Linear(4, 1)
+weights = model.parameters()
+size = sum(p.numel() for p in weights)
+optimizer = torch.optim.SGD([{"params": weights}, {"params": head.parameters(), "lr": 0.01}], lr=0.1)  # GRD608
+""",
+            shows="not optimizer.param_groups[0]['params']",
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 3))
+model[2] = nn.Linear(4, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+before = model[2].bias.clone()
+model(torch.ones(1, 4)).sum().backward()
+optimizer.step()
+""",
+            shows="not torch.equal(before, model[2].bias)",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+body, head = nn.Linear(4, 4), nn.Linear(4, 2)
+body.requires_grad_(False)
+optimizer = torch.optim.SGD(head.parameters(), lr=0.1)
+head(body(torch.ones(1, 4))).sum().backward()
+optimizer.step()
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+actor, critic = nn.Linear(4, 2), nn.Linear(2, 1)
+actor_optimizer = torch.optim.Adam(actor.parameters())
+critic_optimizer = torch.optim.Adam(critic.parameters())
+x = torch.ones(3, 4)
+actor_loss = -critic(actor(x)).mean()
+actor_loss.backward()
+actor_optimizer.step()
+critic_optimizer.zero_grad()
+critic(actor(x).detach()).pow(2).mean().backward()
+critic_optimizer.step()
+""",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """Parameters that have a gradient when the optimizer steps, and are in none."""
+        if not isinstance(event, Noticed) or event.fault != self.name:
+            return
+        message, hint = _MESSAGES[event.subject]
+        # That a network stays as it was drawn may be meant; that a layer was forgotten is not.
+        severity: Severity = "warning" if event.subject == "forgotten" else "error"
+        yield Report(event.node, message, hint=hint, related=event.related, severity=severity)

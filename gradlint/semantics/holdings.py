@@ -1,0 +1,66 @@
+"""What can be judged only when the whole file has been read: parameters that nothing ever trains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import libcst as cst
+
+from gradlint.domain.event import Event
+from gradlint.domain.value import Ref
+
+
+class Doubt(NamedTuple):
+    """A fault, if none of these leaves is ever held by an optimizer.
+
+    `used`: it is one only if a gradient may arrive at one of them, and the program does nothing with it by hand.
+    `unless`: and if no loss depends on one of these. `vague`: that these leaves are held by nobody may have a
+    reason, told by another doubt.
+    """
+
+    leaves: frozenset[int]
+    event: Event
+    used: bool = False
+    unless: frozenset[int] = frozenset()
+    vague: bool = False
+
+
+@dataclass
+class Holdings:
+    """The leaves of a program, by address, and what becomes of them on any path.
+
+    `held`: given to an optimizer. `reached`: a gradient may flow to them, from a backward or from what a method
+    gives back. `handled`: the program asks for their gradients itself, or gives them
+    to something unknown; modules and other objects given away stand here, too.
+    `unknown_holder`: some optimizer holds parameters that are not known, and not those of a module. `listed`: the
+    module whose parameters an iterator gives. `cut_off`: a loss depends on them,
+    and no gradient arrives. `fed`: certainly given a gradient, by which backward. `suspected`: looked
+    at already. `placed`: where an attribute of an object got its container.
+    """
+
+    held: set[int] = field(default_factory=set)
+    reached: set[int] = field(default_factory=set)
+    handled: set[int] = field(default_factory=set)
+    unknown_holder: bool = False
+    cut_off: set[int] = field(default_factory=set)
+    fed: dict[int, cst.CSTNode] = field(default_factory=dict)
+    suspected: set[int] = field(default_factory=set)
+    listed: dict[int, Ref] = field(default_factory=dict)
+    doubts: list[Doubt] = field(default_factory=list)
+    placed: dict[tuple[int, str], cst.CSTNode] = field(default_factory=dict)
+
+    def verdicts(self) -> Iterator[Event]:
+        """The doubts that nothing has dispelled; whose leaves have an explanation already need no second one."""
+        explained: set[int] = set()
+        for doubt in sorted(self.doubts, key=lambda doubt: doubt.vague):
+            if not self._dispelled(doubt) and not (doubt.vague and doubt.leaves & explained):
+                explained |= doubt.leaves
+                yield doubt.event
+
+    def _dispelled(self, doubt: Doubt) -> bool:
+        leaves = doubt.leaves
+        if leaves & self.held or doubt.unless & (self.reached | self.cut_off):
+            return True
+        return doubt.used and (self.unknown_holder or bool(leaves & self.handled) or not leaves & self.reached)

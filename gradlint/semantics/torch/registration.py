@@ -1,0 +1,208 @@
+"""What a module registers, and what it only holds: attributes set, modules called inside another's methods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gradlint.domain.event import Noticed
+from gradlint.domain.graph import Node
+from gradlint.domain.state import State
+from gradlint.domain.value import Function, Instance, Mapping, Ref, Sequence, Tensor, Value
+from gradlint.semantics.classes import find_in_class
+from gradlint.semantics.holdings import Doubt
+from gradlint.semantics.machine import Machine
+from gradlint.semantics.torch import faults
+from gradlint.semantics.torch.parameters import is_module, modules_of, parameters_of
+
+UNINITIALISED = "<uninitialised>"
+"""The mark, in a module's configuration, that `nn.Module.__init__` has not run yet."""
+
+_OWN_REGISTRY = ("parameters", "named_parameters", "modules", "named_modules", "children", "__setattr__")
+"""A class that defines one of these says itself what its parameters are."""
+
+
+def attribute_set(
+    machine: Machine, state: State, obj: Ref, record: Instance, name: str, value: Value, node: cst.CSTNode
+) -> None:
+    """obj.name = value for a module: look for what torch will not find among its parameters."""
+    if not isinstance(value, Ref):
+        return
+    new = state.heap.get(value.id)
+    if UNINITIALISED in record.config and (is_module(state, value) or (isinstance(new, Tensor) and new.parameter)):
+        refuse_uninitialised(machine, state, obj, record, node)
+    elif isinstance(new, (Sequence, Mapping)):
+        machine.holdings.placed[obj.id, name] = node
+    elif isinstance(new, Tensor) and not new.parameter and _building(machine):
+        if new.leaf is True and new.grad is True:
+            _plain_leaf(machine, value, new, name, node)
+        elif new.leaf is not True:
+            _moved_parameter(machine, state, new, name, node)
+
+
+def refuse_uninitialised(machine: Machine, state: State, obj: Ref, record: Instance, node: cst.CSTNode) -> None:
+    """A module does something that needs `nn.Module.__init__` to have run; said once of an object."""
+    method = find_in_class(state, record.cls, "__init__")
+    related = [(method.code.node, "this `__init__`")] if isinstance(method, Function) else []
+    faults.refused(machine, "super-init-missing", node, related=related)
+    config = {name: value for name, value in record.config.items() if name != UNINITIALISED}
+    state.put(obj.id, record._replace(config=config))
+
+
+def _building(machine: Machine) -> bool:
+    """Whether a constructor is running."""
+    return any(code.name == "__init__" for code in machine.stack)
+
+
+# Tensors that are no parameters.
+
+_FACTORIES = frozenset({"randn", "rand", "zeros", "ones", "empty", "full", "eye", "normal", "FloatTensor", "Tensor"})
+
+
+def _plain_leaf(machine: Machine, ref: Ref, record: Tensor, name: str, node: cst.CSTNode) -> None:
+    """A leaf that requires grad and is no parameter; a fault if it is used, and nobody trains it otherwise."""
+    made = record.node.syntax
+    if record.node.leaf != ref.id or machine.expected or not _made_of_sizes(made, record):
+        return
+    event = Noticed(node, "tensor-not-parameter", name, ((made, "the tensor is made here"),))
+    machine.holdings.doubts.append(Doubt(frozenset({ref.id}), event, used=True))
+
+
+def _made_of_sizes(made: cst.CSTNode, record: Tensor) -> bool:
+    """Whether a tensor is made as a parameter is, from sizes or constants: one that holds data is an input."""
+    names = {call.func.attr.value for call in _calls(made) if isinstance(call.func, cst.Attribute)}
+    names |= {call.func.value for call in _calls(made) if isinstance(call.func, cst.Name)}
+    if names & _FACTORIES:
+        return True
+    return "tensor" in names and record.shape is not None and all(isinstance(size, int) for size in record.shape)
+
+
+def _calls(node: cst.CSTNode) -> Iterator[cst.Call]:
+    if isinstance(node, cst.Call):
+        yield node
+    for child in node.children:
+        yield from _calls(child)
+
+
+def _moved_parameter(machine: Machine, state: State, record: Tensor, name: str, node: cst.CSTNode) -> None:
+    """The result of an operation on a parameter that nothing else holds: torch registers neither."""
+    value = getattr(node, "value", None)
+    if not isinstance(value, cst.CSTNode) or not (record.node.tracked or _is_move(record.node.syntax)):
+        return
+    calls = set(_calls(value))
+    for made in _parameters_behind(state, record.node):
+        if made in calls:
+            faults.noticed(machine, "parameter-moved", node, name, [(made, "the parameter is made here, and lost")])
+            return
+
+
+def _is_move(node: cst.CSTNode) -> bool:
+    """Whether a call moves a tensor to a device, so that it is another tensor on all devices but one."""
+    return isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in _MOVES
+
+
+_MOVES = frozenset({"to", "cuda"})
+
+
+def _parameters_behind(state: State, node: Node, depth: int = 8) -> Iterator[cst.CSTNode]:
+    """Where the parameters were made that a value was computed from."""
+    if node.leaf is not None:
+        leaf = state.heap.get(node.leaf)
+        if isinstance(leaf, Tensor) and leaf.parameter:
+            yield node.syntax
+    elif depth:
+        for edge in node.edges:
+            yield from _parameters_behind(state, edge.node, depth - 1)
+
+
+# Modules that are called and not registered.
+
+
+def module_called(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> None:
+    """A module of which torch does not know is called in a method of another while gradients are recorded."""
+    function = state.locals.get("<function>")
+    if state.grad is not True or not isinstance(function, Function) or not function.code.params or machine.expected:
+        return
+    owner = state.locals.get(function.code.params[0].name)
+    if not isinstance(owner, Ref) or owner.id >= ref.id or not is_module(state, owner):
+        return
+    record = state[owner]
+    assert isinstance(record, Instance)
+    if "<loose>" in record.config or not is_module(state, ref):
+        return
+    name = _plain_holder(state, record, ref)
+    if name is not None:
+        _in_container(machine, state, owner, record, ref, name, node)
+    elif function.code.name == "forward" and ref.id > state.frame and ref not in record.attrs.values():
+        _built_in_forward(machine, state, ref, node)
+
+
+def _plain_holder(state: State, record: Instance, ref: Ref) -> str | None:
+    """The attribute whose plain list, tuple or dict holds a module."""
+    for name, value in record.attrs.items():
+        if any(item == ref for item in _contents(state, value, 2)):
+            return name
+    return None
+
+
+def _contents(state: State, value: Value, depth: int) -> Iterator[Value]:
+    items: tuple[Value, ...] = ()
+    if type(value) is tuple:
+        items = value
+    elif isinstance(value, Ref):
+        record = state.heap.get(value.id)
+        if isinstance(record, Sequence):
+            items = record.items
+        elif isinstance(record, Mapping):
+            items = tuple(record.items.values())
+    for item in items:
+        yield item
+        if depth:
+            yield from _contents(state, item, depth - 1)
+
+
+def _in_container(
+    machine: Machine, state: State, owner: Ref, record: Instance, ref: Ref, name: str, node: cst.CSTNode
+) -> None:
+    own = isinstance(record.cls, Ref) and any(find_in_class(state, record.cls, one) for one in _OWN_REGISTRY)
+    trained = _trained(state, ref)
+    if own or not trained or any(module == ref for module, _ in modules_of(state, owner)):
+        return
+    made = state[ref]
+    assert isinstance(made, Instance)
+    place = machine.holdings.placed.get((owner.id, name)) or made.syntax or node
+    related = [(node, "it is called here")]
+    if made.syntax is not None:
+        related.insert(0, (made.syntax, "a module in it is made here"))
+    event = Noticed(place, "module-in-container", name, tuple(related))
+    machine.holdings.doubts.append(Doubt(trained, event))
+
+
+def _built_in_forward(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> None:
+    """A module whose weights are new at each call; weights that the program writes are a fixed filter."""
+    trained = _trained(state, ref)
+    record = state[ref]
+    assert isinstance(record, Instance)
+    if not trained or record.syntax is None or record.open or _written(state, record, trained):
+        return
+    event = Noticed(record.syntax, "module-built-in-forward", "", ((node, "it is called here"),))
+    machine.holdings.doubts.append(Doubt(trained, event))
+
+
+def _trained(state: State, ref: Ref) -> frozenset[int]:
+    """The parameters of a module that require grad."""
+    found = (state.heap[parameter.id] for _, parameter in parameters_of(state, ref)[0])
+    return frozenset(one.node.leaf for one in found if isinstance(one, Tensor) and one.grad and one.node.leaf)
+
+
+def _written(state: State, record: Instance, leaves: frozenset[int]) -> bool:
+    """Whether the program has put values of its own into a module since it made it."""
+    for leaf in leaves:
+        tensor = state.heap[leaf]
+        assert isinstance(tensor, Tensor)
+        if state.writes(tensor.counter) or state.writes(tensor.memory):
+            return True
+    of_torch = not isinstance(record.cls, Ref)
+    own = (value for value in record.attrs.values() if isinstance(value, Ref) and value.id in leaves)
+    return of_torch and any(getattr(state.heap[value.id], "syntax", None) is not record.syntax for value in own)
