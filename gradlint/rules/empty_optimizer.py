@@ -54,7 +54,7 @@ class Net(nn.Module):
         return x
 
 
-optimizer = torch.optim.SGD(Net().parameters(), lr=0.1)  # GRD602
+optimizer = torch.optim.SGD(Net().parameters(), lr=0.1)  # GRD602  # raises
 """,
             error=_RAISES,
         ),

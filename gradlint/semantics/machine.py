@@ -21,8 +21,8 @@ from gradlint.domain.shape import Sym
 from gradlint.domain.state import MISSING, State
 from gradlint.domain.value import Unknown, Value
 from gradlint.semantics.flow import Gradients, judge
-from gradlint.semantics.ledger import Ledger
 from gradlint.semantics.holdings import Holdings
+from gradlint.semantics.ledger import Ledger
 from gradlint.source.core import Block, Code, Const, Instr, Operand
 
 if TYPE_CHECKING:

@@ -110,9 +110,7 @@ def _fill_container(
     attrs = dict(record.attrs)
     is_open = args.open
     values = args.positional
-    if path in _DICTS or (
-        len(values) == 1 and isinstance(values[0], Ref) and isinstance(state[values[0]], Mapping)
-    ):
+    if path in _DICTS or (len(values) == 1 and isinstance(values[0], Ref) and isinstance(state[values[0]], Mapping)):
         pairs = machine.program.pairs(state, values[0]) if values else {}
         is_open = is_open or pairs is None
         attrs.update({str(name): value for name, value in (pairs or {}).items()})

@@ -30,5 +30,9 @@ def star_names(path: str) -> frozenset[str]:
         if not prefix
         else set()
     )
-    extra = {"Module", "Parameter", "Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict"} if prefix == "nn." else set()
+    extra = (
+        {"Module", "Parameter", "Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict"}
+        if prefix == "nn."
+        else set()
+    )
     return frozenset(name for name in names | own | extra if "." not in name)
