@@ -77,6 +77,7 @@ _FIELDS = {
 
 def _of_record(machine: Machine, state: State, obj: Ref, name: str, node: cst.CSTNode) -> Value:
     from gradlint.semantics.torch.attributes import tensor_attribute
+    from gradlint.semantics.torch.custom import is_function_class
 
     record = state[obj]
     if isinstance(record, Tensor):
@@ -87,6 +88,8 @@ def _of_record(machine: Machine, state: State, obj: Ref, name: str, node: cst.CS
         value = find_in_class(state, obj, name)
         if value is not None:
             return _descriptor(value, obj)
+        if name == "apply" and is_function_class(state, obj):
+            return Bound(obj, name)
         return record.name if name == "__name__" else machine.symbol("attr", obj, name)
     if isinstance(record, (Sequence, Mapping)):
         return Bound(obj, name)
@@ -94,10 +97,13 @@ def _of_record(machine: Machine, state: State, obj: Ref, name: str, node: cst.CS
 
 
 def _of_instance(machine: Machine, state: State, obj: Ref, record: Instance, name: str, node: cst.CSTNode) -> Value:
+    from gradlint.semantics.torch.custom import ctx_attribute, is_ctx
     from gradlint.semantics.torch.module import module_attribute
 
     if name in record.attrs:
         return record.attrs[name]
+    if is_ctx(record):
+        return ctx_attribute(machine, state, obj, record, name)
     if name in ("_parameters", "_modules", "_buffers", "__dict__"):
         loosen(state, obj, record)
         let_go(machine, state, (obj,))
@@ -194,6 +200,7 @@ def set_attr(machine: Machine, state: State, instr: SetAttr) -> None:
 def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: Value, node: cst.CSTNode) -> None:
     """obj.name = value, for any object."""
     from gradlint.semantics.torch.attributes import set_tensor_attribute
+    from gradlint.semantics.torch.custom import is_ctx, remember
     from gradlint.semantics.torch.module import set_module_attribute
     from gradlint.semantics.torch.tensor import shown_tensor
 
@@ -211,6 +218,10 @@ def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: 
     if isinstance(record, Tensor):
         set_tensor_attribute(machine, state, obj, name, value, node)
     elif isinstance(record, Instance):
+        if is_ctx(record):
+            remember(state, obj, name, node)
+            record = state[obj]
+            assert isinstance(record, Instance)
         if isinstance(record.cls, Ref):
             setter = find_in_class(state, record.cls, name)
             if isinstance(setter, Bound) and setter.receiver == External("builtins.property"):

@@ -89,6 +89,8 @@ def _arguments(machine: Machine, state: State, instr: Call) -> Args:
 
 def as_function(machine: Machine, state: State, func: Value, args: Args) -> tuple[Function, Args] | None:
     """The program's function behind a callable value, with the arguments it gets; None for anything else."""
+    from gradlint.semantics.torch.custom import is_function_class
+
     if isinstance(func, Function):
         return func, args
     if isinstance(func, Bound) and isinstance(func.function, Function):
@@ -98,7 +100,7 @@ def as_function(machine: Machine, state: State, func: Value, args: Args) -> tupl
         return as_function(machine, state, func.function, merged)
     if isinstance(func, Ref):
         record = state[func]
-        if isinstance(record, Instance) and isinstance(record.cls, Ref):
+        if isinstance(record, Instance) and isinstance(record.cls, Ref) and not is_function_class(state, record.cls):
             return _call_method(machine, state, func, record, args)
     return None
 

@@ -66,6 +66,7 @@ def _flag_called(machine: Machine, node: cst.CSTNode) -> None:
 
 
 def _bound(machine: Machine, state: State, func: Bound, args: Args, node: cst.CSTNode) -> Value:
+    from gradlint.semantics.torch import custom
     from gradlint.semantics.torch.methods import call_tensor_method
     from gradlint.semantics.torch.module import call_module_method
     from gradlint.semantics.torch.tensor import known_tensor
@@ -80,6 +81,10 @@ def _bound(machine: Machine, state: State, func: Bound, args: Args, node: cst.CS
         record = state[receiver]
         if isinstance(record, (Sequence, Mapping)):
             return containers.call_method(machine, state, receiver, name, args, node)
+        if isinstance(record, Class) and name == "apply":
+            return custom.apply(machine, state, receiver, args, node)
+        if isinstance(record, Instance) and custom.is_ctx(record):
+            return custom.call_ctx(machine, state, receiver, name, args, node)
         if isinstance(record, Instance):
             return call_module_method(machine, state, receiver, record, name, args, node)
     if isinstance(receiver, Unknown):

@@ -9,16 +9,17 @@ import libcst as cst
 
 from gradlint.domain.event import Event, RefusedWrite
 from gradlint.domain.state import State
-from gradlint.domain.value import Class, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
+from gradlint.domain.value import Bound, Class, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.semantics import attribute, branch, discard, loop, modes, operator, subscript, trying
 from gradlint.semantics.args import Args
 from gradlint.semantics.builtin import FUNCTIONS
 from gradlint.semantics.calling import invoke
-from gradlint.semantics.classes import instantiate
+from gradlint.semantics.classes import find_in_class, instantiate
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import Program, let_go, origins
 from gradlint.semantics.reveal import reveal
 from gradlint.semantics.torch.backward import walk
+from gradlint.semantics.torch.custom import apply, is_function_class
 from gradlint.semantics.torch.module_methods import set_training
 from gradlint.semantics.torch.parameters import is_module
 from gradlint.source.lower import lower_module
@@ -128,6 +129,22 @@ def _parameter_write(event: Event) -> bool:
     return isinstance(event, RefusedWrite) and event.parameter and event.reason in ("leaf", "leaf-view")
 
 
+def _custom_function(machine: Machine, state: State, cls: Ref) -> None:
+    """A custom function that nobody applies: applied to arguments that are not known."""
+    forward = find_in_class(state, cls, "forward")
+    if isinstance(forward, Bound):
+        forward = forward.function
+    if not isinstance(forward, Function) or any(param.kind in ("*", "**") for param in forward.code.params):
+        return
+    new_style = find_in_class(state, cls, "setup_context") is not None
+    params = forward.code.params if new_style else forward.code.params[1:]
+    with machine.bounded(SHARE):
+        region = machine.open(state)
+        given = tuple(machine.program.parameter(machine, state, forward, param) for param in params)
+        apply(machine, state, cls, Args(given), forward.code.node)
+        machine.close([state], region)
+
+
 def _class(machine: Machine, state: State, cls: Ref) -> None:
     """An object with unknown arguments, and each method of it that nothing has called."""
     record = state.heap.get(cls.id)
@@ -137,6 +154,9 @@ def _class(machine: Machine, state: State, cls: Ref) -> None:
     if all(method.code in machine.called for method in methods):
         return
     after = state.fork()
+    if is_function_class(state, cls):
+        _custom_function(machine, after, cls)
+        return
     with machine.bounded(SHARE):
         region = machine.open(after)
         made = instantiate(machine, after, cls, Args((), {}, True), record.code.node)

@@ -77,6 +77,7 @@ class Machine:
         self.gradients = Gradients()
         self.backwards = 0
         self.ledger = Ledger()
+        self.without_backward: dict[int, cst.CSTNode] = {}
         self.emptied: dict[cst.CSTNode, bool] = {}
         self.holdings = Holdings()
         self.sizes: dict[Unknown, Sym] = {}

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from gradlint.check import check_source
+from gradlint.config import Config
 from gradlint.domain.event import Reveal
+from gradlint.selection import Selection
 from gradlint.semantics import interpret
 from gradlint.source.parse import parse
 from gradlint.source.place import Places
@@ -30,9 +32,10 @@ class Answer:
 
 
 @cache
-def findings_of(code: str) -> tuple[tuple[int, str], ...]:
-    """The line and code of each finding."""
-    return tuple((found.span.start.row, found.code) for found in check_source(code, FILENAME))
+def findings_of(code: str, also: str | None = None) -> tuple[tuple[int, str], ...]:
+    """The line and code of each finding; `also` switches a rule on that is off by default."""
+    config = Config(selections=(Selection(extend_select=(also,)),) if also else ())
+    return tuple((found.span.start.row, found.code) for found in check_source(code, FILENAME, config))
 
 
 @cache

@@ -36,7 +36,7 @@ def test_a_rule_teaches_by_both_kinds_of_example(rule: Rule) -> None:
 def test_gradlint_finds_exactly_the_marks_of_a_bad_example(rule: Rule, bad: Bad) -> None:
     """Each mark has its finding, nothing else is found, and the rule is among them."""
     marks = marks_of(bad.code)
-    assert finding_complaints(marks, findings_of(bad.code)) == []
+    assert finding_complaints(marks, findings_of(bad.code, rule.code)) == []
     assert rule.code in {code for _, code in marks.findings}
 
 
@@ -45,7 +45,7 @@ def test_gradlint_finds_nothing_in_a_good_example(rule: Rule, good: Good) -> Non
     """A good example is silent, under all rules, and has no marks."""
     marks = marks_of(good.code)
     assert not marks.findings
-    assert finding_complaints(marks, findings_of(good.code)) == []
+    assert finding_complaints(marks, findings_of(good.code, rule.code)) == []
 
 
 @every_bad

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from gradlint.domain.event import SecondBackward, StaleSaved
+from gradlint.domain.event import Refused, SecondBackward, StaleSaved
 from gradlint.domain.graph import Edge, Node, Saved, Tri
 from gradlint.domain.state import State
 from gradlint.domain.value import NoGradient, Ref, Tensor, Unknown, Write
@@ -75,6 +75,10 @@ def troubled(machine: Machine, state: State, found: Walk, syntax: cst.CSTNode) -
     """Report the first node that was freed already, or of which a saved tensor has been written."""
     silent = False
     for node in found.certain:
+        if node.id in machine.without_backward:
+            related = ((machine.without_backward[node.id], "this function has no backward"),)
+            machine.emit(Refused(syntax, "function-without-backward", "", related))
+            return True
         if node.id in state.freed:
             earlier = state.freed[node.id]
             if earlier is None:

@@ -247,8 +247,11 @@ def replace_module(machine: Machine, state: State, ref: Ref, record: Instance, i
 def call_instance(machine: Machine, state: State, ref: Ref, record: Instance, args: Args, node: cst.CSTNode) -> Value:
     """An object called that the program gives no `forward` or `__call__`."""
     from gradlint.semantics.calling import call_in_place
+    from gradlint.semantics.torch.custom import is_function_class
 
     base = module_base(state, record)
+    if base is None and is_function_class(state, record.cls):
+        faults.refused(machine, "function-without-apply", node)
     if base is None:
         return machine.program.opaque(machine, state, (ref, *args.values()), node)
     if base in WRAPPERS:

@@ -1,0 +1,129 @@
+"""GRD620: a method of a custom function of autograd is not static."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import Event, Noticed
+from gradlint.rules.base import Bad, Good, Report, Rule
+
+
+class FunctionNonstatic(Rule):
+    """A method of a custom function of autograd is not static.
+
+    What torch does
+        It calls `forward` and `backward` on the class, with `ctx` in place of `self`, so that a method
+        without `@staticmethod` works by chance. Making an object of the class warns, and calling the object
+        raises.
+
+    Why it matters
+        The form dates from before torch 0.4, when a function was an object that kept its tensors in `self`.
+        Attributes set on `self` in `__init__` are not there, and torch announces that making an object will
+        raise.
+
+    When it may be wrong
+        The gradient is right as long as the class is never instantiated.
+
+    Instead
+        Put `@staticmethod` above `forward`, `setup_context` and `backward`, name the first parameter `ctx`,
+        and pass what `__init__` took to `apply`.
+
+    References
+        https://docs.pytorch.org/docs/stable/notes/extending.html#extending-torch-autograd
+        https://docs.pytorch.org/docs/stable/autograd.html#torch.autograd.Function
+    """
+
+    code = "GRD620"
+    name = "function-nonstatic"
+    effect = "fragile"
+    events = (Noticed,)
+    bad = (
+        Bad(
+            """\
+import torch
+
+
+class Double(torch.autograd.Function):
+    def forward(ctx, x):  # GRD620
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * 2
+
+
+x = torch.ones(3, requires_grad=True)
+Double.apply(x).sum().backward()
+""",
+            shows="x.grad is not None",
+        ),
+        Bad(
+            """\
+import torch
+
+
+class Reverse(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    def backward(ctx, grad_output):  # GRD620
+        return -grad_output
+
+
+x = torch.ones(3, requires_grad=True)
+Reverse.apply(x).sum().backward()
+""",
+            shows="x.grad.sum() == -3",
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**2
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 2 * x * grad_output
+
+
+x = torch.ones(3, requires_grad=True)
+Square.apply(x).sum().backward()
+""",
+            shows="x.grad.sum() == 6",
+        ),
+        Good(
+            """\
+import torch
+
+
+class Double:
+    def forward(self, x):
+        return x * 2
+
+
+x = torch.ones(3, requires_grad=True)
+Double().forward(x).sum().backward()
+""",
+            shows="x.grad.sum() == 6",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """What the interpreter saw when the function was applied."""
+        if not isinstance(event, Noticed) or event.fault != "function-nonstatic":
+            return
+        yield Report(
+            event.node,
+            f"`{event.subject}` of a custom function is not static: this works by chance, and not on an object",
+            hint="put `@staticmethod` above it",
+            related=event.related,
+        )

@@ -1,0 +1,123 @@
+"""GRD629: a loss is backpropagated through a custom function that has no `backward`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import Event, Refused
+from gradlint.rules.base import Bad, Good, Report, Rule
+
+
+class FunctionWithoutBackward(Rule):
+    """A loss is backpropagated through a custom function that has no `backward`.
+
+    What torch does
+        It raises a NotImplementedError: "You must implement either the backward or vjp method for your
+        custom autograd.Function to use it with backward mode AD".
+
+    Why it matters
+        A function that computes with numpy or another library in `forward` has no derivative that torch
+        could know.
+
+    When it may be wrong
+        Where `backward` is given to the class from elsewhere.
+
+    Instead
+        Define `backward` as a static method; for something without a gradient return None.
+
+    References
+        https://docs.pytorch.org/docs/stable/notes/extending.html#extending-torch-autograd
+        https://docs.pytorch.org/docs/stable/autograd.html#torch.autograd.Function
+    """
+
+    code = "GRD629"
+    name = "function-without-backward"
+    effect = "raises"
+    events = (Refused,)
+    bad = (
+        Bad(
+            """\
+import torch
+
+
+class Sorted(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return torch.from_numpy(x.numpy().copy())
+
+
+w = torch.ones(3, requires_grad=True)
+loss = Sorted.apply(w * 2).sum()
+loss.backward()  # GRD629
+""",
+            error="You must implement either the backward or vjp method",
+        ),
+        Bad(
+            """\
+import torch
+
+
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+
+w = torch.ones(3, requires_grad=True)
+(grad,) = torch.autograd.grad(Double.apply(w).sum(), w)  # GRD629
+""",
+            error="You must implement either the backward or vjp method",
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**2
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 2 * x * grad_output
+
+
+x = torch.ones(3, requires_grad=True)
+Square.apply(x).sum().backward()
+""",
+            shows="x.grad.sum() == 6",
+        ),
+        Good(
+            """\
+import torch
+
+
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+
+w = torch.ones(3, requires_grad=True)
+with torch.no_grad():
+    total = Double.apply(w).sum()
+""",
+            shows="not total.requires_grad",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """What the interpreter saw when the function was applied."""
+        if not isinstance(event, Refused) or event.fault != "function-without-backward":
+            return
+        yield Report(
+            event.node,
+            "a custom function on the way of this backward has no `backward`: torch raises here",
+            hint="define `backward` as a static method of it",
+            related=event.related,
+        )

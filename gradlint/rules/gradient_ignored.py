@@ -1,0 +1,141 @@
+"""GRD624: the backward of a custom function does not use the gradient that arrives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import Event, Noticed
+from gradlint.rules.base import Bad, Good, Report, Rule
+
+
+class GradientIgnored(Rule):
+    """The backward of a custom function does not use the gradient that arrives.
+
+    What torch does
+        It takes what backward returns for the gradient of the loss. If that is the derivative of the
+        function alone, the chain rule is broken off: everything between this function and the loss counts
+        as if its slope were 1.
+
+    Why it matters
+        The gradient is right where the result is the loss itself, and wrong as soon as it is scaled,
+        averaged or put into another operation.
+
+    When it may be wrong
+        A function whose result is always the loss itself. Where the result may be a single number the
+        finding is a warning.
+
+    Instead
+        Multiply with it: `return grad_output * derivative`.
+
+    References
+        https://docs.pytorch.org/docs/stable/notes/extending.html#extending-torch-autograd
+        https://docs.pytorch.org/docs/stable/autograd.html#torch.autograd.Function
+    """
+
+    code = "GRD624"
+    name = "gradient-ignored"
+    effect = "silent"
+    events = (Noticed,)
+    bad = (
+        Bad(
+            """\
+import torch
+
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**2
+
+    @staticmethod
+    def backward(ctx, grad_output):  # GRD624
+        (x,) = ctx.saved_tensors
+        return 2 * x
+
+
+x = torch.ones(3, requires_grad=True)
+loss = (Square.apply(x) * 3).sum()
+loss.backward()
+""",
+            shows="differs_from_finite_differences(lambda: (x**2 * 3).sum(), x)",
+        ),
+        Bad(
+            """\
+import torch
+
+
+class Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):  # GRD624
+        a, b = ctx.saved_tensors
+        return b, a
+
+
+a, b = torch.ones(3, requires_grad=True), torch.full((3,), 2.0)
+Product.apply(a, b).mean().backward()
+""",
+            shows="differs_from_finite_differences(lambda: (a * b).mean(), a)",
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**2
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 2 * x * grad_output
+
+
+x = torch.ones(3, requires_grad=True)
+(Square.apply(x) * 3).sum().backward()
+""",
+            shows="x.grad.sum() == 18",
+        ),
+        Good(
+            """\
+import torch
+
+
+class Stop(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return torch.zeros_like(grad_output)
+
+
+x = torch.ones(3, requires_grad=True)
+Stop.apply(x).sum().backward()
+""",
+            shows="not x.grad.any()",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """What the interpreter saw when the function was applied."""
+        if not isinstance(event, Noticed) or event.fault != "gradient-ignored":
+            return
+        yield Report(
+            event.node,
+            "backward does not use the gradient that arrives: what lies between this function and the loss is left out",
+            hint="multiply the derivative with it",
+            related=event.related,
+            effect="fragile" if event.subject == "scalar" else None,
+        )

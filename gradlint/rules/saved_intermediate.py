@@ -1,0 +1,145 @@
+"""GRD627: a custom function saves a tensor that is neither an input nor a result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import Event, Noticed
+from gradlint.rules.base import Bad, Good, Report, Rule
+
+
+class SavedIntermediate(Rule):
+    """A custom function saves a tensor that is neither an input nor a result.
+
+    What torch does
+        It saves it, but the tensor has no graph, for `forward` runs without grad mode. A second derivative
+        through it is silently missing.
+
+    Why it matters
+        A gradient penalty or a Hessian then lacks a term, or the gradient of the gradient does not require
+        grad at all.
+
+    When it may be wrong
+        Wherever no second derivative is taken, which is nearly everywhere; so the rule is off unless it is
+        selected.
+
+    Instead
+        Return the intermediate result as a further output, save inputs and results only, or put
+        `@once_differentiable` above `backward`.
+
+    References
+        https://docs.pytorch.org/docs/stable/notes/extending.html#extending-torch-autograd
+        https://docs.pytorch.org/docs/stable/autograd.html#torch.autograd.Function
+    """
+
+    code = "GRD627"
+    name = "saved-intermediate"
+    effect = "fragile"
+    events = (Noticed,)
+    default = False
+    bad = (
+        Bad(
+            """\
+import torch
+
+
+class DoubleExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        e = torch.exp(x)
+        ctx.save_for_backward(e)  # GRD627
+        return 2 * e
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (e,) = ctx.saved_tensors
+        return 2 * e * grad_output
+
+
+x = torch.zeros(3, requires_grad=True)
+(slope,) = torch.autograd.grad(DoubleExp.apply(x).sum(), x, create_graph=True)
+""",
+            shows="not slope.requires_grad",
+        ),
+        Bad(
+            """\
+import torch
+
+
+class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        square = x * x
+        ctx.save_for_backward(square)  # GRD627
+        return square * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (square,) = ctx.saved_tensors
+        return 3 * square * grad_output
+
+
+x = torch.ones(3, requires_grad=True)
+(slope,) = torch.autograd.grad(Cube.apply(x).sum(), x, create_graph=True)
+""",
+            shows="not slope.requires_grad",
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**2
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 2 * x * grad_output
+
+
+x = torch.ones(3, requires_grad=True)
+(slope,) = torch.autograd.grad(Square.apply(x).sum(), x, create_graph=True)
+""",
+            shows="slope.requires_grad",
+        ),
+        Good(
+            """\
+import torch
+
+
+class Exp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        result = torch.exp(x)
+        ctx.save_for_backward(result)
+        return result
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (result,) = ctx.saved_tensors
+        return result * grad_output
+
+
+x = torch.ones(3, requires_grad=True)
+(slope,) = torch.autograd.grad(Exp.apply(x).sum(), x, create_graph=True)
+""",
+            shows="slope.requires_grad",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """What the interpreter saw when the function was applied."""
+        if not isinstance(event, Noticed) or event.fault != "saved-intermediate":
+            return
+        yield Report(
+            event.node,
+            "what is saved is neither an input nor a result: a second derivative misses it",
+            hint="save inputs and results, or return it as a further result",
+            related=event.related,
+        )

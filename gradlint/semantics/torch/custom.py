@@ -1,0 +1,391 @@
+"""`torch.autograd.Function`: forward without grad mode, a node of its own on the tape, and a backward to look at.
+
+Measured with torch 2.13: what `forward` returns hangs on the new node, whatever it was computed from; an input that
+is returned as it is becomes a view that refuses writes, unless it was marked dirty; tensors inside lists are not
+seen; results of integer types do not require grad; what is saved is saved when `forward` is over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import libcst as cst
+
+from gradlint.domain.dtype import can_require_grad
+from gradlint.domain.event import RefusedWrite
+from gradlint.domain.graph import Edge, Node, Saved, Tri
+from gradlint.domain.state import State
+from gradlint.domain.value import Bound, Context, External, Function, Instance, Ref, Tensor, Unknown, Value, View, Write
+from gradlint.semantics.args import Args
+from gradlint.semantics.classes import find_in_class, library_base
+from gradlint.semantics.machine import Machine
+from gradlint.semantics.modes import enter_mode, leave_mode
+from gradlint.semantics.torch import faults
+from gradlint.semantics.torch.inplace import bump, saved_now
+from gradlint.semantics.torch.tensor import either, known_tensor, tensor_at, unknown_tensor, view_of
+
+FUNCTIONS = frozenset({"torch.autograd.Function", "torch.autograd.function.Function"})
+CTX = "torch.autograd.function.FunctionCtx"
+"""The class of `ctx`, as far as gradlint knows it: what forward leaves on it stands in the attributes."""
+
+_KEPT = {"save_for_backward": "<saved>", "mark_dirty": "<dirty>", "mark_non_differentiable": "<unmarked>"}
+"""The methods of `ctx` that remember tensors, and under which attribute."""
+
+_WRAPPED = (External("builtins.staticmethod"), External("builtins.classmethod"))
+
+_SILENT = frozenset({"set_materialize_grads", "save_for_forward"})
+
+
+def is_function_class(state: State, cls: Value) -> bool:
+    """Whether a class of the program is a custom function of autograd."""
+    return library_base(state, cls) in FUNCTIONS
+
+
+def is_ctx(record: Instance) -> bool:
+    """Whether an object is the `ctx` of a custom function."""
+    return record.cls == External(CTX)
+
+
+class _Inputs(NamedTuple):
+    """What `apply` was given: the values, and which of them are tensors, with their writes before forward."""
+
+    values: tuple[Value, ...]
+    writes: dict[int, int]
+
+    def tensors(self, machine: Machine, state: State) -> list[tuple[int, Ref]]:
+        """The tensors among the values, with their positions; forward may have shown more of them."""
+        found = ((index, known_tensor(machine, state, value)) for index, value in enumerate(self.values))
+        return [(index, ref) for index, ref in found if ref is not None]
+
+
+def apply(machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """cls.apply(*args)"""
+    forward = _static(state, cls, "forward")
+    if forward is None or args.open or args.keywords:
+        return machine.program.opaque(machine, state, args.values(), node)
+    inputs = _Inputs(args.positional, {})
+    for _, ref in inputs.tensors(machine, state):
+        inputs.writes[ref.id] = len(state.writes(tensor_at(state, ref).counter))
+    for name in ("forward", "setup_context", "backward"):
+        method = find_in_class(state, cls, name)
+        if isinstance(method, Function):
+            faults.noticed(machine, "function-nonstatic", method.code.node, name)
+    needs = tuple(_needs(machine, state, value) for value in args.positional)
+    ctx = state.new(Instance(External(CTX), {"needs_input_grad": needs}, {}, False, node))
+    result = _run_forward(machine, state, cls, forward, ctx, inputs, node)
+    return _recorded(machine, state, cls, ctx, inputs, result, node)
+
+
+def _static(state: State, cls: Ref, name: str) -> Function | None:
+    """A static method, or one that should be: torch calls it on the class all the same."""
+    value = find_in_class(state, cls, name)
+    if isinstance(value, Bound) and value.receiver in (
+        External("builtins.staticmethod"),
+        External("builtins.classmethod"),
+    ):
+        value = value.function
+    return value if isinstance(value, Function) else None
+
+
+def _needs(machine: Machine, state: State, value: Value) -> Value:
+    """An item of `ctx.needs_input_grad`."""
+    tensor = known_tensor(machine, state, value)
+    if tensor is None:
+        return Unknown("bool") if isinstance(value, Unknown) else False
+    grad = tensor_at(state, tensor).grad
+    return Unknown("bool") if grad is None else grad
+
+
+def _run_forward(
+    machine: Machine, state: State, cls: Ref, forward: Function, ctx: Ref, inputs: _Inputs, node: cst.CSTNode
+) -> Value:
+    """Run forward with grad mode off, and `setup_context` where forward goes without a ctx."""
+    from gradlint.semantics.calling import call_in_place
+
+    setup = _static(state, cls, "setup_context")
+    saved = enter_mode(machine, state, Context("no_grad"))
+    given = inputs.values if setup is not None else (ctx, *inputs.values)
+    result = call_in_place(machine, state, forward, Args(given), node)
+    if setup is not None:
+        call_in_place(machine, state, setup, Args((ctx, inputs.values, result)), node)
+    leave_mode(state, saved)
+    return result
+
+
+def _recorded(
+    machine: Machine, state: State, cls: Ref, ctx: Ref, inputs: _Inputs, result: Value, node: cst.CSTNode
+) -> Value:
+    """Put what forward came to on the tape."""
+    tensors = inputs.tensors(machine, state)
+    needs = either(tensor_at(state, ref).grad for _, ref in tensors)
+    hidden = any(isinstance(value, Unknown) and known_tensor(machine, state, value) is None for value in inputs.values)
+    requires: Tri = False if state.grad is False else None if state.grad is None or (hidden and not needs) else needs
+    ignored = _look_at_backward(machine, state, cls, ctx, inputs, result, requires)
+    edges = [
+        Edge(tensor_at(state, ref).node, False if index in ignored else tensor_at(state, ref).grad, "custom")
+        for index, ref in tensors
+    ]
+    kept = tuple(saved_now(machine, state, ref, "saved tensor") for ref in kept_by(state, ctx, "save_for_backward"))
+    made = _node(state, cls, node, edges, requires, kept, machine)
+    _judge_ctx(machine, state, ctx, inputs, tensors, result)
+    return _attached(machine, state, made, ctx, inputs, result, node)
+
+
+def _node(
+    state: State,
+    cls: Ref,
+    node: cst.CSTNode,
+    edges: list[Edge],
+    requires: Tri,
+    kept: tuple[Saved, ...],
+    machine: Machine,
+) -> Node:
+    name = getattr(state[cls], "name", "apply")
+    made = Node(f"{name}.apply", node, edges, tracked=requires, saved=kept, frees=bool(kept))
+    if requires and _static(state, cls, "backward") is None and _static(state, cls, "vjp") is None:
+        machine.without_backward[made.id] = node
+    return made
+
+
+def kept_by(state: State, ctx: Ref, method: str) -> tuple[Ref, ...]:
+    """The tensors that a method of `ctx` was given."""
+    record = state[ctx]
+    assert isinstance(record, Instance)
+    values = record.attrs.get(_KEPT[method], ())
+    assert isinstance(values, tuple)
+    return tuple(one for one in values if isinstance(one, Ref) and isinstance(state.heap.get(one.id), Tensor))
+
+
+def _parts(result: Value) -> tuple[Value, ...]:
+    return result if type(result) is tuple else (result,)
+
+
+def _attached(
+    machine: Machine, state: State, made: Node, ctx: Ref, inputs: _Inputs, result: Value, node: cst.CSTNode
+) -> Value:
+    """The results as the caller gets them."""
+    given = {ref.id for _, ref in inputs.tensors(machine, state)}
+    dirty = {ref.id for ref in kept_by(state, ctx, "mark_dirty")}
+    unmarked = {ref.id for ref in kept_by(state, ctx, "mark_non_differentiable")}
+    parts: list[Value] = []
+    for value in _parts(result):
+        ref = known_tensor(machine, state, value)
+        if ref is None:
+            parts.append(_unknown_result(made, value, node))
+        elif ref.id in unmarked or can_require_grad(tensor_at(state, ref).dtype) is False:
+            parts.append(ref)
+        elif ref.id in given and ref.id not in dirty:
+            parts.append(_returned_input(state, ref, made))
+        else:
+            if ref.id in dirty:
+                _written(machine, state, ref, node)
+            parts.append(_attach(state, ref, made, {tensor_at(state, Ref(one)).counter for one in given}))
+    return tuple(parts) if type(result) is tuple else parts[0]
+
+
+def _unknown_result(made: Node, value: Value, node: cst.CSTNode) -> Value:
+    """What forward returns without being known to be a tensor keeps the graph behind it."""
+    if isinstance(value, Unknown) and value.kind is None:
+        return Unknown(None, made, None, node)
+    return value
+
+
+def _returned_input(state: State, ref: Ref, made: Node) -> Ref:
+    """An input returned as it is."""
+    record = tensor_at(state, ref)
+    if made.tracked is False:
+        return ref
+    kind = "custom" if made.tracked else "maybe"
+    return view_of(state, ref, made, kind=kind, shape=record.shape, grad=made.tracked, tags=record.tags)
+
+
+def _written(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> None:
+    """An input marked dirty: torch refuses a leaf, and moves the version counter once more."""
+    record = tensor_at(state, ref)
+    if record.grad is True and record.leaf is True and state.grad is True and record.view is None:
+        machine.emit(RefusedWrite(node, "leaf", "mark_dirty", record.syntax, None, record.parameter))
+    bump(machine, state, ref, Write(node, "mark_dirty"))
+
+
+def _attach(state: State, ref: Ref, made: Node, counters: set[int]) -> Ref:
+    """A result that forward computed, perhaps as a view of an input."""
+    record = tensor_at(state, ref)
+    view = record.view
+    if view is not None and made.tracked is not False:
+        kind = "custom" if record.counter in counters and made.tracked else "maybe"
+        view = View(view.base, kind, view.expanded, view.version)
+    state.put(ref.id, record._replace(node=made, grad=made.tracked, view=view, syntax=made.syntax))
+    return ref
+
+
+# What the author should hear about.
+
+
+def _judge_ctx(
+    machine: Machine, state: State, ctx: Ref, inputs: _Inputs, tensors: list[tuple[int, Ref]], result: Value
+) -> None:
+    record = state[ctx]
+    assert isinstance(record, Instance)
+    given = {ref.id: ref for _, ref in tensors}
+    results = {ref.id for value in _parts(result) if (ref := known_tensor(machine, state, value)) is not None}
+    dirty = {ref.id for ref in kept_by(state, ctx, "mark_dirty")}
+    for name, value in record.attrs.items():
+        kept = known_tensor(machine, state, value)
+        if kept is not None and not name.startswith("<") and (kept.id in given or kept.id in results):
+            subject = f"{name}, the result" if kept.id in results else f"{name}, an input"
+            faults.noticed(machine, "tensor-kept-on-ctx", _set_at(record, name), subject)
+    if dirty - results:
+        faults.noticed(machine, "dirty-not-returned", _set_at(record, "<dirty>"))
+    for ref in given.values():
+        writes = state.writes(tensor_at(state, ref).counter)[inputs.writes.get(ref.id, 0) :]
+        certain = [write for write in writes if write.certain]
+        if certain and ref.id not in dirty:
+            faults.noticed(machine, "mark-dirty-missing", certain[0].syntax, certain[0].op)
+    for ref in kept_by(state, ctx, "save_for_backward"):
+        if ref.id not in given and ref.id not in results:
+            faults.noticed(machine, "saved-intermediate", _set_at(record, "<saved>"))
+
+
+def _set_at(record: Instance, name: str) -> cst.CSTNode:
+    places = record.config.get("<places>")
+    assert isinstance(places, tuple)
+    return dict(places)[name]  # type: ignore[no-any-return]  # `remember` puts pairs of a name and a place there.
+
+
+def remember(state: State, ctx: Ref, name: str, node: cst.CSTNode) -> None:
+    """Note where an attribute of `ctx` was set."""
+    record = state[ctx]
+    assert isinstance(record, Instance)
+    places = record.config.get("<places>", ())
+    assert isinstance(places, tuple)
+    state.put(ctx.id, record._replace(config={**record.config, "<places>": (*places, (name, node))}))
+
+
+def call_ctx(machine: Machine, state: State, ctx: Ref, name: str, args: Args, node: cst.CSTNode) -> Value:
+    """A method of `ctx`."""
+    if name in _KEPT:
+        remember(state, ctx, _KEPT[name], node)
+        record = state[ctx]
+        assert isinstance(record, Instance)
+        values = tuple(known_tensor(machine, state, value) or value for value in args.positional)
+        state.put(ctx.id, record._replace(attrs={**record.attrs, _KEPT[name]: values}))
+        return None
+    return None if name in _SILENT else machine.program.opaque(machine, state, args.values(), node)
+
+
+def ctx_attribute(machine: Machine, state: State, ctx: Ref, record: Instance, name: str) -> Value:
+    """An attribute of `ctx` that forward has not set itself."""
+    if name in ("saved_tensors", "saved_variables"):
+        return record.attrs.get("<saved>", ())
+    if name in _KEPT or name in _SILENT:
+        return Bound(ctx, name)
+    return machine.symbol("attr", ctx, name)
+
+
+# backward: looked at once for each call of apply, on a state that is thrown away.
+
+
+def _look_at_backward(
+    machine: Machine, state: State, cls: Ref, ctx: Ref, inputs: _Inputs, result: Value, requires: Tri
+) -> set[int]:
+    """Run backward on unknown gradients; the positions of the inputs whose gradient is certainly None."""
+    from gradlint.semantics.calling import invoke
+
+    backward = _static(state, cls, "backward")
+    if backward is None or requires is False:
+        return set()
+    aside = state.fork()
+    enter_mode(machine, aside, Context("no_grad"))
+    gradients = [_gradient(machine, aside, value, backward.code.node) for value in _parts(result)]
+    first_exit, region = len(machine.exits), machine.open(aside)
+    outcomes = invoke(machine, aside, backward, Args((ctx, *gradients)), backward.code.node)
+    del machine.exits[first_exit:]
+    machine.close([end for end, _ in outcomes], region)
+    for end, _ in outcomes:
+        _judge_writes(machine, end, gradients)
+    found = [value for _, value in outcomes]
+    if not found:
+        return set()
+    if not any(isinstance(value, Unknown) for value in found):
+        _judge_count(machine, backward, len(inputs.values), found)
+        _judge_use(machine, outcomes, backward, gradients, result, state)
+    return set.intersection(*(_nones(value, len(inputs.values)) for value in found))
+
+
+def _gradient(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> Ref:
+    """The gradient that arrives for one result."""
+    ref = unknown_tensor(state, node)
+    record = known_tensor(machine, state, value)
+    shape = None if record is None else tensor_at(state, record).shape
+    dtype = None if record is None else tensor_at(state, record).dtype
+    state.put(ref.id, tensor_at(state, ref)._replace(grad=False, shape=shape, dtype=dtype))
+    return ref
+
+
+def _judge_writes(machine: Machine, state: State, gradients: list[Ref]) -> None:
+    """The gradient that arrives belongs to torch: others may be given the same one."""
+    for ref in gradients:
+        for write in state.writes(tensor_at(state, ref).counter):
+            if write.certain:
+                faults.noticed(machine, "gradient-inplace", write.syntax, write.op)
+
+
+def _judge_count(machine: Machine, backward: Function, expected: int, found: list[Value]) -> None:
+    """Torch wants a gradient for each argument of forward; further ones may be None."""
+    if all(_miscounted(value, expected) for value in found):
+        got = len(_parts(found[0]))
+        faults.noticed(machine, "gradient-count", backward.code.node, f"{got} where it should return {expected}")
+
+
+def _miscounted(value: Value, expected: int) -> bool:
+    parts = _parts(value)
+    return len(parts) < expected or any(part is not None for part in parts[expected:])
+
+
+def _nones(value: Value, count: int) -> set[int]:
+    return {index for index, part in enumerate(_parts(value)[:count]) if part is None}
+
+
+def _judge_use(
+    machine: Machine,
+    outcomes: list[tuple[State, Value]],
+    backward: Function,
+    gradients: list[Ref],
+    result: Value,
+    state: State,
+) -> None:
+    """What is returned for an input must depend on what arrives, unless it is constant."""
+    if all(_ignores(machine, end, value, gradients) for end, value in outcomes):
+        scalar = all(_may_be_scalar(machine, state, part) for part in _parts(result))
+        faults.noticed(machine, "gradient-ignored", backward.code.node, "scalar" if scalar else "")
+
+
+def _may_be_scalar(machine: Machine, state: State, value: Value) -> bool:
+    ref = known_tensor(machine, state, value)
+    return ref is None or tensor_at(state, ref).shape in (None, (), (1,))
+
+
+def _ignores(machine: Machine, state: State, value: Value, gradients: list[Ref]) -> bool:
+    """Whether some gradient is computed, from something that is known, and none from what arrives."""
+    tensors = [known_tensor(machine, state, part) for part in _parts(value) if part is not None]
+    if not tensors or any(ref is None for ref in tensors):
+        return False
+    arrived = {tensor_at(state, ref).node.id for ref in gradients}
+    nodes = [node for ref in tensors if ref is not None for node in _behind(tensor_at(state, ref).node)]
+    if any(node.id in arrived or node.op == "call" for node in nodes):
+        return False
+    return any(node.live for node in nodes)
+
+
+def _behind(root: Node) -> Iterator[Node]:
+    """All nodes that a value was computed from."""
+    seen = {root.id}
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        yield node
+        for edge in node.edges:
+            if edge.node.id not in seen:
+                seen.add(edge.node.id)
+                stack.append(edge.node)
