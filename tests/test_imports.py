@@ -37,6 +37,7 @@ MAY_IMPORT = {
         *(
             "check",
             "config",
+            "domain",
             "config_file",
             "facts",
             "outcome",

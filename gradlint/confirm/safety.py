@@ -44,11 +44,19 @@ def admit(script: str, probes: Iterable[str] = ()) -> list[str]:
     return list(dict.fromkeys(gate.reasons))
 
 
+def refused(tree: ast.Module) -> frozenset[ast.AST]:
+    """The nodes of a program for which the gate would refuse it: what has to be replaced before it may be run."""
+    gate = _Gate(ast.unparse(tree), tree)
+    gate.visit(tree)
+    return frozenset(gate.nodes)
+
+
 class _Gate(ast.NodeVisitor):
     """Walks over all of the syntax and writes down what is refused."""
 
     def __init__(self, script: str, tree: ast.Module) -> None:
         self.reasons: list[str] = []
+        self.nodes: list[ast.AST] = []
         self._modules: dict[str, str] = {}
         self._own: set[str] = set()
         if len(script) > _LONGEST:
@@ -60,6 +68,7 @@ class _Gate(ast.NodeVisitor):
 
     def _refuse(self, node: ast.AST, reason: str) -> None:
         self.reasons.append(f"line {getattr(node, 'lineno', 0)}: {reason}")
+        self.nodes.append(node)
 
     # What the whole text says of names comes before the walk: a use may stand above its import.
 

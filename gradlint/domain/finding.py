@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from gradlint.domain.confirmation import Confirmation
+
 Severity = Literal["error", "warning", "info"]
 Effect = Literal["raises", "silent", "leak", "fragile", "legacy", "invalid"]
 
@@ -65,7 +67,7 @@ class Finding:
     """One statement about one place of one file.
 
     `message` says what torch will do, `hint` what to write instead. `span` is the cause. `lines` is the range of
-    rows of the statement (first, last) on any of which a `# noqa` counts.
+    rows of the statement (first, last) on any of which a `# noqa` counts. `confirmation` is set where torch was asked.
     """
 
     code: str
@@ -79,6 +81,12 @@ class Finding:
     hint: str | None = None
     related: tuple[Related, ...] = ()
     fix: Fix | None = None
+    confirmation: Confirmation | None = None
+
+    @property
+    def stands(self) -> bool:
+        """Whether the finding counts: not if torch was asked and refuted it."""
+        return self.confirmation is None or self.confirmation.verdict != "refuted"
 
     @property
     def sort_key(self) -> tuple[str, Position, str, str]:

@@ -38,6 +38,9 @@ class Wishes:
     show_fixes: bool
     fixable: tuple[str, ...]
     unfixable: tuple[str, ...]
+    confirm: bool
+    show_repro: bool
+    only_confirmed: bool
     config: Path | None
     isolated: bool
     stdin_filename: str | None
@@ -61,6 +64,9 @@ class Wishes:
 @click.option("--unsafe-fixes/--no-unsafe-fixes", default=None, help="Offer and make fixes that change values, too.")
 @click.option("--diff", is_flag=True, help="Show what --fix would change; write nothing.")
 @click.option("--show-fixes", is_flag=True, help="List the fixes that were made.")
+@click.option("--confirm", is_flag=True, help="Let torch execute what each finding says, in a sandbox.")
+@click.option("--show-repro", is_flag=True, help="Confirm, and print the program that shows each fault.")
+@click.option("--only-confirmed", is_flag=True, help="Confirm, and report only what torch has shown.")
 @click.option("--fixable", multiple=True, metavar="CODES", help="Fix only these.")
 @click.option("--unfixable", multiple=True, metavar="CODES", help="Do not fix these.")
 @click.option(
@@ -96,6 +102,7 @@ def run(wishes: Wishes) -> int:
     missing = [path for path in wishes.paths if path != STDIN and not os.path.lexists(path)]
     piped = _piped(wishes)
     outcome = _check(wishes, [path for path in wishes.paths or (".",) if path not in missing], configs, piped)
+    outcome = _ask_torch(outcome, wishes, wishes.output_format or configs.of(Path.cwd()).output_format)
     problems = [f"{path}: no such file or directory" for path in missing]
     problems += _settle(outcome, wishes, configs, piped)
     for problem in problems:
@@ -107,8 +114,23 @@ def run(wishes: Wishes) -> int:
     _print(outcome, wishes, configs, piped)
     if problems or outcome.crashes:
         return 2
-    found = bool(outcome.mended) if wishes.diff else bool(outcome.findings)
+    found = bool(outcome.mended) if wishes.diff else any(finding.stands for finding in outcome.findings)
     return 1 if found and not wishes.exit_zero else 0
+
+
+def _ask_torch(outcome: Outcome, wishes: Wishes, output_format: str) -> Outcome:
+    """The findings with the verdicts of torch, where they are asked for."""
+    if not (wishes.confirm or wishes.show_repro or wishes.only_confirmed):
+        return outcome
+    from gradlint.entrypoints.progress import ProgressBar
+    from gradlint.entrypoints.proving import confirmed, only_confirmed
+
+    bar = ProgressBar(sys.stderr, silent=wishes.quiet)
+    try:
+        outcome = confirmed(outcome, bar, repros=wishes.show_repro or output_format == "json")
+    finally:
+        bar.clear()
+    return only_confirmed(outcome) if wishes.only_confirmed else outcome
 
 
 def _piped(wishes: Wishes) -> bytes | None:
@@ -161,7 +183,8 @@ def _print(outcome: Outcome, wishes: Wishes, configs: Configs, piped: bytes | No
     config = configs.of(Path.cwd())
     takes_output = piped is not None and _piped_config(wishes, configs).fix
     if not wishes.diff:
-        _print_findings(outcome, wishes.output_format or config.output_format, config, err=takes_output)
+        output_format = wishes.output_format or config.output_format
+        _print_findings(outcome, output_format, config, err=takes_output, repros=wishes.show_repro)
     for line in _remarks(outcome, wishes, config):
         click.echo(line, err=True)
 
@@ -213,15 +236,15 @@ def _words(values: Iterable[str]) -> Iterator[str]:
         yield from value.replace(",", " ").split()
 
 
-def _print_findings(outcome: Outcome, output_format: str, config: Config, *, err: bool) -> None:
+def _print_findings(outcome: Outcome, output_format: str, config: Config, *, err: bool, repros: bool) -> None:
     from gradlint.report.paint import Paint
 
     paint = Paint.for_stream(sys.stderr if err else sys.stdout)
-    for line in _report(outcome, output_format, config, paint):
+    for line in _report(outcome, output_format, config, paint, repros):
         click.echo(line, color=paint.enabled, err=err)
 
 
-def _report(outcome: Outcome, output_format: str, config: Config, paint: Paint) -> Iterator[str]:
+def _report(outcome: Outcome, output_format: str, config: Config, paint: Paint, repros: bool) -> Iterator[str]:
     """The findings in the format asked for."""
     if output_format == "json":
         from gradlint.report.as_json import as_json
@@ -232,11 +255,11 @@ def _report(outcome: Outcome, output_format: str, config: Config, paint: Paint) 
     elif output_format == "full":
         from gradlint.report.full import full
 
-        yield from full(outcome.findings, outcome.texts, paint, config.fixes)
+        yield from full(outcome.findings, outcome.texts, paint, config.fixes, repros=repros)
     else:
         from gradlint.report.concise import concise
 
-        yield from concise(outcome.findings, paint, config.fixes)
+        yield from concise(outcome.findings, paint, config.fixes, repros=repros)
 
 
 def _remarks(outcome: Outcome, wishes: Wishes, config: Config) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 
 from gradlint.domain.finding import Edit, Finding, Fix, Position
 
@@ -27,6 +28,7 @@ def _finding(finding: Finding, url: str | None) -> dict[str, object]:
         "related": [{"location": _position(other.span.start), "message": other.message} for other in finding.related],
         "url": url,
         "fix": None if finding.fix is None else _fix(finding.fix),
+        **({} if finding.confirmation is None else {"confirmation": asdict(finding.confirmation)}),
     }
 
 

@@ -12,13 +12,30 @@ Fixes: TypeAlias = Callable[[Finding], bool]
 """Whether the fix of a finding would be made if it were asked for."""
 
 
-def concise(findings: Iterable[Finding], paint: Paint, fixes: Fixes) -> Iterator[str]:
+def concise(findings: Iterable[Finding], paint: Paint, fixes: Fixes, *, repros: bool = False) -> Iterator[str]:
     """`file:row:column: code message`, with `[*]` where there is a fix to make."""
     for finding in findings:
         start = finding.span.start
         place = f"{paint.bold(finding.filename)}:{start.row}:{start.column}:"
         code = paint.as_severity(finding.code, finding.severity)
-        yield f"{place} {code}{star(finding, paint, fixes)} {on_one_line(finding.message)}"
+        yield f"{place} {code}{star(finding, paint, fixes)} {on_one_line(finding.message)}{verdict(finding)}"
+        if repros:
+            yield from repro(finding)
+
+
+def repro(finding: Finding) -> Iterator[str]:
+    """The program that shows the fault, indented, where torch was asked and there is one."""
+    if finding.confirmation is not None and finding.confirmation.repro is not None:
+        yield from ("    " + line for line in finding.confirmation.repro.splitlines())
+
+
+def verdict(finding: Finding) -> str:
+    """What torch says of the finding, where it was asked."""
+    asked = finding.confirmation
+    if asked is None:
+        return ""
+    why = "" if asked.verdict == "confirmed" else f": {on_one_line(asked.reason)}"
+    return f" ({asked.verdict}{why})"
 
 
 def star(finding: Finding, paint: Paint, fixes: Fixes) -> str:

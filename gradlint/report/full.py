@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from gradlint.domain.finding import Finding
-from gradlint.report.concise import Fixes, on_one_line, star
+from gradlint.report.concise import Fixes, on_one_line, repro, star
 from gradlint.report.frame import Mark, draw
 from gradlint.report.paint import Paint
 from gradlint.source.lines import split_lines
 
 
-def full(findings: Iterable[Finding], texts: Mapping[str, str], paint: Paint, fixes: Fixes) -> Iterator[str]:
+def full(
+    findings: Iterable[Finding], texts: Mapping[str, str], paint: Paint, fixes: Fixes, *, repros: bool = False
+) -> Iterator[str]:
     """A paragraph for each finding; one about a file without text has no frame."""
     for finding in findings:
-        yield "\n".join(_paragraph(finding, texts.get(finding.filename, ""), paint, fixes)) + "\n"
+        yield "\n".join(_paragraph(finding, texts.get(finding.filename, ""), paint, fixes, repros)) + "\n"
 
 
-def _paragraph(finding: Finding, text: str, paint: Paint, fixes: Fixes) -> Iterator[str]:
+def _paragraph(finding: Finding, text: str, paint: Paint, fixes: Fixes, repros: bool) -> Iterator[str]:
     start = finding.span.start
     head = paint.as_severity(f"{finding.code} {finding.name}", finding.severity)
     yield f"{head}{star(finding, paint, fixes)}: {paint.bold(on_one_line(finding.message))}"
@@ -30,3 +32,8 @@ def _paragraph(finding: Finding, text: str, paint: Paint, fixes: Fixes) -> Itera
     if finding.fix:
         how = "" if finding.fix.safe else " (unsafe: it changes values)"
         yield f" {paint.faint('=')} {paint.bold('fix')}{how}: {on_one_line(finding.fix.message)}"
+    if asked := finding.confirmation:
+        said = asked.error.strip().split("\n")[0] if asked.error else asked.reason
+        yield f" {paint.faint('=')} {paint.bold(asked.verdict)}: {on_one_line(said)}"
+    if repros:
+        yield from repro(finding)

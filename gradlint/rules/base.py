@@ -108,6 +108,7 @@ class Report:
 class Rule(ABC):
     """One fault. Subclasses stand one to a file; file, class, and code match.
 
+    `torch_says` is a pattern of the errors that confirm a finding, where those of the examples are too few.
     The docstring of the subclass is its documentation: the first line is the summary, then paragraphs headed
     `What torch does`, `Why it matters`, `When it may be wrong`, `Instead`, `References`.
     """
@@ -118,6 +119,7 @@ class Rule(ABC):
     events: ClassVar[tuple[type[Event], ...]]
     bad: ClassVar[tuple[Bad, ...]]
     good: ClassVar[tuple[Good, ...]]
+    torch_says: ClassVar[str | None] = None
     fixable: ClassVar[bool] = False
     default: ClassVar[bool] = True
 
@@ -125,6 +127,12 @@ class Rule(ABC):
     def severity(self) -> Severity:
         """The severity of a finding for which `check` names no other."""
         return SEVERITY_OF[self.effect]
+
+    @property
+    def error(self) -> str | None:
+        """A pattern of the errors that confirm a finding: `torch_says`, or else those of the examples."""
+        errors = sorted({bad.error for bad in self.bad if bad.error is not None})
+        return self.torch_says or "|".join(f"(?:{error})" for error in errors) or None
 
     @abstractmethod
     def check(self, event: Event) -> Iterator[Report]:

@@ -38,6 +38,7 @@ class DeepcopyNonleaf(Rule):
     name = "deepcopy-nonleaf"
     effect = "raises"
     events = (Refused,)
+    torch_says = r"support the deepcopy protocol"
     bad = (
         Bad(
             """\

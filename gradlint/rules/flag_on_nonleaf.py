@@ -44,6 +44,7 @@ class FlagOnNonleaf(Rule):
     effect = "raises"
     events = (Refused,)
     fixable = True
+    torch_says = r"you can only change requires_grad flags of leaf"
     bad = (
         Bad(
             """\

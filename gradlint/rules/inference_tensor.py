@@ -47,6 +47,7 @@ class InferenceTensor(Rule):
         RefusedWrite,
         Refused,
     )
+    torch_says = r"[Ii]nference ?(tensor|mode|Mode)"
     bad = (
         Bad(
             """\

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gradlint.domain.event import Event, Refused
 from gradlint.rules.base import Bad, Good, Report, Rule
 
-_RAISES = "NoneType"
+_RAISES = "unsupported operand type.*NoneType|NoneType' object"
 
 
 class LeafReassigned(Rule):

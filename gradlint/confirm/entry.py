@@ -1,0 +1,196 @@
+"""How to get at a place of a program: run it from the top, or call what nobody calls with made-up arguments."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from gradlint.confirm.script import Script, render
+from gradlint.confirm.sketch import Hole, Sketch, statement
+from gradlint.confirm.uses import NAMESPACE, kinds_of, parents_of
+
+_MOST = 4
+"""How many ways in are tried for one place."""
+
+_NOT_GIVEN = frozenset({"self", "cls", "ctx"})
+_UNUSUAL = frozenset({"staticmethod", "classmethod"})
+
+
+class Function(NamedTuple):
+    """A function of the program, and the class that it is a method of."""
+
+    node: ast.FunctionDef
+    owner: ast.ClassDef | None
+
+
+class Way(NamedTuple):
+    """A program that may lead to a place: text with holes, and what they are."""
+
+    script: Script
+    holes: tuple[Hole, ...]
+    driven: bool
+
+
+def ways_to(sketch: Sketch, row: int) -> Iterator[Way]:
+    """Programs that may come by a row, the most natural first."""
+    yield Way(render(sketch.body), tuple(sketch.holes), False)
+    functions = list(_functions(sketch.body))
+    target = next((one for one in functions if _holds(one.node, row)), None)
+    if target is not None:
+        for entry in islice(_entries(target, functions), _MOST):
+            yield _Driver(sketch).drive(entry)
+
+
+def _functions(body: Sequence[ast.stmt]) -> Iterator[Function]:
+    """The functions of the module and the methods of its classes, also below `if` and the like."""
+    for node in body:
+        if isinstance(node, ast.FunctionDef):
+            yield Function(node, None)
+        elif isinstance(node, ast.ClassDef):
+            yield from (Function(part, node) for part in node.body if isinstance(part, ast.FunctionDef))
+        else:
+            yield from _functions(getattr(node, "body", []))
+
+
+def _holds(node: ast.stmt, row: int) -> bool:
+    return getattr(node, "lineno", 0) <= row <= (getattr(node, "end_lineno", 0) or 0)
+
+
+def _entries(target: Function, functions: Sequence[Function]) -> Iterator[Function]:
+    """The function itself, then those through which it is called, the outermost last."""
+    seen: set[ast.AST] = set()
+    waiting = [target]
+    while waiting:
+        one = waiting.pop(0)
+        if one.node in seen:
+            continue
+        seen.add(one.node)
+        yield one
+        waiting.extend(other for other in functions if other.node not in seen and _calls(other.node, one))
+
+
+def _calls(caller: ast.FunctionDef, called: Function) -> bool:
+    name = called.node.name
+    if name == "__init__" and called.owner is not None:
+        name = called.owner.name
+    return any(isinstance(node, ast.Call) and _is_call_of(node.func, name) for node in ast.walk(caller))
+
+
+def _is_call_of(func: ast.expr, name: str) -> bool:
+    """Whether a call may be one of a function of that name; an object of a module is called by its own name."""
+    if isinstance(func, ast.Name):
+        return func.id in (name, "self") if name == "forward" else func.id == name
+    if not isinstance(func, ast.Attribute):
+        return False
+    part = isinstance(func.value, ast.Name) and func.value.id == "self"
+    return func.attr == name or (part and name == "forward")
+
+
+class _Driver:
+    """Appends the statements that call a function of the program."""
+
+    def __init__(self, sketch: Sketch) -> None:
+        self._sketch = Sketch(list(sketch.body), list(sketch.holes))
+        self._classes = {
+            node.name: node for node in ast.walk(ast.Module(sketch.body, [])) if isinstance(node, ast.ClassDef)
+        }
+        self._taken = {node.name for node in sketch.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+        self._module: str | None = None
+
+    def drive(self, entry: Function) -> Way:
+        """The program with the calls at its end; what ran at the top level stays."""
+        for text in self._lines(entry):
+            self._sketch.body.append(statement(text))
+        return Way(render(self._sketch.body), tuple(self._sketch.holes), True)
+
+    def _lines(self, entry: Function) -> list[str]:
+        node, owner = entry
+        if owner is None:
+            given, before = self._arguments(node)
+            return [*before, f"{node.name}({', '.join(given)})"]
+        bases = [ast.unparse(base) for base in owner.bases]
+        if any(base.rpartition(".")[2] == "Function" for base in bases):
+            return self._custom_function(owner)
+        decorators = {ast.unparse(one) for one in node.decorator_list}
+        if decorators & _UNUSUAL:
+            given, before = self._arguments(node)
+            return [*before, f"{owner.name}.{node.name}({', '.join(given)})"]
+        made, before = self._instance(owner)
+        if node.name == "__init__":
+            return [*before, made]
+        name = self._free(owner.name.lower())
+        before.append(f"{name} = {made}")
+        if "property" in decorators:
+            return [*before, f"{name}.{node.name}"]
+        given, more = self._arguments(node)
+        call = name if node.name in ("forward", "__call__") else f"{name}.{node.name}"
+        return [*before, *more, f"{call}({', '.join(given)})"]
+
+    def _custom_function(self, owner: ast.ClassDef) -> list[str]:
+        forward = next((one for one in owner.body if isinstance(one, ast.FunctionDef) and one.name == "forward"), None)
+        if forward is None:
+            return [owner.name]
+        skip = forward.args.args[0].arg if forward.args.args else ""
+        given, before = self._arguments(forward, skip=skip, tracked=True)
+        name = self._free("result")
+        return [*before, f"{name} = {owner.name}.apply({', '.join(given)})", f"{name}.sum().backward()"]
+
+    def _instance(self, owner: ast.ClassDef) -> tuple[str, list[str]]:
+        init = self._find_init(owner)
+        if init is None:
+            return f"{owner.name}()", []
+        given, before = self._arguments(init)
+        return f"{owner.name}({', '.join(given)})", before
+
+    def _find_init(self, owner: ast.ClassDef) -> ast.FunctionDef | None:
+        for part in owner.body:
+            if isinstance(part, ast.FunctionDef) and part.name == "__init__":
+                return part
+        bases = [
+            self._classes[base.id] for base in owner.bases if isinstance(base, ast.Name) and base.id in self._classes
+        ]
+        inherited = (self._find_init(base) for base in bases if base is not owner)
+        return next((found for found in inherited if found is not None), None)
+
+    def _arguments(self, node: ast.FunctionDef, skip: str = "", tracked: bool = False) -> tuple[list[str], list[str]]:
+        """What to pass, and the statements that make it up, networks before their optimizers."""
+        parents = parents_of(node)
+        positional = [*node.args.posonlyargs, *node.args.args]
+        required = positional[: len(positional) - len(node.args.defaults)]
+        words = [
+            arg for arg, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if default is None
+        ]
+        names = [arg.arg for arg in (*required, *words) if arg.arg not in (*_NOT_GIVEN, skip)]
+        used = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+        kinds = {name: kinds_of(name, ast.walk(node), parents) if name in used else (NAMESPACE,) for name in names}
+        before: list[str] = []
+        given: dict[str, str] = {}
+        for name in sorted(names, key=lambda name: kinds[name][0] != "module"):
+            given[name] = self._argument(name, kinds[name], before, tracked)
+        keywords = {arg.arg for arg in words}
+        return [f"{name}={given[name]}" if name in keywords else given[name] for name in names], before
+
+    def _argument(self, name: str, kinds: tuple[str, ...], before: list[str], tracked: bool) -> str:
+        if kinds[0] == NAMESPACE:
+            return "None"
+        first: list[str] = []
+        if kinds[0] == "optimizer" and self._module is not None:
+            first.append(f"torch.optim.SGD({self._module}.parameters(), lr=0.1)")
+        if tracked and kinds[0] == "tensor":
+            first.append("torch.randn(2, 3, requires_grad=True)")
+        hole = self._sketch.hole(name, kinds, first)
+        if kinds[0] in ("int", "float", "bool", "str", "device"):
+            return hole.name
+        variable = self._free(name)
+        if kinds[0] == "module" and self._module is None:
+            self._module = variable
+        before.append(f"{variable} = {hole.name}")
+        return variable
+
+    def _free(self, name: str) -> str:
+        while name in self._taken:
+            name += "_"
+        self._taken.add(name)
+        return name

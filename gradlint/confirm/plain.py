@@ -1,0 +1,81 @@
+"""A program without what a repro has no use for: docstrings, annotations, the guard of the main part."""
+
+from __future__ import annotations
+
+import ast
+from typing import cast
+
+
+def plain(tree: ast.Module) -> None:
+    """Take out what does not matter for what is computed; `if __name__ == "__main__"` becomes its body."""
+    _Plain().visit(tree)
+    tree.body = [one for statement in tree.body for one in _unguarded(statement)]
+
+
+def flags_of(tree: ast.Module) -> dict[str, str]:
+    """The defaults of command line options, by the name of the attribute, as expressions."""
+    flags: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
+            names = [part.value for part in node.args if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+            words = {word.arg: word.value for word in node.keywords}
+            if names:
+                long = next((name for name in names if name.startswith("--")), names[0])
+                flags[long.lstrip("-").replace("-", "_")] = _default(words)
+    return {name: value for name, value in flags.items() if value}
+
+
+def _default(words: dict[str | None, ast.expr]) -> str:
+    if "default" in words:
+        default = words["default"]
+        return ast.unparse(default) if isinstance(default, (ast.Constant, ast.UnaryOp, ast.List, ast.Tuple)) else ""
+    action = words.get("action")
+    if isinstance(action, ast.Constant):
+        return {"store_true": "False", "store_false": "True"}.get(str(action.value), "")
+    return ""
+
+
+def _unguarded(statement: ast.stmt) -> list[ast.stmt]:
+    if isinstance(statement, ast.If) and "__name__" in ast.unparse(statement.test):
+        return statement.body
+    return [statement]
+
+
+class _Plain(ast.NodeTransformer):
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        """A docstring, or any constant for its own sake."""
+        return None if isinstance(node.value, ast.Constant) else self.generic_visit(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        """What is computed in it is the same."""
+        sync = ast.FunctionDef(node.name, node.args, node.body, node.decorator_list, None)
+        return self.visit_FunctionDef(ast.copy_location(sync, node))
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """Annotations and docstrings go."""
+        node.returns = None
+        for arg in ast.walk(node.args):
+            if isinstance(arg, ast.arg):
+                arg.annotation = None
+        return _filled(self.generic_visit(node))
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        """Fields of a dataclass keep that they are annotated, which is what makes them fields."""
+        fields = [part for part in node.body if isinstance(part, ast.AnnAssign)]
+        for part in fields:
+            part.annotation = ast.copy_location(ast.Name("object", ast.Load()), part.annotation)
+        node.body = [part if part in fields else cast(ast.stmt, self.visit(part)) for part in node.body]
+        node.body = [part for part in node.body if part is not None]
+        return _filled(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
+        """Elsewhere an annotated assignment is an assignment."""
+        if node.value is None:
+            return None
+        return self.generic_visit(ast.copy_location(ast.Assign([node.target], node.value), node))
+
+
+def _filled(node: ast.AST) -> ast.AST:
+    assert isinstance(node, (ast.FunctionDef, ast.ClassDef)), "only definitions come here"
+    node.body = node.body or [ast.copy_location(ast.Pass(), node)]
+    return node

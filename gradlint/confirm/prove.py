@@ -1,0 +1,191 @@
+"""From a finding to a verdict: programs that lead to the fault are made up, run, and cut down to a repro."""
+
+from __future__ import annotations
+
+import ast
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from gradlint.confirm.entry import Way, ways_to
+from gradlint.confirm.ran import Ran
+from gradlint.confirm.safety import admit
+from gradlint.confirm.sandbox import Sandbox, TorchMissingError
+from gradlint.confirm.script import Line, Script, spaced
+from gradlint.confirm.search import attempts, guarded
+from gradlint.confirm.shrink import shrunk
+from gradlint.confirm.sketch import sketch
+from gradlint.confirm.verdict import Expectation, judge
+from gradlint.domain.confirmation import Confirmation
+from gradlint.domain.finding import Finding
+
+SECONDS = 4.0
+_GUARDS = 5
+_ENOUGH = 4
+"""After so many runs that came by the place and showed nothing, no other values are made up."""
+_MARK = "reached"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What confirms a finding: torch's text for one that says torch raises, and the rows where it may raise."""
+
+    pattern: str | None
+    rows: frozenset[int]
+    own: frozenset[int]
+
+    @classmethod
+    def of(cls, finding: Finding, pattern: str | None) -> Claim:
+        """The rows are those of the finding and of the places that explain it."""
+        own = frozenset(range(finding.span.start.row, finding.span.end.row + 1))
+        related = (range(other.span.start.row, other.span.end.row + 1) for other in finding.related)
+        return cls(pattern, own.union(*related), own)
+
+
+class Prover:
+    """Confirms findings; `patterns` says of each code what torch's message holds."""
+
+    def __init__(
+        self, sandbox: Sandbox, patterns: Mapping[str, str], *, shrink: bool = True, seconds: float = SECONDS
+    ) -> None:
+        """Without `shrink` a proof is given as it was found: faster, and longer to read."""
+        self._sandbox = sandbox
+        self._shrink = shrink
+        self._patterns = patterns
+        self._seconds = seconds
+
+    def confirm(self, finding: Finding, text: str) -> Confirmation:
+        """The verdict on one finding in a file of the text given."""
+        try:
+            self._sandbox.start()
+        except TorchMissingError as error:
+            return Confirmation("unconfirmed", str(error))
+        begun = time.monotonic()
+        verdict = self._confirm(finding, text)
+        return replace(verdict, torch=self._sandbox.torch, seconds=time.monotonic() - begun)
+
+    def _confirm(self, finding: Finding, text: str) -> Confirmation:
+        pattern = self._patterns.get(finding.code)
+        if pattern is None:
+            return Confirmation("unconfirmed", "nothing is known that would confirm this rule")
+        try:
+            tree = ast.parse(text)
+        except (SyntaxError, ValueError) as error:
+            return Confirmation("unconfirmed", f"this Python cannot parse the file: {error}")
+        case = _Case(Claim.of(finding, pattern), self._sandbox, time.monotonic() + self._seconds, self._shrink)
+        made = sketch(tree)
+        for way in ways_to(made, finding.span.start.row):
+            found = case.try_way(way)
+            if found is not None:
+                return found
+        return case.defeat(made.dropped)
+
+
+class _Case:
+    """One claim, and what the runs so far have shown."""
+
+    def __init__(self, claim: Claim, sandbox: Sandbox, end: float, shrink: bool) -> None:
+        self._claim = claim
+        self._sandbox = sandbox
+        self._end = end
+        self._shrink = shrink
+        self._why = "no run came to the place"
+        self._passed = 0
+        self._passed_exactly = False
+
+    def try_way(self, way: Way) -> Confirmation | None:
+        """Run one program with several made-up values; None if no run is a proof."""
+        for tried in attempts(way.script, way.holes, self._run):
+            script, ran = tried.script, tried.ran
+            for _ in range(_GUARDS):
+                if self._shows(script, ran):
+                    return self._confirmed(script, ran)
+                if way.holes or self._is_here(script, ran) or not (again := self._behind(script, ran)):
+                    break
+                script, ran = again, self._run(again)
+            self._note(script, ran, exact=not way.holes and not way.driven)
+            if time.monotonic() > self._end or self._passed >= _ENOUGH:
+                return None
+        return None
+
+    def defeat(self, dropped: int) -> Confirmation:
+        """The verdict if no run is a proof."""
+        if self._passed_exactly and not dropped:
+            return Confirmation("refuted", "it ran through, and torch raised nothing")
+        if self._passed:
+            return Confirmation("unconfirmed", "with made-up values it ran through")
+        return Confirmation("unconfirmed", self._why)
+
+    def _shows(self, script: Script, ran: Ran) -> bool:
+        expected = Expectation("raises", self._claim.pattern)
+        return self._is_here(script, ran) and judge(expected, ran).verdict == "confirmed"
+
+    def _is_here(self, script: Script, ran: Ran) -> bool:
+        """Whether an error came by a place of the finding."""
+        return any(self._meets(script, number, self._claim.rows) for number in ran.lines)
+
+    def _meets(self, script: Script, number: int, rows: Iterable[int]) -> bool:
+        first, last = script.origin(number)
+        return first > 0 and any(first <= row <= last for row in rows)
+
+    def _behind(self, script: Script, ran: Ran) -> Script | None:
+        """Another error came first: go on behind it, as the finding takes for granted."""
+        if ran.outcome != "raised" or ran.line is None or not 0 < ran.line <= len(script.lines):
+            return None
+        for number in reversed(ran.lines):
+            if (again := guarded(script, number)) is not None:
+                return again
+        return None
+
+    def _confirmed(self, script: Script, ran: Ran) -> Confirmation:
+        def still(smaller: Script) -> bool:
+            again = self._run(smaller)
+            same = again.error_type == ran.error_type and _gist(again.message) == _gist(ran.message)
+            origin = smaller.origin(again.line or 0) == script.origin(ran.line or 0)
+            return same and origin and self._shows(smaller, again)
+
+        small = shrunk(script, still, self._claim.own, self._end + SECONDS) if self._shrink else script
+        final = self._run(small) if self._shrink else ran
+        repro = _marked(small, final)
+        return Confirmation("confirmed", "torch raised the error", f"{ran.error_type}: {ran.message}", repro=repro)
+
+    def _note(self, script: Script, ran: Ran, *, exact: bool) -> None:
+        if ran.outcome == "finished":
+            if self._came_by(script):
+                self._passed += 1
+                self._passed_exactly |= exact
+            elif not self._passed:
+                self._why = "no run came to the place"
+        elif not self._passed:
+            self._why = judge(Expectation("raises", self._claim.pattern, -1), ran).reason
+
+    def _came_by(self, script: Script) -> bool:
+        """Whether the lines of the finding are executed: the same run, with a mark before them."""
+        numbers = set(script.numbers_of(self._claim.own))
+        lines = [Line(f"{_MARK} = []")]
+        for number, line in enumerate(script.lines, 1):
+            if number in numbers and not line.text.lstrip().startswith("@"):
+                indent = line.text[: len(line.text) - len(line.text.lstrip())]
+                lines.append(Line(f"{indent}{_MARK}.append({number})"))
+            lines.append(line)
+        ran = self._run(Script(tuple(lines)), (f"len({_MARK}) > 0",))
+        return ran.outcome == "finished" and ran.values[0].value is True
+
+    def _run(self, script: Script, probes: tuple[str, ...] = ()) -> Ran:
+        reasons = admit(script.text, probes)
+        if reasons:
+            return Ran("denied", message=reasons[0])
+        return self._sandbox.run(script.text, probes, seconds=max(0.2, min(2.0, self._end - time.monotonic())))
+
+
+def _gist(message: str | None) -> str:
+    """What a message says apart from numbers, which change with made-up sizes."""
+    return "".join(sign for sign in (message or "") if not sign.isdigit())
+
+
+def _marked(script: Script, ran: Ran) -> str:
+    """The program with the line marked that raises."""
+    lines = [line.text for line in script.lines]
+    if ran.line is not None:
+        lines[ran.line - 1] += f"  # {ran.error_type}"
+    return spaced(lines)

@@ -1,0 +1,159 @@
+"""A program as text, one statement to a line, each line with the rows of the file that it came from."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
+from typing import NamedTuple
+
+Rows = tuple[int, int]
+"""First and last row of the checked file; (0, 0) for what was made up."""
+
+_MADE_UP: Rows = (0, 0)
+
+
+class Line(NamedTuple):
+    """One line of a repro. Its `note` is a comment for people."""
+
+    text: str
+    rows: Rows = _MADE_UP
+
+
+class Script(NamedTuple):
+    """A program to execute."""
+
+    lines: tuple[Line, ...]
+
+    @property
+    def text(self) -> str:
+        """The source."""
+        return "".join(f"{line.text}\n" for line in self.lines)
+
+    def origin(self, number: int) -> Rows:
+        """The rows of the file behind a line, counted from 1."""
+        return self.lines[number - 1].rows if 0 < number <= len(self.lines) else _MADE_UP
+
+    def numbers_of(self, rows: Iterable[int]) -> tuple[int, ...]:
+        """The lines that stand for any of the rows."""
+        wanted = sorted(set(rows))
+        return tuple(
+            number
+            for number, line in enumerate(self.lines, 1)
+            if any(line.rows[0] <= row <= line.rows[1] for row in wanted)
+        )
+
+
+def render(body: Sequence[ast.stmt]) -> Script:
+    """The statements as text, one to a line."""
+    return Script(tuple(_block(body, 0)))
+
+
+def rows_of(statement: ast.stmt) -> Rows:
+    """Where the header of a statement stands in the file: all of it, if it has no body."""
+    first = getattr(statement, "lineno", 0)
+    decorators = getattr(statement, "decorator_list", ())
+    start = min([first, *(decorator.lineno for decorator in decorators)])
+    return start, max(start, last_row(statement))
+
+
+def last_row(statement: ast.stmt) -> int:
+    """The last row of the header of a statement."""
+    first = getattr(statement, "lineno", 0)
+    inner = [part for part in _parts(statement) if getattr(part, "lineno", 0)]
+    if inner:
+        return max(first, min(part.lineno for part in inner) - 1)
+    return getattr(statement, "end_lineno", None) or first
+
+
+def _parts(statement: ast.stmt) -> Iterator[ast.stmt]:
+    """The statements right below a statement."""
+    for name in ("body", "orelse", "finalbody"):
+        yield from getattr(statement, name, ())
+    for arm in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
+        yield from arm.body
+
+
+def _block(body: Sequence[ast.stmt], depth: int) -> Iterator[Line]:
+    for statement in body:
+        yield from _statement(statement, depth)
+    if not body:
+        yield Line("    " * depth + "pass")
+
+
+def _statement(statement: ast.stmt, depth: int) -> Iterator[Line]:
+    indent = "    " * depth
+    rows = rows_of(statement)
+    if isinstance(statement, (ast.Try, ast.Match)) or type(statement).__name__ == "TryStar":
+        yield from _arms(statement, depth)
+        return
+    for decorator in getattr(statement, "decorator_list", ()):
+        yield Line(f"{indent}@{ast.unparse(decorator)}", rows)
+    if not hasattr(statement, "body"):
+        text = ast.unparse(statement)
+        # Only a string of several lines is written on several.
+        yield from (Line((indent if number == 0 else "") + part, rows) for number, part in enumerate(text.split("\n")))
+        return
+    yield Line(indent + _header(statement), rows)
+    yield from _block(statement.body, depth + 1)
+    if getattr(statement, "orelse", ()):
+        yield Line(f"{indent}else:")
+        yield from _block(statement.orelse, depth + 1)  # type: ignore[attr-defined]
+
+
+def _header(statement: ast.stmt) -> str:
+    """The line that ends in a colon."""
+    bare = copy(statement)
+    bare.body = [ast.Pass()]  # type: ignore[attr-defined]
+    if hasattr(bare, "orelse"):
+        bare.orelse = []
+    if hasattr(bare, "decorator_list"):
+        bare.decorator_list = []
+    return ast.unparse(bare).rpartition("\n")[0]
+
+
+def _arms(statement: ast.stmt, depth: int) -> Iterator[Line]:
+    """`try` and `match`: blocks below headers of their own."""
+    indent, rows = "    " * depth, rows_of(statement)
+    if isinstance(statement, ast.Match):
+        yield Line(f"{indent}match {ast.unparse(statement.subject)}:", rows)
+        for case in statement.cases:
+            guard = f" if {ast.unparse(case.guard)}" if case.guard else ""
+            yield Line(f"{indent}    case {ast.unparse(case.pattern)}{guard}:")
+            yield from _block(case.body, depth + 2)
+        return
+    assert isinstance(statement, ast.Try), "the caller looks at the type"
+    yield Line(f"{indent}try:", rows)
+    yield from _block(statement.body, depth + 1)
+    for handler in statement.handlers:
+        kind = f" {ast.unparse(handler.type)}" if handler.type else ""
+        name = f" as {handler.name}" if handler.name else ""
+        yield Line(f"{indent}except{kind}{name}:")
+        yield from _block(handler.body, depth + 1)
+    for word, block in (("else", statement.orelse), ("finally", statement.finalbody)):
+        if block:
+            yield Line(f"{indent}{word}:")
+            yield from _block(block, depth + 1)
+
+
+def spaced(lines: Sequence[str]) -> str:
+    """The lines as a text for people: two blank lines around a definition at the top level, one around a method."""
+    text: list[str] = []
+    for line, before in zip(lines, ["", *lines], strict=False):
+        depth, former = _indent(line), _indent(before)
+        starts = line.lstrip().startswith(("def ", "class ", "@")) and not before.lstrip().startswith("@")
+        opened = before.endswith(":") and former < depth
+        if text and not opened and ((starts and depth <= 4) or (depth == 0 and former > 0 and _in_definition(text))):
+            text.extend(["", ""] if depth == 0 else [""])
+        text.append(line)
+    return "\n".join(text) + "\n"
+
+
+def _in_definition(lines: Sequence[str]) -> bool:
+    """Whether the last block at the top level is a definition."""
+    head = next((line for line in reversed(lines) if line and not line.startswith(" ")), "")
+    return head.startswith(("def ", "class "))
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())

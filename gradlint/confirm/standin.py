@@ -1,0 +1,159 @@
+"""Values made up for what is not known: their kinds, what to try in turn, and how torch's errors correct them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+# Distinct small primes, so that sizes that must agree do, and others do not by accident.
+_ROWS, _COLUMNS = 2, 3
+
+
+@dataclass(frozen=True)
+class MadeTensor:
+    """A tensor made up: its shape, whether it is one of class numbers, and whether it requires grad."""
+
+    shape: tuple[int, ...] = (_ROWS, _COLUMNS)
+    integer: bool = False
+    grad: bool = False
+
+    @property
+    def text(self) -> str:
+        """The expression that makes it."""
+        if self.integer:
+            return f"torch.randint(0, 2, {self.shape})"
+        sizes = ", ".join(str(size) for size in self.shape) or "()"
+        return f"torch.randn({sizes}{', requires_grad=True' if self.grad else ''})"
+
+
+@dataclass(frozen=True)
+class MadeModule:
+    """A small network made up."""
+
+    ins: int = _COLUMNS
+    outs: int = _COLUMNS
+
+    @property
+    def text(self) -> str:
+        """The expression that makes it."""
+        return f"torch.nn.Linear({self.ins}, {self.outs})"
+
+
+@dataclass(frozen=True)
+class MadeText:
+    """Any other value made up, by its expression."""
+
+    text: str
+
+
+Made: TypeAlias = MadeTensor | MadeModule | MadeText
+
+_PLAIN: dict[str, tuple[str, ...]] = {
+    "int": ("3", "2", "1", "0", "-1"),
+    "float": ("0.1", "1.0", "-1.0"),
+    "bool": ("True", "False"),
+    "str": ("'mean'", "'cpu'", "''"),
+    "none": ("None",),
+    "device": ("'cpu'",),
+    "criterion": ("torch.nn.MSELoss()", "torch.nn.CrossEntropyLoss()", "torch.nn.functional.mse_loss"),
+    "optimizer": ("torch.optim.SGD([torch.randn(3, requires_grad=True)], lr=0.1)",),
+    "parameters": ("[torch.randn(3, requires_grad=True)]",),
+    "loader": (
+        "[(torch.randn(2, 3), torch.randn(2, 3)) for _ in range(2)]",
+        "[(torch.randn(2, 3), torch.randint(0, 2, (2,))) for _ in range(2)]",
+        "[torch.randn(2, 3) for _ in range(2)]",
+        "[(torch.randn(2, 3, 8, 8), torch.randint(0, 2, (2,))) for _ in range(2)]",
+    ),
+    "batch": ("(torch.randn(2, 3), torch.randn(2, 3))", "(torch.randn(2, 3), torch.randint(0, 2, (2,)))"),
+    "pair": ("(torch.randn(2, 3), torch.randn(2, 3))", "(2, 3)"),
+    "triple": ("(torch.randn(2, 3), torch.randn(2, 3), torch.randn(2, 3))", "(2, 3, 5)"),
+    "list": ("[torch.randn(2, 3), torch.randn(2, 3)]", "[]", "[3, 3]"),
+    "dict": ("{}",),
+    "shape": ("(2, 3)",),
+    "function": ("torch.nn.Linear(3, 3)", "torch.nn.functional.mse_loss", "lambda *args, **kwargs: torch.randn(2, 3)"),
+    "path": ("''",),
+    "dtype": ("torch.float32",),
+}
+
+_TENSORS = (
+    *(MadeTensor(), MadeTensor((_COLUMNS,)), MadeTensor(()), MadeTensor(grad=True), MadeTensor((_COLUMNS, _COLUMNS))),
+    *(MadeTensor((_ROWS, _COLUMNS, 8, 8)), MadeTensor((_ROWS, _COLUMNS, 5)), MadeTensor((_ROWS,), integer=True)),
+    *(MadeTensor((), grad=True), MadeTensor((_ROWS, _COLUMNS), integer=True)),
+)
+
+
+def made_of(kind: str) -> tuple[Made, ...]:
+    """What to try for a kind, the likeliest first."""
+    if kind == "tensor":
+        return _TENSORS
+    if kind == "target":
+        return (MadeTensor((_ROWS,), integer=True), *_TENSORS)
+    if kind == "module":
+        return (MadeModule(), MadeText("torch.nn.Conv2d(3, 3, 3, padding=1)"), MadeText("torch.nn.Identity()"))
+    return tuple(MadeText(text) for text in _PLAIN[kind])
+
+
+def choices(kinds: tuple[str, ...]) -> tuple[Made, ...]:
+    """What to try for something that is of one of the kinds: the first of each, then the rest."""
+    lists = [made_of(kind) for kind in kinds]
+    firsts = [made[0] for made in lists]
+    return tuple(dict.fromkeys([*firsts, *(one for made in lists for one in made[1:])]))
+
+
+def corrected(made: Made, message: str) -> Iterator[Made]:
+    """Other values to try for one that took part in an error of torch, as its message suggests."""
+    if isinstance(made, MadeTensor):
+        yield from _corrected_tensor(made, message)
+    elif isinstance(made, MadeModule):
+        yield from _corrected_module(made, message)
+
+
+_PRODUCT = re.compile(r"shapes cannot be multiplied \((\d+)x(\d+) and (\d+)x(\d+)\)")
+_CHANNELS = re.compile(r"weight of size \[([\d, ]+)\], expected input\S* to have (\d+) channels")
+_SIZES = re.compile(r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\)")
+_RANKS = re.compile(
+    r"Expected (\d)D|[Ee]xpected (?:a )?(\d)-?D|or (\d)D \(batched\)|input\.dim\(\) == (\d)"
+    r"|must be (\d)-D|[Ee]xpected (\d) dim"
+)
+_RUNNING = re.compile(r"running_mean should contain (\d+) elements not (\d+)")
+_NORMALISED = re.compile(r"normalized_shape=\[(\d+)\]")
+_INTEGER = re.compile(r"type Long|expected .*Long|Long, Int|scalar type Long|must be integer|integral type|int64")
+_FLOAT = re.compile(
+    r"floating|scalar type Float|Float but|but found Long|'Long'|not implemented for|[Gg]ot Long|Long instead"
+)
+
+
+def _corrected_tensor(made: MadeTensor, message: str) -> Iterator[Made]:
+    shape = made.shape
+    if found := _PRODUCT.search(message):
+        yield from (replace(made, shape=(*shape[:-1], int(size))) for size in found.group(3, 2) if shape)
+    if found := _CHANNELS.search(message):
+        rank = found.group(1).count(",") + 1
+        yield replace(made, shape=(_ROWS, int(found.group(2)), *[16] * (rank - 2)))
+        yield replace(made, shape=(_ROWS, int(found.group(2)), *[8] * (rank - 2)))
+    if found := _SIZES.search(message):
+        sizes = [int(size) for size in found.groups()]
+        for old, new in (sizes, sizes[::-1]):
+            if old in shape:
+                yield replace(made, shape=tuple(new if size == old else size for size in shape))
+    if (found := _RUNNING.search(message)) and len(shape) > 1:
+        yield replace(made, shape=(shape[0], int(found.group(1)), *shape[2:]))
+    if (found := _NORMALISED.search(message)) and shape:
+        yield replace(made, shape=(*shape[:-1], int(found.group(1))))
+    for found in _RANKS.finditer(message):
+        rank = int(next(group for group in found.groups() if group))
+        sizes = [*shape, 8, 8, 8, 8][:rank] if rank >= len(shape) else list(shape[:rank])
+        yield replace(made, shape=tuple(sizes))
+    if _INTEGER.search(message) and not made.integer:
+        yield replace(made, integer=True, grad=False)
+        yield MadeTensor((_ROWS,), integer=True)
+    if _FLOAT.search(message) and made.integer:
+        yield replace(made, integer=False)
+
+
+def _corrected_module(made: MadeModule, message: str) -> Iterator[Made]:
+    if found := _PRODUCT.search(message):
+        yield MadeModule(int(found.group(2)), made.outs)
+        yield MadeModule(made.ins, int(found.group(3)))

@@ -1,0 +1,216 @@
+"""What an unknown value may be, judged by what the program does with it."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+
+from gradlint.facts.table import load
+
+Parents = Mapping[ast.AST, ast.AST]
+
+NAMESPACE = "namespace"
+"""Kind of what is only a bag of attributes: each of them is made up for itself."""
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_MODULE = _words(
+    "parameters named_parameters modules children state_dict load_state_dict train eval forward apply buffers"
+)
+_OPTIMIZER = _words("step param_groups")
+_LIST = _words("append extend insert popleft appendleft")
+_DICT = _words("items keys values get update setdefault")
+_STR = _words("startswith endswith lower upper strip format join replace")
+_TENSOR = _words("shape grad grad_fn requires_grad data dtype is_leaf T mT H ndim _version is_cuda real imag")
+_METHOD = _words("backward item detach numpy tolist requires_grad_ retain_grad register_hook size dim numel")
+_SIZES = _words("zeros ones randn rand empty eye arange randint randperm full linspace")
+_NUMBERS = _words("lr momentum eps alpha gamma beta weight_decay rate p dropout temperature lambda_ lam max_norm")
+
+
+def kinds_of(text: str, scope: Iterable[ast.AST], parents: Parents) -> tuple[str, ...]:
+    """The kinds that the uses of an expression speak for, the most spoken for first."""
+    votes: Counter[str] = Counter()
+    for node in scope:
+        if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load) and _is(node, text):
+            for kind, weight in _votes(node, parents):
+                votes[kind] += weight
+    return tuple(kind for kind, _ in votes.most_common()) or _by_name(text)
+
+
+def kinds_at(node: ast.expr, parents: Parents) -> tuple[str, ...]:
+    """The kinds that one place speaks for."""
+    votes: Counter[str] = Counter()
+    for kind, weight in _votes(node, parents):
+        votes[kind] += weight
+    return tuple(kind for kind, _ in votes.most_common())
+
+
+def parents_of(tree: ast.AST) -> dict[ast.AST, ast.AST]:
+    """The parent of each node."""
+    return {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+
+
+def _is(node: ast.expr, text: str) -> bool:
+    if isinstance(node, ast.Name):
+        return node.id == text
+    return "." in text and ast.unparse(node) == text
+
+
+def _by_name(text: str) -> tuple[str, ...]:
+    """A name is a hint where nothing else is: execution judges it."""
+    name = text.rpartition(".")[2].lower()
+    if name in _NUMBERS or name.endswith("_lr"):
+        return ("float",)
+    if name == "device":
+        return ("device",)
+    if name.startswith(("num_", "n_")) or name.endswith(("_size", "_dim", "size", "dim", "channels", "epochs")):
+        return ("int",)
+    if name.startswith(("is_", "use_", "has_")):
+        return ("bool",)
+    if "model" in name or name.endswith("net"):
+        return ("module",)
+    if name.startswith("optim"):
+        return ("optimizer",)
+    if name in ("criterion", "loss_fn", "loss_func"):
+        return ("criterion",)
+    if name in ("target", "targets", "label", "labels"):
+        return ("target", "tensor")
+    if "loader" in name:
+        return ("loader",)
+    return ("tensor", "float", "int")
+
+
+_Votes = Iterable[tuple[str, int]]
+
+
+def _votes(node: ast.expr, parents: Parents) -> _Votes:
+    parent = parents.get(node)
+    judge = _JUDGES.get(type(parent))
+    return judge(node, parent, parents) if judge is not None and parent is not None else ()
+
+
+def _attribute(node: ast.expr, parent: ast.AST, parents: Parents) -> _Votes:
+    assert isinstance(parent, ast.Attribute), "asked for attributes only"
+    name, called = parent.attr, isinstance(parents.get(parent), ast.Call)
+    if name in _MODULE:
+        return [("module", 4)]
+    if name in _OPTIMIZER:
+        return [("optimizer", 4)]
+    if name == "zero_grad":
+        return [("optimizer", 2), ("module", 2)]
+    if name in _LIST:
+        return [("list", 4)]
+    if name in _DICT and called:
+        return [("dict", 4)]
+    if name in _STR and called:
+        return [("str", 2)]
+    if name in ("to", "cuda", "cpu", "weight", "bias", "device"):
+        return [("tensor", 1), ("module", 2 if name in ("weight", "bias") else 1)]
+    if name in (_METHOD if called else _TENSOR):
+        return [("tensor", 4)]
+    if called and load().find(f"Tensor.{name}") is not None:
+        return [("tensor", 3)]
+    return [(NAMESPACE, 5)]
+
+
+def _call(node: ast.expr, parent: ast.AST, parents: Parents) -> _Votes:
+    assert isinstance(parent, ast.Call), "asked for calls only"
+    if parent.func is node:
+        return _called(node, parent)
+    function = ast.unparse(parent.func)
+    head, _, name = function.rpartition(".")
+    if name == "range":
+        return [("int", 5)]
+    if name in ("int", "float", "len", "str", "print", "isinstance"):
+        return [("float", 1)] if name in ("int", "float") else [("list", 1)] if name == "len" else []
+    if name == "enumerate":
+        return _iterated(parents.get(parent), second=True)
+    if name == "zip":
+        return [("list", 1), ("tensor", 1)]
+    if "optim" in head and name[:1].isupper():
+        return [("parameters", 3)]
+    if name in _SIZES or (name[:1].isupper() and head.rpartition(".")[2] in ("nn", "N")):
+        return [("int", 4)]
+    if load().find(name) is not None or head in ("F", "torch", "nn.functional"):
+        first = bool(parent.args) and parent.args[0] is node
+        return [("tensor", 3 if first else 1), *([] if first else [("target", 1), ("float", 1), ("int", 1)])]
+    return [("tensor", 1)]
+
+
+def _called(node: ast.expr, parent: ast.Call) -> _Votes:
+    if len(parent.args) == 2:
+        return [("criterion", 2), ("function", 2), ("module", 1)]
+    return [("module", 3), ("function", 1)]
+
+
+def _keyword(node: ast.expr, parent: ast.AST, parents: Parents) -> _Votes:
+    assert isinstance(parent, ast.keyword), "asked for keywords only"
+    name = parent.arg or ""
+    if name in _NUMBERS:
+        return [("float", 4)]
+    if name == "device":
+        return [("device", 5)]
+    if name in ("dim", "axis"):
+        return [("int", 3)]
+    if name in ("retain_graph", "create_graph", "requires_grad", "inplace", "keepdim", "training"):
+        return [("bool", 4)]
+    if name == "dtype":
+        return [("dtype", 5)]
+    return [("int", 1), ("float", 1)]
+
+
+def _loop(node: ast.expr, parent: ast.AST, parents: Parents) -> _Votes:
+    return _iterated(parent) if getattr(parent, "iter", None) is node else []
+
+
+def _iterated(parent: ast.AST | None, *, second: bool = False) -> _Votes:
+    target = getattr(parent, "target", None)
+    if second and isinstance(target, ast.Tuple) and len(target.elts) == 2:
+        target = target.elts[1]
+    if isinstance(target, (ast.Tuple, ast.List)):
+        return [("loader", 5)]
+    return [("loader", 2), ("list", 2), ("tensor", 1)]
+
+
+def _assigned(node: ast.expr, parent: ast.AST, parents: Parents) -> _Votes:
+    assert isinstance(parent, ast.Assign), "asked for assignments only"
+    target = parent.targets[0]
+    if parent.value is node and isinstance(target, (ast.Tuple, ast.List)):
+        return [({2: "pair", 3: "triple"}.get(len(target.elts), "list"), 5)]
+    return []
+
+
+def _subscript(node: ast.expr, parent: ast.AST, parents: Parents) -> _Votes:
+    assert isinstance(parent, ast.Subscript), "asked for subscripts only"
+    if parent.value is not node:
+        return [("int", 2), ("target", 1)]
+    if isinstance(parent.slice, ast.Constant) and isinstance(parent.slice.value, str):
+        return [("dict", 4)]
+    return [("tensor", 2), ("list", 1)]
+
+
+def _fixed(*votes: tuple[str, int]) -> Callable[[ast.expr, ast.AST, Parents], _Votes]:
+    return lambda node, parent, parents: votes
+
+
+_JUDGES: dict[type[ast.AST] | type[None], Callable[[ast.expr, ast.AST, Parents], _Votes]] = {
+    ast.Attribute: _attribute,
+    ast.Call: _call,
+    ast.keyword: _keyword,
+    ast.For: _loop,
+    ast.comprehension: _loop,
+    ast.Assign: _assigned,
+    ast.Subscript: _subscript,
+    ast.BinOp: _fixed(("tensor", 1), ("float", 1)),
+    ast.AugAssign: _fixed(("tensor", 1), ("float", 1)),
+    ast.UnaryOp: _fixed(("tensor", 1), ("bool", 1)),
+    ast.If: _fixed(("bool", 2)),
+    ast.IfExp: _fixed(("bool", 1)),
+    ast.While: _fixed(("bool", 1)),
+    ast.BoolOp: _fixed(("bool", 2)),
+    ast.Compare: _fixed(("float", 1), ("int", 1), ("str", 1)),
+}

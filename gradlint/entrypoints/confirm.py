@@ -1,0 +1,70 @@
+"""`gradlint confirm FILE:LINE[:CODE]`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from gradlint.domain.finding import Finding
+
+
+@click.command()
+@click.argument("place", metavar="FILE:LINE[:CODE]")
+@click.pass_context
+def confirm(context: click.Context, place: str) -> None:
+    """Let torch execute what is found at one line, in a sandbox, and print the program that shows it.
+
+    Exit code 0: torch refutes it; 1: it is confirmed, or nothing speaks against it; 2: bad usage, or no finding there.
+    """
+    from gradlint.check import check_paths
+    from gradlint.entrypoints.problem import Problem
+    from gradlint.entrypoints.proving import asked, prover
+
+    path, row, code = _parse(place)
+    outcome = check_paths([path])
+    found = [one for one in outcome.findings if _is_at(one, row, code)]
+    if not found:
+        raise Problem(f"{place}: nothing is found there")
+    with prover(shrink=True) as torch:
+        verdicts = [asked(torch, finding, outcome.texts[finding.filename]) for finding in found]
+    for finding in verdicts:
+        click.echo(_shown(finding))
+    context.exit(1 if any(finding.stands for finding in verdicts) else 0)
+
+
+def _parse(place: str) -> tuple[Path, int, str]:
+    from gradlint.entrypoints.problem import Problem
+
+    rest, _, last = place.rpartition(":")
+    file, row, code = (rest, last, "") if last.isdigit() else (*rest.rpartition(":")[::2], last)
+    if not file or not row.isdigit():
+        raise Problem(f"`{place}` is not of the form FILE:LINE or FILE:LINE:CODE")
+    path = Path(file)
+    if not path.is_file():
+        raise Problem(f"{file}: no such file")
+    return path, int(row), code
+
+
+def _is_at(finding: Finding, row: int, code: str) -> bool:
+    first, last = finding.lines
+    return first <= row <= last and code in ("", finding.code, finding.name)
+
+
+def _shown(finding: Finding) -> str:
+    from gradlint.report.concise import on_one_line
+
+    verdict = finding.confirmation
+    assert verdict is not None, "torch has just been asked"
+    start = finding.span.start
+    lines = [
+        f"{finding.filename}:{start.row}:{start.column}: {finding.code} {on_one_line(finding.message)}",
+        f"{verdict.verdict}: {verdict.reason} (torch {verdict.torch}, {verdict.seconds:.1f} s)",
+    ]
+    if verdict.error:
+        lines += ["", verdict.error]
+    if verdict.repro:
+        lines += ["", verdict.repro]
+    return "\n".join(lines)

@@ -1,0 +1,58 @@
+"""Findings put before torch: the part of the command line that starts the sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from gradlint.confirm.prove import Prover
+from gradlint.confirm.sandbox import Sandbox
+from gradlint.domain.finding import Finding
+from gradlint.outcome import Checked, Outcome
+from gradlint.rules.registry import all_rules
+
+Progress = Callable[[int, int], None]
+
+
+@contextmanager
+def prover(*, shrink: bool) -> Iterator[Prover]:
+    """A prover that knows what confirms each rule, and its sandbox as long as it is used."""
+    with Sandbox() as sandbox:
+        yield Prover(sandbox, {rule.code: rule.error for rule in all_rules() if rule.error is not None}, shrink=shrink)
+
+
+def confirmed(outcome: Outcome, progress: Progress, *, repros: bool) -> Outcome:
+    """The outcome with a verdict on each finding; a refuted one is only told of. `repros`: they will be read."""
+    total, done = len(outcome.findings), 0
+    files: list[Checked] = []
+    with prover(shrink=repros) as torch:
+        for file in outcome.files:
+            findings = []
+            for finding in file.findings:
+                findings.append(asked(torch, finding, file.text))
+                done += 1
+                progress(done, total)
+            files.append(replace(file, findings=tuple(findings)))
+    return Outcome(tuple(files))
+
+
+def asked(torch: Prover, finding: Finding, text: str) -> Finding:
+    """The finding with its verdict."""
+    verdict = torch.confirm(finding, text)
+    severity = "info" if verdict.verdict == "refuted" else finding.severity
+    return replace(finding, confirmation=verdict, severity=severity)
+
+
+def only_confirmed(outcome: Outcome) -> Outcome:
+    """The outcome without what torch did not show."""
+    return Outcome(
+        tuple(
+            replace(file, findings=tuple(finding for finding in file.findings if _is_shown(finding)))
+            for file in outcome.files
+        )
+    )
+
+
+def _is_shown(finding: Finding) -> bool:
+    return finding.confirmation is not None and finding.confirmation.verdict == "confirmed"

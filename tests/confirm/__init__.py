@@ -1,0 +1,1 @@
+"""Findings confirmed by execution."""
