@@ -153,7 +153,8 @@ def kept_by(state: State, ctx: Ref, method: str) -> tuple[Ref, ...]:
     record = state[ctx]
     assert isinstance(record, Instance)
     values = record.attrs.get(_KEPT[method], ())
-    assert isinstance(values, tuple)
+    if type(values) is not tuple:
+        return ()  # Paths that saved different tensors have met.
     return tuple(one for one in values if isinstance(one, Ref) and isinstance(state.heap.get(one.id), Tensor))
 
 
@@ -248,17 +249,20 @@ def _judge_ctx(
 
 
 def _set_at(record: Instance, name: str) -> cst.CSTNode:
+    """Where an attribute of `ctx` was set; on paths that have met, only that `apply` was called is known."""
     places = record.config.get("<places>")
-    assert isinstance(places, tuple)
-    return dict(places)[name]  # type: ignore[no-any-return]  # `remember` puts pairs of a name and a place there.
+    assert record.syntax is not None
+    return (
+        next((place for key, place in places if key == name), record.syntax) if type(places) is tuple else record.syntax
+    )
 
 
 def remember(state: State, ctx: Ref, name: str, node: cst.CSTNode) -> None:
     """Note where an attribute of `ctx` was set."""
     record = state[ctx]
     assert isinstance(record, Instance)
-    places = record.config.get("<places>", ())
-    assert isinstance(places, tuple)
+    former = record.config.get("<places>", ())
+    places = former if type(former) is tuple else ()
     state.put(ctx.id, record._replace(config={**record.config, "<places>": (*places, (name, node))}))
 
 
@@ -307,10 +311,15 @@ def _look_at_backward(
     found = [value for _, value in outcomes]
     if not found:
         return set()
-    if not any(isinstance(value, Unknown) for value in found):
+    if all(_is_told(machine, end, value) for end, value in outcomes):
         _judge_count(machine, backward, len(inputs.values), found)
         _judge_use(machine, outcomes, backward, gradients, result, state)
     return set.intersection(*(_nones(value, len(inputs.values)) for value in found))
+
+
+def _is_told(machine: Machine, state: State, value: Value) -> bool:
+    """Whether it is known how many gradients a backward returned."""
+    return value is None or type(value) is tuple or known_tensor(machine, state, value) is not None
 
 
 def _gradient(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> Ref:
