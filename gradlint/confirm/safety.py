@@ -31,15 +31,18 @@ _HARMLESS: tuple[type[ast.AST], ...] = (
 
 def admit(script: str, probes: Iterable[str] = ()) -> list[str]:
     """The reasons why a repro and the probes of it must not be run; none means that they may."""
+    probes = tuple(probes)
+    if len(script) + sum(map(len, probes)) > _LONGEST:
+        return [f"it is longer than {_LONGEST} characters"]
     try:
         tree = ast.parse(script)
-        measures = [ast.parse(probe, mode="eval") for probe in probes]
-        gate = _Gate(script, tree)
-        for part in (tree, *measures):
-            gate.visit(part)
+        gate = _Gate(tree)
+        gate.check(tree, symtable.symtable(script, "<repro>", "exec"))
+        for probe in probes:
+            gate.check(ast.parse(probe, mode="eval"), symtable.symtable(probe, "<probe>", "eval"))
     except (SyntaxError, ValueError) as error:
         return [f"it is no program: {error}"]
-    except RecursionError:
+    except (RecursionError, MemoryError):
         return ["it is nested too deeply"]
     return list(dict.fromkeys(gate.reasons))
 
@@ -54,17 +57,20 @@ def refused(tree: ast.Module) -> frozenset[ast.AST]:
 class _Gate(ast.NodeVisitor):
     """Walks over all of the syntax and writes down what is refused."""
 
-    def __init__(self, script: str, tree: ast.Module) -> None:
+    def __init__(self, tree: ast.Module) -> None:
         self.reasons: list[str] = []
         self.nodes: list[ast.AST] = []
         self._modules: dict[str, str] = {}
         self._own: set[str] = set()
-        if len(script) > _LONGEST:
-            self.reasons.append(f"it is longer than {_LONGEST} characters")
+        self._classes = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
         self._gather(tree)
-        for name in sorted(_reaching_builtins(symtable.symtable(script, "<repro>", "exec"))):
+
+    def check(self, tree: ast.AST, names: symtable.SymbolTable) -> None:
+        """Look through a program, or an expression that is evaluated in its names."""
+        for name in sorted(_reaching_builtins(names)):
             if hasattr(builtins, name) and name not in allowed.BUILTINS:
                 self.reasons.append(f"`{name}` is a builtin that is not allowed")
+        self.visit(tree)
 
     def _refuse(self, node: ast.AST, reason: str) -> None:
         self.reasons.append(f"line {getattr(node, 'lineno', 0)}: {reason}")
@@ -123,6 +129,9 @@ class _Gate(ast.NodeVisitor):
             return
         if _is_super(node.value) and node.attr in allowed.DEFINABLE:
             self._check_super(node.value)
+            return
+        # `Base.__init__(self)`; of any other value it would make an error say something else.
+        if node.attr == "__init__" and isinstance(node.value, ast.Name) and node.value.id in self._classes:
             return
         self._check_attribute(node, node.attr, isinstance(node.ctx, ast.Load))
         self.visit(node.value)

@@ -68,6 +68,12 @@ class Sandbox:
     ) -> None:
         self.close()
 
+    @property
+    def home(self) -> str:
+        """The working directory of the worker: empty, and it stays so."""
+        assert self._home is not None, "a sandbox that has not been started has none"
+        return self._home.name
+
     def start(self) -> None:
         """Start the worker and wait until it has torch; raises `TorchMissingError` if there is none."""
         if self._process is not None:
@@ -104,11 +110,12 @@ class Sandbox:
         begun = time.monotonic()
         request = Request(script, probes, device, seconds, secrets.token_hex(16))
         line = self._ask(request, seconds + _GRACE_SECONDS if self._fork else seconds)
-        ran = decode(line, request.token) or _no_answer(time.monotonic() - begun, seconds)
+        ran = decode(line, request.token)
         # Without fork the process of the worker was that of the repro, and has seen enough.
-        if not self._fork or ran.outcome == "crashed":
+        if ran is None or not self._fork:
             self._kill()
-        return ran._replace(seconds=time.monotonic() - begun)
+        taken = time.monotonic() - begun
+        return (ran or _no_answer(taken, seconds))._replace(seconds=taken)
 
     def close(self) -> None:
         """End the worker and remove its directory."""

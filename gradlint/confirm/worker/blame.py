@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dis
 from collections.abc import Iterator
-from types import FrameType, TracebackType
+from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 # At these instructions an error comes from `raise`, `assert`, or `throw`, and from nothing that was called.
@@ -14,16 +14,21 @@ _BY_HAND = frozenset(
     if name in dis.opmap
 )
 
+_MESSAGE = 20
+"""Characters from which on a text with a space is no name."""
+
 
 class Blame:
     """Watches the errors that pass frames of one file, as the tracer of the interpreter.
 
     What is kept is the text that an error had when it was first seen: a handler or an `__exit__` may alter the
-    error and let it pass on. Only classes that were there before the repro are torch's or Python's own.
+    error and let it pass on. Some functions of torch raise what they are told to, so a message that stands in the
+    repro is its own. Only classes that were there before the repro are torch's or Python's.
     """
 
-    def __init__(self, filename: str, genuine: frozenset[type[BaseException]]) -> None:
-        self._filename, self.genuine = filename, genuine
+    def __init__(self, code: CodeType, genuine: frozenset[type[BaseException]]) -> None:
+        self._filename, self.genuine = code.co_filename, genuine
+        self._texts = tuple(long_texts(code))
         self._seen: tuple[BaseException, str] | None = None
 
     def __call__(self, frame: FrameType, event: str, argument: Any) -> Any:
@@ -41,6 +46,8 @@ class Blame:
         """Whether the repro raised the error, or raised it again, or gave it a text or class of its own."""
         if self._seen is None or self._seen[0] is not error or self._seen[1] != text_of(error):
             return True
+        if any(str.__contains__(self._seen[1], text) for text in self._texts):
+            return True
         return any(_by_hand(trace) for trace in self._own_frames(error))
 
     def lines_of(self, error: BaseException) -> tuple[int, ...]:
@@ -53,6 +60,15 @@ class Blame:
             if trace.tb_frame.f_code.co_filename == self._filename:
                 yield trace
             trace = trace.tb_next
+
+
+def long_texts(code: CodeType) -> Iterator[str]:
+    """The texts in a program that are long enough to be a message."""
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from long_texts(constant)
+        elif isinstance(constant, str) and len(constant) >= _MESSAGE and " " in constant:
+            yield constant
 
 
 def text_of(error: BaseException) -> str:

@@ -61,7 +61,7 @@ def _run(request: Request, prepared: Prepared, tell: Tell) -> Ran:
         probes = [compile(probe, FILENAME, "eval", dont_inherit=True) for probe in request.probes]
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return Ran("crashed", type(error).__name__, f"the repro is no program: {error}"[:_MESSAGE])
-    blame = Blame(FILENAME, prepared.errors)
+    blame = Blame(code, prepared.errors)
     names = _namespace(request.script, deny)
     _set_up(request.device)
     sys.settrace(blame)

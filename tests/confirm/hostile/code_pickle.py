@@ -1,0 +1,4 @@
+# Runs what a pickle says.
+import pickle
+
+pickle.loads(b"cos\nsystem\n(S'touch CANARY/written'\ntR.")

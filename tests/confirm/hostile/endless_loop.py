@@ -1,0 +1,5 @@
+# Never ends.
+import os
+
+while os:
+    pass

@@ -1,0 +1,4 @@
+# Deletes a file.
+import os
+
+os.remove("CANARY/secret.txt")

@@ -1,0 +1,4 @@
+# Changes who may read a file.
+import os
+
+os.chmod("CANARY/secret.txt", 0)

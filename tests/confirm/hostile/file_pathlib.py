@@ -1,0 +1,4 @@
+# Writes a file through a library.
+from pathlib import Path
+
+Path("CANARY/written").write_text("x")

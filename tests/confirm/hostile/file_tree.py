@@ -1,0 +1,4 @@
+# Deletes a tree of files.
+import shutil
+
+shutil.rmtree("CANARY", ignore_errors=True)

@@ -1,0 +1,4 @@
+# Cuts a file.
+import os
+
+os.truncate("CANARY/secret.txt", 0)

@@ -1,0 +1,3 @@
+# Writes a file.
+with open("CANARY/written", "w") as file:
+    file.write("x")

@@ -1,0 +1,4 @@
+# Writes a file by numpy.
+import numpy
+
+numpy.save("CANARY/written", numpy.ones(2))

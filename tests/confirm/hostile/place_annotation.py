@@ -1,0 +1,2 @@
+# An annotation with an effect.
+x: open("CANARY/written", "w") = 1

@@ -1,0 +1,3 @@
+# A class body with an effect.
+class Model:
+    file = open("CANARY/written", "w")

@@ -1,0 +1,4 @@
+# A decorator with an effect.
+@lambda function: open("CANARY/written", "w")
+def step() -> None:
+    pass

@@ -1,0 +1,3 @@
+# A default argument with an effect.
+def step(file=open("CANARY/written", "w")) -> None:
+    pass

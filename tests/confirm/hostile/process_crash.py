@@ -1,0 +1,4 @@
+# Crashes the interpreter.
+import ctypes
+
+ctypes.string_at(0)

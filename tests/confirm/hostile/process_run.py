@@ -1,0 +1,4 @@
+# Runs a command by a library.
+import subprocess
+
+subprocess.run(["touch", "CANARY/written"])

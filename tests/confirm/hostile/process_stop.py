@@ -1,0 +1,5 @@
+# Stops itself and waits.
+import os
+import signal
+
+os.kill(os.getpid(), signal.SIGSTOP)

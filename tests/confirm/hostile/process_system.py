@@ -1,0 +1,4 @@
+# Runs a command.
+import os
+
+os.system("touch CANARY/written")

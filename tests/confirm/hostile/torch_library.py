@@ -1,0 +1,4 @@
+# Loads a shared library.
+import torch
+
+torch.ops.load_library("CANARY/evil.so")

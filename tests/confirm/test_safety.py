@@ -1,0 +1,71 @@
+"""The gate in small: what it lets through, and what it says of the rest."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradlint.confirm.safety import admit
+
+ADMITTED = [
+    "import torch as t\nx = t.ones(2)\n",
+    "import torch.nn.functional\ny = torch.nn.functional.relu(torch.ones(2))\n",
+    "from torch import nn\nlayer = nn.Linear(2, 2)\nnn.init.zeros_(layer.weight)\n",
+    "def step(input, id=3):\n    return input + id\n",
+    "from torch import nn\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    "        self.norm = 3\n",
+    "class Base:\n    def __init__(self):\n        self._x = 1\nclass Net(Base):\n    def __init__(self):\n"
+    "        Base.__init__(self)\n        print(self._x)\n",
+    "import torch\ntorch.backends.cudnn.benchmark = True\n",
+    "import torch\n@torch.no_grad()\ndef step(x):\n    return getattr(x, 'grad')\n",
+    "import torch\nx = torch.ones(2)\nx.grad = None\nx.data = x\ndel x\n",
+    "print(f'{1 + 1:>{3}}')\n",
+]
+
+REFUSED = [
+    ("import os\n", "line 1: `import os` is not allowed"),
+    ("from torch.hub import load\n", "line 1: `from torch.hub import load` is not allowed"),
+    ("import torch\nx = torch.load\n", "line 2: `torch.load` is not allowed"),
+    ("import torch\nx = [torch]\n", "line 2: the module `torch` is used as a value"),
+    ("import torch\nx = torch.nn\n", "line 2: the module `torch.nn` is used as a value"),
+    ("import torch\ntorch = 1\n", "`torch` names a module and something else"),
+    ("x = open\nopen = 1\n", "`open` is a builtin that is not allowed"),
+    ("class A:\n    open = open\n", "`open` is a builtin that is not allowed"),
+    ("def f():\n    def g():\n        return eval\n    return g\n", "`eval` is a builtin that is not allowed"),
+    ("x = ''.format\n", "line 1: the attribute `format` is not allowed"),
+    ("x = ().__class__\n", "line 1: the attribute `__class__` is not allowed"),
+    ("x = 1\nx.unheard_of\n", "line 2: the attribute `unheard_of` is not known"),
+    ("x = getattr(1, 'a' + 'b')\n", "line 1: `getattr` with a computed name"),
+    ("x = getattr(1, '__class__')\n", "line 1: the attribute `__class__` is not allowed"),
+    ("x = type('A', (), {})\n", "line 1: `type` with more than one argument makes a class"),
+    ("import torch\ntorch.Tensor.add = 1\n", "line 2: `torch.Tensor.add` would be replaced"),
+    ("import torch\nC = torch.Tensor\nC.add = 1\n", "line 3: `add` would replace something of torch's own"),
+    ("class A(metaclass=int):\n    pass\n", "line 1: the keyword `metaclass` of a class is not allowed"),
+    ("class A:\n    def __del__(self):\n        pass\n", "line 2: a definition of `__del__` is not allowed"),
+    ("class A:\n    __slots__ = ()\n", "line 2: the name `__slots__` is not allowed"),
+    ("async def f():\n    pass\n", "line 1: `AsyncFunctionDef` is not allowed"),
+    ("import torch\ntorch.utils.data.DataLoader([], num_workers=2)\n", "line 2: `num_workers` starts processes"),
+    ("x = (\n", "it is no program: '(' was never closed (<unknown>, line 1)"),
+    ("x = 1\n" * 20_000, "it is longer than 100000 characters"),
+    ("x = " + "-" * 90_000 + "1\n", "it is nested too deeply"),
+    ("x = " + "(" * 5_000 + ")" * 5_000, "it is no program: too many nested parentheses"),
+]
+
+
+@pytest.mark.parametrize("script", ADMITTED)
+def test_programs_that_compute_are_admitted(script: str) -> None:
+    """Modules by any name, classes, decorators, and locals that have the names of builtins."""
+    assert admit(script) == []
+
+
+@pytest.mark.parametrize(("script", "reason"), REFUSED, ids=[reason for _, reason in REFUSED])
+def test_the_reason_is_said(script: str, reason: str) -> None:
+    """With the line, where there is one."""
+    assert any(said.startswith(reason) for said in admit(script))
+
+
+def test_probes_pass_the_same_gate() -> None:
+    """With the names of the measures, and nothing else."""
+    script = "import torch\nw = torch.ones(2)\n"
+    assert admit(script, ["w.grad is None", "changes_with(lambda: w.sum(), w)"]) == []
+    assert admit(script, ["open('x')"]) == ["`open` is a builtin that is not allowed"]
+    assert admit(script, ["torch.load"]) == ["line 1: `torch.load` is not allowed"]

@@ -1,0 +1,145 @@
+"""What a run says: the error and its place, the values of probes, and why there is no result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from gradlint.confirm.ran import Probed
+from gradlint.confirm.safety import admit
+from gradlint.confirm.sandbox import Sandbox
+from gradlint.confirm.verdict import Expectation, judge
+from gradlint.rules.base import Bad
+from gradlint.rules.registry import all_rules
+from tests.harness.marks import marks_of
+
+RAISING = {
+    f"{rule.code}-bad-{n}": bad
+    for rule in all_rules()
+    for n, bad in enumerate(rule.bad, 1)
+    if rule.effect != "invalid" and bad.error is not None
+}
+CALLED = """\
+import torch
+
+def step(w):
+    w += 1
+
+w = torch.ones(3, requires_grad=True)
+step(w)
+"""
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    """One for all."""
+    pytest.importorskip("torch", reason="torch is not installed, and there is nothing to execute")
+    with Sandbox() as started:
+        yield started
+
+
+@pytest.mark.parametrize("bad", RAISING.values(), ids=RAISING.keys())
+def test_the_walls_leave_torch_as_it_is(sandbox: Sandbox, bad: Bad) -> None:
+    """The examples of the rules pass the gate, and raise behind the walls what they raise without."""
+    assert bad.error is not None
+    marks = marks_of(bad.code)
+    line = marks.first_finding if marks.raises is None else marks.raises[0]
+    assert admit(bad.code) == []
+    assert judge(Expectation("raises", bad.error, line), sandbox.run(bad.code)).verdict == "confirmed"
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_an_error_has_a_text_and_a_place(sandbox: Sandbox, device: str) -> None:
+    """The innermost line of the repro, and the way to it, on both devices."""
+    ran = sandbox.run(CALLED, device="meta" if device == "meta" else "cpu")
+    assert (ran.outcome, ran.error_type, ran.line, ran.lines, ran.forced) == (
+        "raised",
+        "RuntimeError",
+        4,
+        (7, 4),
+        False,
+    )
+    assert ran.message is not None and ran.message.startswith("a leaf Variable that requires grad")
+
+
+def test_probes_are_evaluated_after_a_repro(sandbox: Sandbox) -> None:
+    """Plain values come back as they are, tensors of one number as the number, others as text."""
+    script = "import torch\nw = torch.ones(2, requires_grad=True)\nw.sum().backward()\n"
+    probes = ("w.grad is None", "w.grad.sum()", "grad_is_zero(w)", "[1, 2]", "float('nan')", "None", "w.gradient")
+    values = sandbox.run(script, probes).values
+    plain = [value.value for value in values[:-1]]
+    assert plain == [False, 2.0, False, "[1, 2]", "nan", None]
+    assert values[-1] == Probed(error="AttributeError: 'Tensor' object has no attribute 'gradient'")
+
+
+def test_a_repro_leaves_nothing_to_the_next(sandbox: Sandbox) -> None:
+    """Settings of torch, random numbers, and names end with the process."""
+    sandbox.run("import torch\ntorch.set_default_dtype(torch.float64)\ntorch.set_grad_enabled(False)\nx = 1\n")
+    probes = ("torch.get_default_dtype() == torch.float32", "torch.is_grad_enabled()", "x")
+    assert [probed.value for probed in sandbox.run("import torch\n", probes).values] == [True, True, None]
+
+
+@pytest.mark.parametrize(
+    ("script", "outcome", "message"),
+    [
+        ("while True:\n    pass\n", "timeout", "no end within 0.5 s"),
+        ("x = [0]\nwhile True:\n    x = x * 2\n", "memory", "more memory"),
+        ("import torch\nx = torch.ones(10 ** 12)\n", "memory", "can't allocate memory"),
+        ("import os\n", "denied", "import os"),
+        ("x = (\n", "crashed", "no program"),
+    ],
+)
+def test_there_may_be_no_result(sandbox: Sandbox, script: str, outcome: str, message: str) -> None:
+    """Then the run says why."""
+    ran = sandbox.run(script, seconds=0.5 if outcome == "timeout" else 5.0)
+    assert ran.outcome == outcome
+    assert ran.message is not None and message in ran.message
+
+
+def test_lazy_parts_of_torch_and_numpy_load_behind_the_walls(sandbox: Sandbox) -> None:
+    """What they import and open late is not held against a repro."""
+    script = """\
+import copy
+from collections import namedtuple
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+from torch.utils.data import DataLoader, TensorDataset
+
+@dataclass
+class Config:
+    size: int = 4
+
+Pair = namedtuple("Pair", "x y")
+
+class Attend(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.attend = nn.MultiheadAttention(Config().size, 2, batch_first=True)
+        self.rnn = nn.LSTM(4, 4)
+
+    def forward(self, x):
+        x, _ = self.attend(x, x, x)
+        return self.rnn(checkpoint(torch.sin, x, use_reentrant=False))[0]
+
+model = copy.deepcopy(Attend())
+optimizer = torch.optim.AdamW(model.parameters())
+schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 10)
+for (x,) in DataLoader(TensorDataset(torch.from_numpy(np.random.rand(4, 3, 4)).float()), batch_size=2, shuffle=True):
+    pair = Pair(model(x), torch.distributions.Normal(x, 1.0).rsample())
+    loss = torch.nn.functional.mse_loss(*pair) + torch.linalg.inv(torch.eye(2)).mean()
+    loss.backward()
+    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+    schedule.step()
+hessian = torch.func.hessian(lambda t: (t ** 3).sum())(torch.ones(2))
+mean = np.array([1.0, 2.0]).mean() + np.linalg.norm(np.ones(3))
+print(model, loss, f"{loss.item():.3f}")
+"""
+    assert admit(script) == []
+    ran = sandbox.run(script, ("bool(hessian.any())",), seconds=20.0)
+    assert (ran.outcome, ran.message, ran.values) == ("finished", None, (Probed(True),))
