@@ -142,6 +142,22 @@ class LostLeaf(Event):
 
 
 @dataclass(frozen=True)
+class KeptGraph(Event):
+    """A place that outlives the turns of a loop holds the graph of every turn; the node is where it grows.
+
+    `term` is what is added with its graph. `spent`: a backward has run through the graphs, so that nothing can use
+    them any more; else no backward ever does. `trained`: the loop runs a backward. `listed`: a container is given
+    the tensors, rather than a sum. `rewalked`: each turn is computed from the last, and each backward walks them all.
+    """
+
+    term: cst.CSTNode | None
+    spent: bool
+    trained: bool
+    listed: bool
+    rewalked: bool = False
+
+
+@dataclass(frozen=True)
 class Reveal(Event):
     """`reveal(value)` in a specification: what the machine knows of a value, as text and as facts."""
 

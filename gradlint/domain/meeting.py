@@ -70,6 +70,11 @@ class Meeting:
             left.set_in(frame, name, value)
         if left.freed is not right.freed:
             left.freed = {**right.freed, **left.freed}
+        for slot in ("spent", "once", "twice"):
+            ours, theirs = getattr(left, slot), getattr(right, slot)
+            if ours is not theirs:
+                # What is younger than the fork has the numbers of the left side.
+                setattr(left, slot, frozenset(one for one in ours if one > self.mark or one in theirs))
         left.escaped = max(left.escaped, right.escaped)
         left.dirty |= right.dirty
         left.dirty_frames |= right.dirty_frames

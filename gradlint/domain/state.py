@@ -6,6 +6,7 @@ holds the addresses and frames written since the fork, so that meeting again com
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import libcst as cst
@@ -64,6 +65,9 @@ class State:
         "history",
         "inference",
         "locals",
+        "once",
+        "spent",
+        "twice",
     )
 
     def __init__(self) -> None:
@@ -72,6 +76,9 @@ class State:
         self.facts: dict[object, object] = {}
         self.escaped = 0
         self.freed: dict[int, cst.CSTNode | None] = {}
+        self.spent: frozenset[int] = frozenset()
+        self.once: frozenset[int] = frozenset()
+        self.twice: frozenset[int] = frozenset()
         self.history: Fork | None = None
         self.grad: Tri = True
         self.blocked: Blocked | None = None
@@ -93,6 +100,7 @@ class State:
         other.escaped = self.escaped
         other.facts = self.facts
         other.freed = self.freed
+        other.spent, other.once, other.twice = self.spent, self.once, self.twice
         other.grad = self.grad
         other.blocked = self.blocked
         other.inference = self.inference
@@ -182,6 +190,15 @@ class State:
     def free(self, nodes: list[int], syntax: cst.CSTNode | None) -> None:
         """Remember which nodes a backward has freed, and where; without a place, that it raised on them."""
         self.freed = {**self.freed, **dict.fromkeys(nodes, syntax)}
+
+    def spend(self, roots: Iterable[int]) -> None:
+        """Remember the roots of a backward that did not retain the graph: it is of no use any more."""
+        self.spent = self.spent.union(roots)
+
+    def walk_again(self, nodes: frozenset[int]) -> None:
+        """Remember what backwards that retain the graph have walked, once and more often."""
+        self.twice |= self.once & nodes
+        self.once |= nodes
 
     def escape(self) -> None:
         """A graph went where gradlint does not look: the gradients of what is older may have been filled there."""

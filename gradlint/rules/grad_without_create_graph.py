@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import libcst as cst
-
 from gradlint.domain.event import Backward, Event, Noticed
-from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.repairs import with_argument
 
 _RAISES = "element 0 of tensors does not require grad"
 
@@ -117,7 +116,7 @@ first, second = (w**2).sum(), (w**4).sum()
                 "these gradients have no graph: the term of the loss that is made of them trains nothing",
                 hint=_HINT,
                 related=event.related,
-                repair=_with_graph(event.node),
+                repair=with_argument(event.node, "create_graph=True", safe=False),
             )
         elif isinstance(event, Backward) and event.tracked is False:
             for place in [place for kind, place in event.cuts if kind == "grad"]:
@@ -127,22 +126,8 @@ first, second = (w**2).sum(), (w**4).sum()
                     hint=_HINT,
                     related=((event.node, "torch raises here"),),
                     effect="raises",
-                    repair=_with_graph(place),
+                    repair=with_argument(place, "create_graph=True", safe=False),
                 )
 
 
 _HINT = "pass `create_graph=True` to `torch.autograd.grad`"
-
-
-def _with_graph(node: cst.CSTNode) -> Repair | None:
-    """The call with `create_graph=True`; what it computes is the same, and gradients flow on."""
-    if not isinstance(node, cst.Call) or not node.args:
-        return None
-    given = next((arg for arg in node.args if arg.keyword is not None and arg.keyword.value == "create_graph"), None)
-    if given is not None:
-        return Repair("Pass `create_graph=True`", (Change(given.value, "True"),), safe=False)
-    last = node.args[-1]
-    if last.star:
-        return None
-    text = cst.Module([]).code_for_node(last.with_changes(comma=cst.MaybeSentinel.DEFAULT))
-    return Repair("Pass `create_graph=True`", (Change(last, f"{text.rstrip()}, create_graph=True"),), safe=False)

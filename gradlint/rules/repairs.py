@@ -108,3 +108,22 @@ def with_argument(node: cst.CSTNode, argument: str, *, safe: bool, imports: tupl
     equal = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
     more = cst.Arg(cst.parse_expression(value), cst.Name(name), equal)
     return Repair(f"add `{argument}`", (Change(node, code(node.with_changes(args=[*kept, more]))),), safe, imports)
+
+
+def detached(node: cst.CSTNode) -> Repair | None:
+    """`total += loss` with `loss.detach()`: the values are the same, only their graph is left behind.
+
+    Where the term cannot be told from the old sum, there is no repair.
+    """
+    term = _term(node)
+    return None if term is None else through(term, "detach", safe=True)
+
+
+def _term(node: cst.CSTNode) -> cst.BaseExpression | None:
+    """What is added: the value of an augmented addition, the argument of `append`."""
+    if isinstance(node, cst.AugAssign) and isinstance(node.operator, (cst.AddAssign, cst.SubtractAssign)):
+        return node.value
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value == "append":
+        given = node.args[0] if len(node.args) == 1 else None
+        return None if given is None or given.star or isinstance(given.value, cst.Tuple) else given.value
+    return None

@@ -199,6 +199,7 @@ def set_attr(machine: Machine, state: State, instr: SetAttr) -> None:
 
 def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: Value, node: cst.CSTNode) -> None:
     """obj.name = value, for any object."""
+    from gradlint.semantics.program import origins
     from gradlint.semantics.torch.attributes import set_tensor_attribute
     from gradlint.semantics.torch.custom import is_ctx, remember
     from gradlint.semantics.torch.module import set_module_attribute
@@ -207,6 +208,7 @@ def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: 
     if isinstance(obj, Unknown):
         ref = shown_tensor(machine, state, obj, name)
         if ref is None:
+            machine.ledger.lend(origins(state, (value,)))
             state.decide(("set", obj, name), value)
             return
         obj = ref

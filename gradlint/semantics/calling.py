@@ -251,8 +251,10 @@ def run_return(machine: Machine, states: list[State], instr: Return) -> list[Sta
 def run_yield(machine: Machine, state: State, instr: Yield) -> None:
     """yield: what a generator yields is collected, as if its consumer came behind it."""
     from gradlint.semantics.iteration import items_of
+    from gradlint.semantics.program import origins
 
     value = machine.read(state, instr.value)
+    machine.ledger.lend(origins(state, (value,)))
     yields = state.locals.get("<yields>")
     if not isinstance(yields, Ref):
         yields = state.new(Sequence((), "iterator"))

@@ -59,9 +59,13 @@ def _from_items(
     return machine.unknown()
 
 
-def set_item(machine: Machine, state: State, obj: Ref, index: Value, value: Value) -> None:
+def set_item(
+    machine: Machine, state: State, obj: Ref, index: Value, value: Value, node: cst.CSTNode | None = None
+) -> None:
     """container[index] = value"""
     record = state[obj]
+    if node is not None:
+        machine.ledger.store(obj, value, node)
     if isinstance(record, Mapping):
         if is_key(index):
             state.put(obj.id, record._replace(items={**record.items, index: value}))
@@ -105,6 +109,7 @@ def _map(state: State, obj: Ref) -> Mapping:
 def _append(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
     record = _seq(state, obj)
     if args.positional:
+        machine.ledger.store(obj, args.positional[0], node)
         items = record.items + args.positional[:1]
         if record.kind == "deque" and record.most is not None:
             items = items[-record.most :] if record.most else ()
@@ -121,6 +126,7 @@ def _append_left(machine: Machine, state: State, obj: Ref, args: Args, node: cst
 def _insert(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
     record = _seq(state, obj)
     at, value = args.get(0, "index"), args.get(1, "object")
+    machine.ledger.store(obj, value, node)
     if isinstance(at, int):
         items = list(record.items)
         items.insert(at, value)
@@ -132,6 +138,8 @@ def _insert(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTN
 
 def _extend(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
     added = items_of(machine, state, args.get(0, "iterable"), node)
+    for value in added.items:
+        machine.ledger.store(obj, value, node)
     record = _seq(state, obj)
     state.put(obj.id, record._replace(items=record.items + added.items, open=record.open or added.open))
     return None

@@ -15,6 +15,7 @@ from gradlint.semantics.args import Args
 from gradlint.semantics.builtin import FUNCTIONS
 from gradlint.semantics.calling import invoke
 from gradlint.semantics.classes import find_in_class, instantiate
+from gradlint.semantics.held import graphs_in
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import Program, let_go, origins
 from gradlint.semantics.reveal import reveal
@@ -94,6 +95,9 @@ def _function(machine: Machine, state: State, function: Function, args: Args) ->
         state.escape()
         region = machine.open(state)
         results = invoke(machine, state, function, args, function.code.node)
+        for end, value in results:
+            # Whoever calls the function may do anything with what it returns, and with what it was given.
+            machine.ledger.lend(graphs_in(end, (value, *args.positional)))
         machine.close([end for end, _ in results], region)
         for end, value in results:
             let_go(machine, end, (value,))

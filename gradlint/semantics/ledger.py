@@ -6,11 +6,21 @@ was left undone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import libcst as cst
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event, KeptGraph, Noticed
+from gradlint.domain.graph import Node
+from gradlint.domain.value import Ref, Unknown, Value
+
+
+class Waiting(NamedTuple):
+    """A place that grows, and the roots within it: no fault if one of them is backpropagated after all."""
+
+    event: KeptGraph
+    within: tuple[object, ...]
 
 
 class Ledger:
@@ -21,9 +31,101 @@ class Ledger:
         """The nodes of gradients that `autograd.grad` made without a graph."""
         self.cycles: dict[cst.CSTNode, bool] = {}
         """The backwards that made leaf and gradient keep each other, and whether a gradient was dropped later."""
+        self.backwards = 0
+        self.steps = 0
+        self.depth = 0
+        """How many loops are being run."""
+        self.walked: set[int] = set()
+        """The nodes that some backward may have run."""
+        self.trained: set[cst.CSTNode] = set()
+        """Where the leaves were made that some backward has reached."""
+        self.lent: dict[int, Node] = {}
+        """Graphs that went where gradlint does not look: they may be backpropagated there."""
+        self.stored: dict[tuple[object, Value], cst.CSTNode] = {}
+        """Where a container was given a value."""
+        self.waiting: dict[cst.CSTNode, Waiting] = {}
+        self.culprits: set[object] = set()
+        self.new_culprits: list[object] = []
+        self.retaining: dict[cst.CSTNode, set[int]] = {}
+        """The backwards in loops that were asked to retain the graph, and what they retained."""
+        self.useful: set[cst.CSTNode] = set()
+        """Those whose graph was walked again, or may be."""
+        self.incomplete = False
+        """Whether a part of the program was not read: then nothing is certain to be left undone."""
+
+    # What is done.
+
+    def walk(self, possible: Iterable[Node]) -> None:
+        """A backward runs through nodes."""
+        numbers = {node.id for node in possible}
+        self.walked |= numbers
+        for syntax, retained in self.retaining.items():
+            if syntax not in self.useful and not retained.isdisjoint(numbers):
+                self.useful.add(syntax)
+
+    def retain(self, syntax: cst.CSTNode, possible: Iterable[Node]) -> None:
+        """A backward in a loop was told to retain the graph that it walks."""
+        nodes = list(possible)
+        retained = self.retaining.setdefault(syntax, set())
+        retained.update(node.id for node in nodes if node.frees)
+        if any(node.tracked is None for node in nodes):
+            self.useful.add(syntax)
+
+    def lend(self, nodes: Iterable[Node]) -> None:
+        """Graphs are given to something that is not known."""
+        for node in nodes:
+            if node.tracked is not False:
+                self.lent[node.id] = node
+
+    def store(self, container: Value, value: Value, syntax: cst.CSTNode) -> None:
+        """A container is given a value that may have a graph."""
+        if isinstance(value, (Ref, Unknown)) and isinstance(container, Ref):
+            self.stored[container.id, value] = syntax
+
+    def settle(self) -> None:
+        """A loop has been judged: what it has entered counts for the loops around it."""
+        self.culprits.update(self.new_culprits)
+        self.new_culprits.clear()
+
+    # What is left undone.
 
     def absences(self) -> Iterator[Event]:
         """What the program left undone."""
         for syntax, opened in self.cycles.items():
             if not opened:
                 yield Noticed(syntax, "create-graph-leak")
+        away = self._away()
+        for one in self.waiting.values():
+            if one.event.spent or one.event.rewalked or self._forgotten(one, away):
+                yield one.event
+        for syntax, retained in self.retaining.items():
+            if syntax not in self.useful and retained and away.isdisjoint(retained) and not self.incomplete:
+                yield Noticed(syntax, "retain-graph-needless")
+
+    def _forgotten(self, one: Waiting, away: set[int]) -> bool:
+        """Whether a graph that is kept is certainly never backpropagated, though its network is trained here."""
+        nodes = [root for root in one.within if isinstance(root, Node)]
+        if self.incomplete or any(node.id in self.walked or node.id in away for node in nodes):
+            return False
+        return any(leaf.syntax in self.trained for leaf in _leaves(nodes))
+
+    def _away(self) -> set[int]:
+        """All nodes that hang on a graph that was lent."""
+        if not self.waiting and not self.retaining:
+            return set()
+        return {node.id for node in _reached(self.lent.values())}
+
+
+def _reached(roots: Iterable[Node]) -> Iterator[Node]:
+    seen: set[int] = set()
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if node.id not in seen:
+            seen.add(node.id)
+            yield node
+            stack.extend(edge.node for edge in node.edges if edge.flows is not False)
+
+
+def _leaves(roots: Iterable[Node]) -> Iterator[Node]:
+    return (node for node in _reached(roots) if node.leaf is not None)

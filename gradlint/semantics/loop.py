@@ -13,6 +13,7 @@ from gradlint.semantics.branch import assume, truth
 from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Exit, Machine, splitting
 from gradlint.semantics.program import let_go, origins
+from gradlint.semantics.turns import Turns
 from gradlint.source.core import Block, Const, For, While
 
 TURNS = 2
@@ -44,18 +45,22 @@ def _for(machine: Machine, state: State, instr: For) -> list[State]:
     before = state.fork()
     live, broken = [state], []
     backwards, more = machine.backwards, False
+    behind = Turns(machine.ledger, before)
     while turns:
         item = turns.pop(0)
+        behind.begin()
         for other in live:
             other.set(instr.item, item)
         live, left = _turn(machine, live, instr.body)
         broken.extend(left)
+        behind.end(live)
         if not live:
             break
         if not turns and not exact and not more and machine.backwards > backwards:
             # What a backward left in the second turn meets the third: a state carried over, then a step.
             turns.append(_like(machine, live[0], item))
             more = True
+    behind.judge(live, exact)
     if not exact:
         for other in live + broken:
             _widen(machine, before, other)
@@ -117,6 +122,7 @@ def _while(machine: Machine, state: State, instr: While) -> list[State]:
     live, done, broken = [state], [], []
     exact = True
     backwards = machine.backwards
+    behind = Turns(machine.ledger, before)
     for turn in range(EXACT + 1):
         live, ended, unsure = _heads(machine, live, instr, turn)
         done.extend(ended)
@@ -125,8 +131,11 @@ def _while(machine: Machine, state: State, instr: While) -> list[State]:
         if not live or turn == EXACT or (turn >= enough and (not exact or _endless(instr))):
             exact = exact and not live
             break
+        behind.begin()
         live, left = _turn(machine, live, instr.body)
         broken.extend(left)
+        behind.end(live)
+    behind.judge(live, exact)
     after = live + done
     if not exact:
         for other in after + broken:

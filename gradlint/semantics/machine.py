@@ -35,6 +35,10 @@ DEPTH = 12
 """How deep calls of the program's functions are followed."""
 
 
+_PARTIAL = ("out of steps", "paths dropped")
+"""What leaves a part of the program unread, when it is given up."""
+
+
 class Exit(NamedTuple):
     """A way out of a block: `kind` is "return", "break", "continue" or "raise"."""
 
@@ -126,6 +130,7 @@ class Machine:
         """Give a part of the program its share of the steps; what runs out of them is given up, and counted."""
         outer, self.limit = self.limit, max(self.limit, self.budget - int(share * self.steps))
         depth, exits, expected = len(self.stack), len(self.exits), self.expected
+        loops = self.ledger.depth
         try:
             yield
         except OutOfBudgetError:
@@ -133,6 +138,7 @@ class Machine:
             del self.stack[depth:]
             del self.exits[exits:]
             self.expected = expected
+            self.ledger.depth = loops
         finally:
             self.limit = outer
 
@@ -141,6 +147,7 @@ class Machine:
         for node, empty in self.emptied.items():
             if empty:
                 self.emit(Refused(node, "empty-optimizer"))
+        self.ledger.incomplete = any(self.give_ups[what] for what in _PARTIAL)
         for absence in self.ledger.absences():
             self.emit(absence)
         for verdict in self.holdings.verdicts():

@@ -136,6 +136,7 @@ def operate(
         return machine.unknown("raised")
     if _raised(left) or _raised(right):
         return machine.unknown("raised")
+    left, right = _shown(state, left), _shown(state, right)
     left_tensor = isinstance(left, Ref) and isinstance(state[left], Tensor)
     if left_tensor or (isinstance(right, Ref) and isinstance(state[right], Tensor)):
         return tensor_operator(machine, state, op, left, right, node, inplace and left_tensor)
@@ -148,6 +149,14 @@ def operate(
     if inplace and isinstance(left, Unknown) and shares_memory(state, left, op, node):
         return left
     return symbolic(machine, op, left, right, node)
+
+
+def _shown(state: State, value: Value) -> Value:
+    """The tensor that something unknown has been shown to be."""
+    if isinstance(value, Unknown):
+        found = state.facts.get(("tensor", value))
+        return found if isinstance(found, Ref) else value
+    return value
 
 
 def shares_memory(state: State, value: Unknown, op: str, node: cst.CSTNode) -> bool:
@@ -180,7 +189,10 @@ def symbolic(machine: Machine, op: str, left: Value, right: Value, node: cst.CST
     kind = "number" if number else _joint_kind(left, right)
     if origins:
         return Unknown(kind, derived(op, node, origins), None, node)
-    return machine.symbol(op, left, right, kind=kind)
+    symbol = machine.symbol(op, left, right, kind=kind)
+    if symbol.syntax is None:
+        symbol.syntax = node
+    return symbol
 
 
 def _joint_kind(left: Value, right: Value) -> str | None:
@@ -422,6 +434,7 @@ def append(machine: Machine, state: State, instr: Append) -> None:
     assert isinstance(target, Ref)
     record = state[target]
     value = machine.read(state, instr.value)
+    machine.ledger.store(target, value, instr.node)
     if isinstance(record, Sequence):
         state.put(target.id, record._replace(items=(*record.items, value)))
         return

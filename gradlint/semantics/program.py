@@ -154,7 +154,9 @@ class Program:
         for value in values:
             forget_attributes(state, value)
             _give_away(machine, state, value)
-        edges = [Edge(origin, None) for origin in origins(state, values)]
+        given = origins(state, values)
+        machine.ledger.lend(given)
+        edges = [Edge(origin, None) for origin in given]
         if any(edge.node.live for edge in edges):
             state.escape()
             return Unknown(None, Node("call", node, edges, tracked=None), None, node)

@@ -65,7 +65,7 @@ def write_item(machine: Machine, state: State, instr: SetItem) -> None:
     elif isinstance(obj, Ref):
         record = state[obj]
         if isinstance(record, (Sequence, Mapping)):
-            set_item(machine, state, obj, index, value)
+            set_item(machine, state, obj, index, value, instr.node)
         elif isinstance(record, Instance):
             method = find_method(state, obj, "__setitem__")
             if method is not None:

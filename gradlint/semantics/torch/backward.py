@@ -62,12 +62,16 @@ def run_backward(
 ) -> Walk | None:
     """Walk, check and free. None where torch raises."""
     found = walk(roots)
+    machine.ledger.walk(found.possible.values())
     if troubled(machine, state, found, syntax):
         state.free([node.id for node in found.certain], None)
         return None
     if retain is False:
         freed = [node.id for node in found.certain if node.frees]
         state.free(freed, syntax)
+        state.spend(root.id for root in roots)
+    elif retain:
+        state.walk_again(frozenset(node.id for node in found.certain))
     return found
 
 
@@ -159,6 +163,7 @@ def accumulate(
             continue
         if leaf in felt:
             machine.gradients.reached.add(node.syntax)
+        machine.ledger.trained.add(node.syntax)
         machine.holdings.reached.add(leaf)
         _add_gradient(machine, state, leaf, record, syntax, leaf in certain)
         if create is not False and leaf in certain:

@@ -94,9 +94,12 @@ def _backward(
     found = run_backward(machine, state, nodes, node, retain)
     if found is None:
         found = walk(nodes)
+    elif retain and create is False and machine.ledger.depth:
+        machine.ledger.retain(node, found.possible.values())
     note_lost(machine, state, nodes, found, node)
     note_blind(machine, found)
     state.decide(LAST_BACKWARD, node)
+    machine.ledger.backwards += 1
     accumulate(machine, state, found, node, only, create if isinstance(create, bool) else None)
     for number in nodes:
         note_constant_gradients(machine, number, node)
@@ -238,6 +241,8 @@ def _between(roots: list[Node], wanted: set[int]) -> set[int]:
 
 
 def _run_part(machine: Machine, state: State, part: Walk, node: cst.CSTNode, retain: bool | None) -> None:
+    machine.ledger.walk(part.possible.values())
+    machine.ledger.backwards += 1
     if troubled(machine, state, part, node):
         state.free([one.id for one in part.certain], None)
     elif retain is False:

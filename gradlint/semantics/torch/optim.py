@@ -124,6 +124,7 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
     """step(closure=None): parameters without a gradient are left out."""
     from gradlint.semantics.calling import call_in_place
 
+    machine.ledger.steps += 1
     result: Value = None
     closure = args.get(0, "closure")
     if closure is not None:

@@ -25,7 +25,7 @@ def execute_steps(func, start, optimizer_class, n_iter, **config):
     for i in range(1, n_iter + 1):
         optimizer.zero_grad()
         f = func(xy_t)
-        f.backward(create_graph=False, retain_graph=True)
+        f.backward(create_graph=False)
         torch.nn.utils.clip_grad_norm_([xy_t], 1.0)
         optimizer.step()
         steps[:, i] = xy_t.detach().numpy()

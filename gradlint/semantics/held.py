@@ -1,0 +1,209 @@
+"""What places older than a loop hold: the roots of graphs, and how a root was built up out of former ones.
+
+A place is a variable, an attribute, an item of a dict, or a whole list. A root is a node of the graph, or a value that
+is not known and that arithmetic has made of others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, TypeAlias
+
+from gradlint.domain.graph import Node
+from gradlint.domain.state import State
+from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
+
+Root: TypeAlias = "Node | Unknown"
+Place: TypeAlias = "tuple[object, ...]"
+
+_GATHERING = frozenset(
+    {
+        *("add", "sub", "mul", "div", "true_divide", "add_", "sub_", "mul_", "div_", "lerp", "lerp_", "neg"),
+        *("sum", "mean", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "maximum", "minimum"),
+        *("max", "min", "where", "clone", "view", "reshape", "squeeze", "unsqueeze", "flatten", "to"),
+        *("select", "index", "index assignment", "copy_", "+", "-", "*", "/"),
+    }
+)
+"""Operations that put results together without computing a further step from them."""
+
+_ARITHMETIC = frozenset({"+", "-", "*", "/"})
+
+MOST = 400
+"""How many parts of one root are looked at."""
+
+
+class Held(NamedTuple):
+    """A root in a place, with the value that has it: what a list was given is known by that."""
+
+    root: Root
+    value: Value
+
+
+def held_by(state: State, before: State) -> dict[Place, tuple[Held, ...]]:
+    """The roots in the places older than the loop that it has changed."""
+    found: dict[Place, tuple[Held, ...]] = {}
+    for frame in state.dirty_frames:
+        old = before.frames.get(frame)
+        if old is not None and frame in state.frames:
+            names = state.frames[frame]
+            _changed(found, state, ("name", frame), names, old)
+    for address in state.dirty:
+        former = before.heap.get(address)
+        if former is not None and state.heap.get(address) is not former:
+            _in_record(found, state, address, state.heap.get(address), former)
+    return found
+
+
+def _changed(
+    found: dict[Place, tuple[Held, ...]],
+    state: State,
+    where: Place,
+    now: dict[str | int, Value],
+    old: dict[str | int, Value],
+) -> None:
+    for name, value in now.items():
+        if isinstance(name, str) and name in old and value is not old[name]:
+            _hold(found, state, (*where, name), (value,))
+
+
+def _in_record(
+    found: dict[Place, tuple[Held, ...]], state: State, address: int, record: object, former: object
+) -> None:
+    if isinstance(record, Sequence) and isinstance(former, Sequence):
+        if record.most is None:
+            _hold(found, state, ("items", address), record.items)
+    elif isinstance(record, Mapping) and isinstance(former, Mapping):
+        for key, value in record.items.items():
+            _hold(found, state, ("key", address, key), (value,))
+        _hold(found, state, ("items", address), record.items.values())
+    elif isinstance(record, Instance) and isinstance(former, Instance):
+        for name, value in record.attrs.items():
+            if name in former.attrs and value is not former.attrs[name]:
+                _hold(found, state, ("attr", address, name), (value,))
+    elif isinstance(record, Tensor) and isinstance(former, Tensor) and record.node is not former.node:
+        _hold(found, state, ("tensor", address), (Ref(address),))
+
+
+def _hold(found: dict[Place, tuple[Held, ...]], state: State, place: Place, values: Iterable[Value]) -> None:
+    held = [Held(root, value) for value in values for root in _roots(state, value)]
+    if held:
+        found[place] = tuple(held)
+
+
+def _roots(state: State, value: Value, depth: int = 2) -> Iterator[Root]:
+    """The roots of one value; of a tuple or list, of each of its items."""
+    if isinstance(value, Ref):
+        record = state.heap.get(value.id)
+        if isinstance(record, Tensor):
+            if record.node.tracked is not False:
+                yield record.node
+        elif isinstance(record, Sequence) and depth:
+            for item in record.items:
+                yield from _roots(state, item, depth - 1)
+        elif isinstance(record, Mapping) and depth:
+            for item in record.items.values():
+                yield from _roots(state, item, depth - 1)
+    elif isinstance(value, Unknown):
+        root = _symbol(state, value)
+        if root is not None:
+            yield root
+    elif type(value) is tuple and depth:
+        for item in value:
+            yield from _roots(state, item, depth - 1)
+
+
+def _symbol(state: State, value: Unknown) -> Root | None:
+    shown = state.facts.get(("tensor", value))
+    record = state.heap.get(shown.id) if isinstance(shown, Ref) else None
+    if isinstance(record, Tensor):
+        return record.node if record.node.tracked is not False else None
+    if value.origin is not None:
+        return value.origin if value.origin.tracked is not False else None
+    return value if value.key is not None and value.key[0] in _ARITHMETIC else None
+
+
+class Parts(NamedTuple):
+    """What a root gathers: all the roots on the way, and those at the end of it, which are no sums themselves."""
+
+    all: frozenset[Root]
+    ends: frozenset[Root]
+
+
+def parts_of(state: State, root: Root) -> Parts:
+    """Follow a root back through sums, lists and their like."""
+    every: set[Root] = set()
+    ends: set[Root] = set()
+    stack: list[Root] = [root]
+    while stack and len(every) < MOST:
+        one = stack.pop()
+        if one in every:
+            continue
+        every.add(one)
+        behind = _behind(state, one)
+        if behind is None:
+            ends.add(one)
+        else:
+            stack.extend(behind)
+    return Parts(frozenset(every), frozenset(ends))
+
+
+def _behind(state: State, root: Root) -> list[Root] | None:
+    """The roots that a sum is made of; None for what is no sum."""
+    if isinstance(root, Node):
+        if root.op.removeprefix("Tensor.").removeprefix("nn.functional.") not in _GATHERING:
+            return None
+        flowing = [edge.node for edge in root.edges if edge.flows is not False and edge.cut != "zero"]
+        return [node for node in flowing if node.tracked is not False]
+    assert root.key is not None
+    if root.key[0] not in _ARITHMETIC:
+        return None
+    symbols = [_symbol_part(state, part) for part in root.key[1:]]
+    return [part for part in symbols if part is not None]
+
+
+def _symbol_part(state: State, part: object) -> Root | None:
+    if isinstance(part, Unknown):
+        return _symbol(state, part)
+    if isinstance(part, Ref):
+        return next(_roots(state, part, 0), None)
+    return None
+
+
+def reaches(starts: Iterable[Root], target: Root) -> bool:
+    """Whether a gradient from one of the starts may flow to the target."""
+    if not isinstance(target, Node):
+        return False
+    seen: set[int] = set()
+    stack = [start for start in starts if isinstance(start, Node)]
+    while stack:
+        node = stack.pop()
+        if node is target:
+            return True
+        if node.id in seen or node.id < target.id:
+            continue  # Edges lead to what is older.
+        seen.add(node.id)
+        stack.extend(edge.node for edge in node.edges if edge.flows is not False)
+    return False
+
+
+def graphs_in(state: State, values: Iterable[Value]) -> Iterator[Node]:
+    """All graphs in values, in what they hold, and in the modules' globals."""
+    seen: set[int] = set()
+    stack = [*values, *state.frames[1].values()]
+    while stack:
+        value = stack.pop()
+        if type(value) is tuple:
+            stack.extend(value)
+        elif isinstance(value, Unknown) and value.origin is not None:
+            yield value.origin
+        elif isinstance(value, Ref) and value.id not in seen:
+            seen.add(value.id)
+            record = state.heap.get(value.id)
+            if isinstance(record, Tensor):
+                yield record.node
+            elif isinstance(record, Sequence):
+                stack.extend(record.items)
+            elif isinstance(record, Mapping):
+                stack.extend(record.items.values())
+            elif isinstance(record, Instance):
+                stack.extend(record.attrs.values())

@@ -1,0 +1,123 @@
+"""What one turn of a loop leaves behind: places that hold the graphs of every turn so far.
+
+A place grows if at the end of the last turn it holds what it held at the end of the turn before, and more. That a
+graph is held in vain is certain where a backward has run through it and freed it; or where none ever does, which shows
+only at the end of the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import libcst as cst
+
+from gradlint.domain.event import KeptGraph
+from gradlint.domain.graph import Node, fresh_number
+from gradlint.domain.state import State
+from gradlint.semantics.held import Held, Parts, Place, Root, held_by, parts_of, reaches
+from gradlint.semantics.ledger import Ledger, Waiting
+
+
+class Turns:
+    """One run of a loop, turn by turn."""
+
+    def __init__(self, ledger: Ledger, before: State) -> None:
+        self.ledger = ledger
+        self.before = before
+        self.marks: list[int] = []
+        self.held: list[dict[Place, set[Root]]] = []
+        self.backwards = ledger.backwards
+        self.steps = ledger.steps
+
+    def begin(self) -> None:
+        """A turn begins: what is made from now on is younger than the mark."""
+        self.marks.append(fresh_number())
+        self.ledger.depth += 1
+
+    def end(self, states: Iterable[State]) -> None:
+        """A turn is over: remember what places hold, on any path."""
+        self.ledger.depth -= 1
+        union: dict[Place, set[Root]] = {}
+        for state in states:
+            for place, held in held_by(state, self.before).items():
+                union.setdefault(place, set()).update(one.root for one in held)
+        self.held.append(union)
+
+    def judge(self, states: list[State], exact: bool) -> None:
+        """The last turn is over: enter the places that grow."""
+        if len(self.held) < 2 or not any(self.held):
+            return
+        growing: list[dict[Place, Waiting]] = []
+        for state in states:
+            found = held_by(state, self.before)
+            growing.append({place: one for place, held in found.items() if (one := self._grown(state, place, held))})
+        for found_here in growing:
+            for place, one in found_here.items():
+                certain = one.event.spent or one.event.rewalked
+                if certain or (not exact and all(place in other for other in growing)):
+                    self._enter(one)
+        self.ledger.settle()
+
+    def _enter(self, one: Waiting) -> None:
+        """One finding for one defect: what gathers the roots of another culprit is none."""
+        if not any(root in self.ledger.culprits for root in one.within):
+            self.ledger.waiting.setdefault(one.event.node, one)
+            self.ledger.new_culprits.extend(one.within)
+
+    def _grown(self, state: State, place: Place, held: tuple[Held, ...]) -> Waiting | None:
+        former = {root for root in self.held[-2].get(place, ()) if self._made_here(root)}
+        if not former:
+            return None
+        if place[0] == "items":
+            return self._longer(state, place, held, former)
+        for one in held:
+            parts = parts_of(state, one.root)
+            kept = [root for root in former if root is not one.root and root in parts.all]
+            if kept:
+                return self._entry(state, one.root, kept[0], parts)
+            again = next((root for root in former if root is not one.root and reaches((one.root,), root)), None)
+            if again is not None:
+                return self._carried(state, one.root, again)
+        return None
+
+    def _longer(self, state: State, place: Place, held: tuple[Held, ...], former: set[Root]) -> Waiting | None:
+        kept = [one for one in held if one.root in former]
+        new = [one for one in held if one.root not in former and self._made_here(one.root)]
+        if not kept or not new:
+            return None
+        syntax = self.ledger.stored.get((place[1], new[-1].value)) or new[-1].root.syntax
+        return self._entry(state, new[-1].root, kept[-1].root, parts_of(state, new[-1].root), syntax)
+
+    def _entry(
+        self, state: State, root: Root, kept: Root, parts: Parts, stored: cst.CSTNode | None = None
+    ) -> Waiting | None:
+        """What becomes of a place that gathers: spent, if the former root was backpropagated already."""
+        inner = parts_of(state, kept)
+        if any(isinstance(one, Node) and state.freed.get(one.id, one) is None for one in parts.all | inner.all):
+            return None  # A backward raised here: that is another finding.
+        if stored is None and reaches(parts.ends, kept):
+            return None  # A state that each turn computes from the last: not gathered, but carried on.
+        spent = any(isinstance(one, Node) and (one.id in state.spent or one.id in state.freed) for one in inner.all)
+        live = all(isinstance(one, Node) and one.tracked is True for one in (root, kept))
+        syntax = stored or root.syntax
+        if syntax is None or not (spent or live):
+            return None
+        term = next((one.syntax for one in parts.ends - inner.all if one.syntax is not None), None)
+        event = KeptGraph(
+            syntax, term, spent=spent, trained=self.ledger.backwards > self.backwards, listed=stored is not None
+        )
+        return Waiting(event, (root, kept, *parts.all))
+
+    def _carried(self, state: State, root: Root, kept: Root) -> Waiting | None:
+        """A state carried over with its graph, which the backward of each turn walks down to the first."""
+        assert isinstance(root, Node) and isinstance(kept, Node)
+        if kept.id not in state.twice or self.ledger.steps == self.steps:
+            return None
+        if state.freed.get(root.id, root) is None or state.freed.get(kept.id, kept) is None:
+            return None
+        event = KeptGraph(root.syntax, kept.syntax, spent=False, trained=True, listed=False, rewalked=True)
+        return Waiting(event, (root, kept))
+
+    def _made_here(self, root: Root) -> bool:
+        """Whether a root was made in the loop; a symbol that was there before is of no interest."""
+        return not isinstance(root, Node) or root.id > self.marks[0]
