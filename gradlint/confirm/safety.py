@@ -49,7 +49,7 @@ def admit(script: str, probes: Iterable[str] = ()) -> list[str]:
 
 def refused(tree: ast.Module) -> frozenset[ast.AST]:
     """The nodes of a program for which the gate would refuse it: what has to be replaced before it may be run."""
-    gate = _Gate(ast.unparse(tree), tree)
+    gate = _Gate(tree)
     gate.visit(tree)
     return frozenset(gate.nodes)
 
