@@ -11,8 +11,9 @@ freed, how far a version counter has moved) is kept in the state.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import count
+from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 import libcst as cst
@@ -51,6 +52,19 @@ class Edge(NamedTuple):
     cut: str | None = None
 
 
+NO_OPERANDS: Mapping[str, object] = MappingProxyType({})
+"""Of a node that is no call with arguments, or not one that is known."""
+
+
+class Term(NamedTuple):
+    """A tensor as an operand of a formula: the operation that made it, its size and type, all of that moment."""
+
+    node: Node
+    shape: tuple[object, ...] | None = None
+    dtype: str | None = None
+    grad: Tri = None
+
+
 class Node:
     """One operation, or the making of a leaf.
 
@@ -58,7 +72,8 @@ class Node:
     `saved` is certain, `maybe_saved` says that it may keep more. `leaf` is the tensor that a gradient is accumulated
     into. `cut` names why nothing flows through an untracked node, `place` where that was decided, if elsewhere: the
     `no_grad` block, the flag that makes a leaf. `live`: some leaf, or something unknown, stands behind it; where it
-    does not, no gradient could flow anyway.
+    does not, no gradient could flow anyway. `operands` are the arguments by parameter name, with a `Term` for a
+    tensor: with them, a value is known as the formula that it was computed by.
     """
 
     __slots__ = (
@@ -70,6 +85,7 @@ class Node:
         "live",
         "maybe_saved",
         "op",
+        "operands",
         "place",
         "saved",
         "syntax",
@@ -89,6 +105,7 @@ class Node:
         cut: str | None = None,
         frees: Tri = None,
         place: cst.CSTNode | None = None,
+        operands: Mapping[str, object] | None = None,
     ) -> None:
         self.id = next(_numbers)
         self.op = op
@@ -100,6 +117,7 @@ class Node:
         self.maybe_saved = maybe_saved
         self.leaf = leaf
         self.cut = cut
+        self.operands: Mapping[str, object] = operands or NO_OPERANDS
         self.frees = bool(saved) or None if frees is None else frees
         self.live: bool = tracked is not False or leaf is not None or any(edge[0].live for edge in self.edges)
 

@@ -82,6 +82,7 @@ class Machine:
         self.backwards = 0
         self.ledger = Ledger()
         self.without_backward: dict[int, cst.CSTNode] = {}
+        self.other_default = False
         self.emptied: dict[cst.CSTNode, bool] = {}
         self.holdings = Holdings()
         self.sizes: dict[Unknown, Sym] = {}

@@ -83,7 +83,12 @@ def _alias(call: Operation, alias: Alias, base: Ref, size: Operand, made: Node, 
     node = (
         made
         if made.tracked is not False
-        else Node(made.op, made.syntax, [Edge(record.node, False, "no_grad" if state.grad is False else None)])
+        else Node(
+            made.op,
+            made.syntax,
+            [Edge(record.node, False, "no_grad" if state.grad is False else None)],
+            operands=call.terms,
+        )
     )
     tags = record.tags & (CONTIGUOUS if call.name.rpartition(".")[2] in _KEEPS_LAYOUT else CONTIGUOUS - {"contiguous"})
     ref = view_of(state, base, node, kind=kind, shape=shape, expanded=expanded, grad=grad, dtype=dtype, tags=tags)
@@ -181,7 +186,9 @@ def _maybe(call: Operation, base: Ref, record: Tensor, size: Operand, made: Node
             maybe = made.tracked
         node = made
         if maybe is None and made.tracked is not None:
-            node = Node(made.op, made.syntax, made.edges, tracked=None, maybe_saved=True)
+            node = Node(
+                made.op, made.syntax, made.edges, tracked=None, maybe_saved=True, operands=made.operands
+            )  # fmt: skip
     else:
         node = made
     grad = record.grad if state.grad is False and not casts else made.tracked

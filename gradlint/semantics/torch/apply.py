@@ -14,6 +14,7 @@ from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch import faults
 from gradlint.semantics.torch.bind import operands_of
 from gradlint.semantics.torch.inplace import bump, write
+from gradlint.semantics.torch.judge import judge
 from gradlint.semantics.torch.operation import Input, Operation
 from gradlint.semantics.torch.outcome import results
 from gradlint.semantics.torch.size import Operand, result
@@ -44,6 +45,7 @@ def apply(
     _refused_inputs(call)
     _broken_views(call)
     _inference_saved(call)
+    judge(call)
     writes = call.labels(entry.row.writes)
     out = call.bound.get("out")
     if out is not None:

@@ -9,7 +9,7 @@ import libcst as cst
 
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.event import DataWrite
-from gradlint.domain.graph import Edge, Node
+from gradlint.domain.graph import Edge, Node, Term
 from gradlint.domain.shape import same_shape
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import (
@@ -273,7 +273,8 @@ def make_leaf(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> No
         state.put(ref.id, record._replace(grad=True))
         return
     edges = [Edge(record.node, False, "leaf")] if record.node.live else []
-    made = Node("leaf", record.syntax or node, edges, leaf=ref.id, place=node)
+    operands = {"value": Term(record.node)}
+    made = Node("leaf", record.syntax or node, edges, leaf=ref.id, place=node, operands=operands)
     state.put(ref.id, record._replace(grad=True, node=made))
 
 

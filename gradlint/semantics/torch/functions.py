@@ -8,7 +8,7 @@ from typing import TypeAlias
 import libcst as cst
 
 from gradlint.domain import dtype as dtypes
-from gradlint.domain.graph import Edge, Node
+from gradlint.domain.graph import Edge, Node, Term
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import Blocked, State
 from gradlint.domain.value import (
@@ -144,9 +144,8 @@ def _wanted(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTN
             faults.refused(machine, "integer-requires-grad", node, record.dtype or "")
             state.put(ref.id, record._replace(grad=None, node=Node("input", node, tracked=None)))
             return
-        made = Node(
-            "leaf", node, [Edge(record.node, False, "leaf")] if record.node.live else (), leaf=ref.id, place=node
-        )
+        source = [Edge(record.node, False, "leaf")] if record.node.live else ()
+        made = Node("leaf", node, source, leaf=ref.id, place=node, operands={"value": Term(record.node)})
         state.put(ref.id, record._replace(grad=True, node=made, tags=record.tags | {"contiguous"}))
     elif wanted is not False:
         made = Node("input", node, tracked=None)
@@ -244,10 +243,10 @@ def _parameter(machine: Machine, state: State, args: Args, node: cst.CSTNode) ->
     record = None if data is None else tensor_at(state, data)
     if wanted is True and record is not None and dtypes.can_require_grad(record.dtype) is False:
         faults.refused(machine, "integer-requires-grad", node, record.dtype or "")
-    source = None if record is None or not record.node.live else record.node
     ref = new_leaf(
         state, node, dtype=record.dtype if record else None, shape=record.shape if record else None,
-        parameter=True, source=source, tags=record.tags & CONTIGUOUS if record else frozenset(),
+        parameter=True, source=record.node if record else None,
+        tags=record.tags & CONTIGUOUS if record else frozenset(),
     )  # fmt: skip
     if wanted is not True:
         fresh = tensor_at(state, ref)
@@ -345,6 +344,12 @@ def _nothing(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
     return None
 
 
+def _other_default(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """set_default_dtype(...): what is made without a type has another one from here on."""
+    machine.other_default = True
+    return None
+
+
 def _size(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     value = args.get(0, "iterable", ())
     if isinstance(value, Ref):
@@ -427,6 +432,8 @@ SPECIAL: dict[str, Special] = {
     "torch.autograd.detect_anomaly": _context,
     "torch.autograd.graph.save_on_cpu": _context,
     "torch.manual_seed": _nothing,
+    "torch.set_default_dtype": _other_default,
+    "torch.set_default_tensor_type": _other_default,
     "torch.compile": _same,
     "torch.jit.script": _same,
     "torch.jit.ignore": _same,

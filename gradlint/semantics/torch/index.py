@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gradlint.domain.graph import Edge, Node
+from gradlint.domain.graph import Edge, Node, Term
 from gradlint.domain.state import Blocked, State
 from gradlint.domain.value import Ref, Tensor, Unknown, Value, View, Write
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch.apply import broken_view
 from gradlint.semantics.torch.bind import operand_of, tensors_in
 from gradlint.semantics.torch.inplace import bump, saved_now, write
+from gradlint.semantics.torch.judge import masked
 from gradlint.semantics.torch.size import indexed
 from gradlint.semantics.torch.tensor import both, either, known_tensor, new_tensor, tensor_at, view_of
 
@@ -27,18 +28,33 @@ def index_tensor(machine: Machine, state: State, ref: Ref, index: Value, node: c
     blocked = state.unrecorded() or Blocked(None, None)
     if made.view is True:
         return _view(state, ref, index, node, made.shape, tracked, edges, blocked)
+    mask = _index_term(machine, state, index)
+    operands = {"input": _term(record), "indices": mask}
+    if isinstance(mask, Term):
+        masked.look(machine, state, node, _term(record), mask, True, "a subscript")
     saved = tuple(saved_now(machine, state, one, "indices") for one in tensors_in(machine, state, index))
     result = Node(
         "index", node, edges, tracked=tracked, saved=saved if tracked is True and made.view is False else (),
-        maybe_saved=made.view is None, cut=blocked.kind, place=blocked.syntax,
+        maybe_saved=made.view is None, cut=blocked.kind, place=blocked.syntax, operands=operands,
     )  # fmt: skip
     if made.view is None and record.grad is not False:
-        result = Node("index", node, edges, tracked=None if tracked else tracked, maybe_saved=True)
+        known = None if tracked else tracked
+        result = Node("index", node, edges, tracked=known, maybe_saved=True, operands=operands)
     out = new_tensor(state, result, grad=tracked, dtype=record.dtype, shape=made.shape)
     if made.view is None:
         base = ref.id if record.view is None else record.view.base
         state.put(out.id, tensor_at(state, out)._replace(view=View(base, "maybe")))
     return out
+
+
+def _term(record: Tensor) -> Term:
+    return Term(record.node, record.shape, record.dtype, record.grad)
+
+
+def _index_term(machine: Machine, state: State, index: Value) -> Value:
+    """A mask or an index tensor as an operand; other indices as they are."""
+    found = known_tensor(machine, state, index)
+    return index if found is None else _term(tensor_at(state, found))
 
 
 def _index_edges(machine: Machine, state: State, index: Value) -> list[Edge]:
@@ -64,7 +80,8 @@ def _view(
     blocked: Blocked,
 ) -> Ref:
     record = tensor_at(state, ref)
-    made = Node("select", node, edges, tracked=tracked, cut=blocked.kind, place=blocked.syntax)
+    operands = {"input": _term(record), "index": index}
+    made = Node("select", node, edges, tracked=tracked, cut=blocked.kind, place=blocked.syntax, operands=operands)
     kind = "plain"
     if state.inference is True:
         kind = "inference"

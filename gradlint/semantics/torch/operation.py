@@ -8,7 +8,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from gradlint import facts
-from gradlint.domain.graph import Edge, Node, Saved, Tri
+from gradlint.domain.graph import Edge, Node, Saved, Term, Tri
 from gradlint.domain.state import State
 from gradlint.domain.value import NoGradient, Ref, Sequence, Unknown, Value
 from gradlint.facts import Entry, MustMay, Param, resolve, resolve_flag
@@ -50,6 +50,7 @@ class Operation:
         "node",
         "overload",
         "state",
+        "terms",
     )
 
     def __init__(
@@ -72,6 +73,7 @@ class Operation:
             args = args._replace(positional=(args.positional[0], args.positional[1:]))
         self.bound, self.overload = bind(machine, state, signature, args) or bind_loosely(signature, args)
         self.inputs = list(self._inputs(args))
+        self.terms: dict[str, object] = {**self.bound, **{one.label: self._term(one) for one in self.inputs}}
         prefix = "forward." if entry.row.is_module else ""
         self.flags: dict[str, object] = defaults_of(self.overload, prefix)
         for name, value in self.bound.items():
@@ -121,6 +123,13 @@ class Operation:
                     return
             if param is None or param.tensor or param.number:
                 yield Input(name, None, value.origin)
+
+    def _term(self, given: Input) -> object:
+        """An input as an operand of the formula that this call is."""
+        if given.ref is not None:
+            record = tensor_at(self.state, given.ref)
+            return Term(record.node, record.shape, record.dtype, record.grad)
+        return self.bound.get(given.label) if given.origin is None else Term(given.origin)
 
     # Facts.
 

@@ -123,17 +123,22 @@ def node_of(call: Operation, dtype: str | None) -> Node:
     if not produces.may or dtypes.can_require_grad(dtype) is False:
         kind = "integer" if call.name.rpartition(".")[2] in _CASTS else "nondiff"
         edges = [Edge(edge.node, False, edge.cut or kind) for edge in edges]
-        return Node(call.name, call.node, edges, tracked=False, cut=kind)
+        return Node(call.name, call.node, edges, tracked=False, cut=kind, operands=call.terms)
     if tracked is False:
         blocked = call.state.unrecorded()
         if blocked is None:
-            return Node(call.name, call.node, [edge._replace(flows=False) for edge in edges], tracked=False)
+            edges = [edge._replace(flows=False) for edge in edges]
+            return Node(call.name, call.node, edges, tracked=False, operands=call.terms)
         edges = [Edge(edge.node, False, blocked.kind) for edge in edges]
-        return Node(call.name, call.node, edges, tracked=False, cut=blocked.kind, place=blocked.syntax)
+        cut, place = blocked.kind, blocked.syntax
+        return Node(call.name, call.node, edges, tracked=False, cut=cut, place=place, operands=call.terms)
     if not produces.must:
         tracked = None
     saved, more = call.saved_inputs(call.saved_labels())
-    return Node(call.name, call.node, edges, tracked=tracked, saved=saved, maybe_saved=more, frees=call.frees())
+    return Node(
+        call.name, call.node, edges, tracked=tracked, saved=saved, maybe_saved=more, frees=call.frees(),
+        operands=call.terms,
+    )  # fmt: skip
 
 
 def _tensor(call: Operation, label: str, size: Operand) -> Value:

@@ -17,15 +17,21 @@ def parameter_shape(cls: str, name: str, config: Config) -> Shape:
 
 
 def spelled_out(names: frozenset[str], config: Config) -> list[str]:
-    """The names of a module's parameters; those of a recurrent one depend on its layers and directions."""
+    """The names of a module's parameters, in torch's order; a recurrent one's depend on its layers and directions."""
     if "*" not in names:
-        return sorted(names)
+        return sorted(names, key=_order)
     layers = config.get("num_layers", 1)
     if not isinstance(layers, int):
         return ["*"]
     kinds = ["weight_ih", "weight_hh", *(["bias_ih", "bias_hh"] if config.get("bias", True) is True else [])]
     suffixes = ["", *(["_reverse"] if config.get("bidirectional", False) is True else [])]
     return [f"{kind}_l{layer}{suffix}" for layer in range(layers) for suffix in suffixes for kind in kinds]
+
+
+def _order(name: str) -> tuple[str, bool, bool, int, str]:
+    """As torch registers them: weights before biases, `ih` before `hh`, q before k before v, children last."""
+    owner, _, own = name.rpartition(".")
+    return owner, "bias" in own, "hh" in own, "qkv".find(own[0]), own
 
 
 def _size(value: object) -> Dim:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import libcst as cst
 
-from gradlint.domain.graph import Edge, Node, Tri
+from gradlint.domain.graph import Edge, Node, Term, Tri
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value, View
@@ -94,8 +94,10 @@ def new_leaf(
 ) -> Ref:
     """A leaf that requires grad; `source` is what its value was made of, to which no gradient goes."""
     address = fresh_address()
-    edges = () if source is None else (Edge(source, False, "parameter" if parameter else "leaf"),)
-    node = Node("leaf", syntax, edges, leaf=address)
+    cut = "parameter" if parameter else "leaf"
+    edges = () if source is None or not source.live else (Edge(source, False, cut),)
+    value = None if source is None else {"value": Term(source)}
+    node = Node("leaf", syntax, edges, leaf=address, operands=value)
     state.put(
         address,
         Tensor(

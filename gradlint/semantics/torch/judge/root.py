@@ -1,0 +1,54 @@
+"""Roots of what is zero for certain: an infinite slope, times the zero slope of a square, is NaN."""
+
+from __future__ import annotations
+
+from gradlint.domain.event import RootOfZero
+from gradlint.domain.graph import Term
+from gradlint.domain.shape import is_single
+from gradlint.semantics.torch.judge.formula import plain
+from gradlint.semantics.torch.judge.register import judges
+from gradlint.semantics.torch.judge.zeros import zeros_in
+from gradlint.semantics.torch.operation import Operation
+
+
+@judges("sqrt")
+def _sqrt(call: Operation) -> None:
+    """x.sqrt()"""
+    _judge(call)
+
+
+@judges("pow")
+def _pow(call: Operation) -> None:
+    """x ** 0.5"""
+    exponent = call.terms.get("exponent")
+    if isinstance(exponent, float) and 0 < exponent < 1:
+        _judge(call)
+
+
+def _judge(call: Operation) -> None:
+    found = call.terms.get("input", call.terms.get("self"))
+    if not isinstance(found, Term) or found.grad is not True or call.state.grad is not True:
+        return
+    zeros = zeros_in(call.state, found)
+    if zeros is not None:
+        call.machine.emit(RootOfZero(call.node, plain(call.name), zeros.syntax, zeros.why))
+
+
+@judges("std", "var")
+def _spread(call: Operation) -> None:
+    """The standard deviation of one element, of which there is none: 0 / 0."""
+    found = call.terms.get("input", call.terms.get("self"))
+    if not isinstance(found, Term) or found.grad is not True or call.state.grad is not True:
+        return
+    plain_call = set(call.terms) <= {"input", "self", "dim", "keepdim"}
+    dim = call.terms.get("dim")
+    shape = found.shape
+    if not plain_call or not shape:
+        return
+    alone = is_single(shape) if dim is None else _is_one(shape, dim)  # type: ignore[arg-type]
+    if alone is True:
+        call.machine.emit(RootOfZero(call.node, plain(call.name), found.node.syntax, "one element has no spread"))
+
+
+def _is_one(shape: tuple[object, ...], dim: object) -> bool:
+    return isinstance(dim, int) and not isinstance(dim, bool) and -len(shape) <= dim < len(shape) and shape[dim] == 1
