@@ -16,7 +16,7 @@ _BOUNDED = frozenset(
 
 _NEVER_NEGATIVE = frozenset(
     {
-        *("abs", "square", "relu", "norm", "cdist", "pairwise_distance", "exp", "softplus", "sqrt", "sigmoid"),
+        *("abs", "square", "relu", "norm", "cdist", "exp", "softplus", "sqrt", "sigmoid"),
         *(
             "softmax",
             "cosine_distance",

@@ -65,9 +65,7 @@ def _div(call: Operation) -> None:
     if not isinstance(below, Term):
         return
     if is_number(above, 1):
-        exponential = _one_plus_exp(below)
-        if exponential is not None:
-            _say(call, "sigmoid", below, exponential)
+        _inverse(call, below)
     elif isinstance(above, Term) and op_of(above) == "exp":
         total = unwrapped(below)
         summed = term(total.node) if op_of(total) == "sum" else None
@@ -78,10 +76,18 @@ def _div(call: Operation) -> None:
 @judges("reciprocal")
 def _reciprocal(call: Operation) -> None:
     """(1 + exp(-x)).reciprocal()"""
-    inner = call.terms.get("input")
-    exponential = _one_plus_exp(inner) if isinstance(inner, Term) else None
-    if isinstance(inner, Term) and exponential is not None:
-        _say(call, "sigmoid", inner, exponential)
+    inner = call.terms.get("input", call.terms.get("self"))
+    if isinstance(inner, Term):
+        _inverse(call, inner)
+
+
+def _inverse(call: Operation, below: Term) -> None:
+    """One over `1 + exp(-x)`: the value is right everywhere, and the gradient is NaN where `exp` overflows."""
+    if call.state.grad is False or below.grad is False:
+        return
+    exponential = _one_plus_exp(below)
+    if exponential is not None:
+        _say(call, "sigmoid", below, exponential)
 
 
 def _same_exp(one: Term, other: Term) -> bool:
