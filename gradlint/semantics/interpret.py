@@ -138,7 +138,9 @@ def _custom_function(machine: Machine, state: State, cls: Ref) -> None:
     forward = find_in_class(state, cls, "forward")
     if isinstance(forward, Bound):
         forward = forward.function
-    if not isinstance(forward, Function) or any(param.kind in ("*", "**") for param in forward.code.params):
+    if not isinstance(forward, Function) or forward.code in machine.called:
+        return
+    if any(param.kind in ("*", "**") for param in forward.code.params):
         return
     new_style = find_in_class(state, cls, "setup_context") is not None
     params = forward.code.params if new_style else forward.code.params[1:]
@@ -154,13 +156,13 @@ def _class(machine: Machine, state: State, cls: Ref) -> None:
     record = state.heap.get(cls.id)
     if not isinstance(record, Class):
         return
+    if is_function_class(state, cls):
+        _custom_function(machine, state.fork(), cls)
+        return
     methods = [value for value in record.attrs.values() if isinstance(value, Function)]
     if all(method.code in machine.called for method in methods):
         return
     after = state.fork()
-    if is_function_class(state, cls):
-        _custom_function(machine, after, cls)
-        return
     with machine.bounded(SHARE):
         region = machine.open(after)
         made = instantiate(machine, after, cls, Args((), {}, True), record.code.node)

@@ -7,6 +7,7 @@ seen; results of integer types do not require grad; what is saved is saved when 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -23,7 +24,7 @@ from gradlint.semantics.machine import Machine
 from gradlint.semantics.modes import enter_mode, leave_mode
 from gradlint.semantics.torch import faults
 from gradlint.semantics.torch.inplace import bump, saved_now
-from gradlint.semantics.torch.tensor import either, known_tensor, tensor_at, unknown_tensor, view_of
+from gradlint.semantics.torch.tensor import as_tensor, either, known_tensor, tensor_at, unknown_tensor, view_of
 
 FUNCTIONS = frozenset({"torch.autograd.Function", "torch.autograd.function.Function"})
 CTX = "torch.autograd.function.FunctionCtx"
@@ -126,6 +127,8 @@ def _recorded(
         Edge(tensor_at(state, ref).node, False if index in ignored else tensor_at(state, ref).grad, "custom")
         for index, ref in tensors
     ]
+    for ref in kept_by(state, ctx, "mark_dirty"):
+        _written(machine, state, ref, node)
     kept = tuple(saved_now(machine, state, ref, "saved tensor") for ref in kept_by(state, ctx, "save_for_backward"))
     made = _node(state, cls, node, edges, requires, kept, machine)
     _judge_ctx(machine, state, ctx, inputs, tensors, result)
@@ -179,8 +182,6 @@ def _attached(
         elif ref.id in given and ref.id not in dirty:
             parts.append(_returned_input(state, ref, made))
         else:
-            if ref.id in dirty:
-                _written(machine, state, ref, node)
             parts.append(_attach(state, ref, made, {tensor_at(state, Ref(one)).counter for one in given}))
     return tuple(parts) if type(result) is tuple else parts[0]
 
@@ -272,7 +273,7 @@ def call_ctx(machine: Machine, state: State, ctx: Ref, name: str, args: Args, no
         remember(state, ctx, _KEPT[name], node)
         record = state[ctx]
         assert isinstance(record, Instance)
-        values = tuple(known_tensor(machine, state, value) or value for value in args.positional)
+        values = tuple(as_tensor(machine, state, value, node) or value for value in args.positional)
         state.put(ctx.id, record._replace(attrs={**record.attrs, _KEPT[name]: values}))
         return None
     return None if name in _SILENT else machine.program.opaque(machine, state, args.values(), node)
@@ -376,15 +377,28 @@ def _may_be_scalar(machine: Machine, state: State, value: Value) -> bool:
 
 
 def _ignores(machine: Machine, state: State, value: Value, gradients: list[Ref]) -> bool:
-    """Whether some gradient is computed, from something that is known, and none from what arrives."""
+    """Whether some gradient other than zero is returned, and none is computed from what arrives."""
     tensors = [known_tensor(machine, state, part) for part in _parts(value) if part is not None]
     if not tensors or any(ref is None for ref in tensors):
         return False
     arrived = {tensor_at(state, ref).node.id for ref in gradients}
-    nodes = [node for ref in tensors if ref is not None for node in _behind(tensor_at(state, ref).node)]
-    if any(node.id in arrived or node.op == "call" for node in nodes):
+    roots = [tensor_at(state, ref).node for ref in tensors if ref is not None]
+    nodes = [node for root in roots for node in _behind(root)]
+    if any(node.id in arrived or node.op.rpartition(".")[2] in _HIDING for node in nodes):
         return False
-    return any(node.live for node in nodes)
+    return any(node.live for node in nodes) or any(root.op.rpartition(".")[2] in _CONSTANT for root in roots)
+
+
+_CONSTANT = frozenset({"ones", "ones_like", "full", "full_like", "new_ones", "new_full"})
+
+_HIDING = frozenset(
+    {"call", "grad", "gradient", "zeros", "zeros_like", "new_zeros", "empty", "empty_like", "new_empty", "new"}
+)
+"""Nodes behind which more may stand than their edges tell: what is made blank is filled where gradlint does not look,
+or is to stop a gradient."""
+
+_LIKE = re.compile(r"(?:\w+_like|new_\w+)$")
+"""Operations that take the shape of a tensor, and not its values."""
 
 
 def _behind(root: Node) -> Iterator[Node]:
@@ -394,7 +408,7 @@ def _behind(root: Node) -> Iterator[Node]:
     while stack:
         node = stack.pop()
         yield node
-        for edge in node.edges:
+        for edge in () if _LIKE.search(node.op) else node.edges:
             if edge.node.id not in seen:
                 seen.add(edge.node.id)
                 stack.append(edge.node)
