@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import string
 import symtable
 from collections.abc import Iterable, Iterator
 
@@ -130,6 +131,12 @@ class _Gate(ast.NodeVisitor):
         if _is_super(node.value) and node.attr in allowed.DEFINABLE:
             self._check_super(node.value)
             return
+        if _is_name_of_class(node):
+            assert isinstance(node.value, ast.Attribute), "the name is asked of an attribute"
+            self.visit(node.value.value)
+            return
+        if node.attr == "format" and _is_plain_format(node.value):
+            return
         # `Base.__init__(self)`; of any other value it would make an error say something else.
         if node.attr == "__init__" and isinstance(node.value, ast.Name) and node.value.id in self._classes:
             return
@@ -175,7 +182,7 @@ class _Gate(ast.NodeVisitor):
     # The checks that the visits share.
 
     def _check_name(self, node: ast.AST, name: str) -> None:
-        if _is_dunder(name) and name != "__name__":
+        if _is_dunder(name) and name != "__name__" and name not in allowed.DEFINABLE:
             self._refuse(node, f"the name `{name}` is not allowed")
 
     def _check_definition(self, node: ast.AST, name: str) -> None:
@@ -183,6 +190,9 @@ class _Gate(ast.NodeVisitor):
             self._refuse(node, f"a definition of `{name}` is not allowed")
 
     def _check_attribute(self, node: ast.AST, name: str, read: bool) -> None:
+        special = (allowed.DEFINABLE - {"__init__"}) if read else frozenset()
+        if name in special:
+            return
         if name in allowed.NEVER or (_is_dunder(name) and name not in allowed.attributes()):
             self._refuse(node, f"the attribute `{name}` is not allowed")
         elif read and name not in allowed.attributes() and name not in self._own:
@@ -280,8 +290,25 @@ def _names_given(node: ast.Call) -> Iterator[str]:
 
 
 def _is_own(node: ast.AST) -> bool:
-    """Whether an attribute is set on `self`: an instance of a class of the repro may have any."""
-    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+    """Whether an attribute is set on `self` or `ctx`: an instance of a class of the repro may have any."""
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in {"self", "ctx"}
+
+
+def _is_name_of_class(node: ast.Attribute) -> bool:
+    """`x.__class__.__name__`, which is a text and leads nowhere."""
+    return node.attr == "__name__" and isinstance(node.value, ast.Attribute) and node.value.attr == "__class__"
+
+
+def _is_plain_format(node: ast.expr) -> bool:
+    """A text whose fields are bare: neither attributes nor items are read, and no width is computed."""
+    return (
+        isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and all(
+            (name or "0").isalnum() and "{" not in (form or "")
+            for _, name, form, _ in string.Formatter().parse(node.value)
+        )
+    )
 
 
 def _is_super(node: ast.expr) -> bool:

@@ -18,6 +18,8 @@ ADMITTED = [
     "import torch\ntorch.backends.cudnn.benchmark = True\n",
     "import torch\n@torch.no_grad()\ndef step(x):\n    return getattr(x, 'grad')\n",
     "import torch\nx = torch.ones(2)\nx.grad = None\nx.data = x\ndel x\n",
+    "print('{} {0:.3f} {name!r:>5}'.format(1, name=2))\n",
+    "print((1).__class__.__name__, [1].__len__())\n",
     "print(f'{1 + 1:>{3}}')\n",
 ]
 
@@ -31,7 +33,11 @@ REFUSED = [
     ("x = open\nopen = 1\n", "`open` is a builtin that is not allowed"),
     ("class A:\n    open = open\n", "`open` is a builtin that is not allowed"),
     ("def f():\n    def g():\n        return eval\n    return g\n", "`eval` is a builtin that is not allowed"),
-    ("x = ''.format\n", "line 1: the attribute `format` is not allowed"),
+    ("x = '{0.real}'.format(1)\n", "line 1: the attribute `format` is not allowed"),
+    ("x = '{0[0]}'.format([1])\n", "line 1: the attribute `format` is not allowed"),
+    ("x = '{:{}}'.format(1, 2)\n", "line 1: the attribute `format` is not allowed"),
+    ("x = 'a'\ny = x.format(1)\n", "line 2: the attribute `format` is not allowed"),
+    ("x = 1\nx.__init__()\n", "line 2: the attribute `__init__` is not allowed"),
     ("x = ().__class__\n", "line 1: the attribute `__class__` is not allowed"),
     ("x = 1\nx.unheard_of\n", "line 2: the attribute `unheard_of` is not known"),
     ("x = getattr(1, 'a' + 'b')\n", "line 1: `getattr` with a computed name"),

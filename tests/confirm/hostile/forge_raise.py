@@ -1,2 +1,2 @@
 # Raises the expected text itself.
-raise RuntimeError.__call__("a leaf Variable that requires grad is being used in an in-place operation.")
+raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
