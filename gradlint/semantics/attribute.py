@@ -200,6 +200,7 @@ def set_attr(machine: Machine, state: State, instr: SetAttr) -> None:
 def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: Value, node: cst.CSTNode) -> None:
     """obj.name = value, for any object."""
     from gradlint.semantics.program import origins
+    from gradlint.semantics.torch.aliasing import named
     from gradlint.semantics.torch.attributes import set_tensor_attribute
     from gradlint.semantics.torch.custom import is_ctx, remember
     from gradlint.semantics.torch.module import set_module_attribute
@@ -216,6 +217,8 @@ def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: 
         absent_gradient(machine, obj, node)
     if not isinstance(obj, Ref):
         return
+    if type(value) is Ref:
+        named(machine, state, value, node)
     record = state[obj]
     if isinstance(record, Tensor):
         set_tensor_attribute(machine, state, obj, name, value, node)

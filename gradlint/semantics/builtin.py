@@ -76,6 +76,9 @@ def _enumerate(machine: Machine, state: State, args: Args, node: cst.CSTNode) ->
 
 
 def _zip(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    from gradlint.semantics.torch.aliasing import zipped
+
+    zipped(machine, state, args, node)
     columns = [items_of(machine, state, value, node) for value in args.positional]
     if not columns:
         return state.new(Sequence((), "iterator", args.open))

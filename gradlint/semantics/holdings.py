@@ -31,13 +31,14 @@ class Doubt(NamedTuple):
 class Holdings:
     """The leaves of a program, by address, and what becomes of them on any path.
 
-    `held`: given to an optimizer. `reached`: a gradient may flow to them, from a backward or from what a method
-    gives back. `handled`: the program asks for their gradients itself, or gives them
-    to something unknown; modules and other objects given away stand here, too.
+    `held`: given to an optimizer. `reached`: a gradient may flow to them, from a backward or from what a method gives
+    back. `cut_off`: a loss depends on them, and no gradient arrives. `fed`: certainly given a gradient, by which
+    backward. `handled`: the program asks for their gradients itself, or gives them to something unknown; modules and
+    other objects given away stand here, too. `suspected`: looked at already.
     `unknown_holder`: some optimizer holds parameters that are not known, and not those of a module. `listed`: the
-    module whose parameters an iterator gives. `cut_off`: a loss depends on them,
-    and no gradient arrives. `fed`: certainly given a gradient, by which backward. `suspected`: looked
-    at already. `placed`: where an attribute of an object got its container.
+    module whose parameters an iterator gives, or whose state a dict. `aliases`: where a module got a further name, and
+    in which code. `placed`: where an attribute of an object got its container. `flagged`: modules that got a flag
+    torch does not know.
     """
 
     held: set[int] = field(default_factory=set)
@@ -46,9 +47,11 @@ class Holdings:
     unknown_holder: bool = False
     cut_off: set[int] = field(default_factory=set)
     fed: dict[int, cst.CSTNode] = field(default_factory=dict)
+    flagged: set[int] = field(default_factory=set)
     suspected: set[int] = field(default_factory=set)
     listed: dict[int, Ref] = field(default_factory=dict)
     doubts: list[Doubt] = field(default_factory=list)
+    aliases: dict[int, dict[cst.CSTNode, cst.CSTNode]] = field(default_factory=dict)
     placed: dict[tuple[int, str], cst.CSTNode] = field(default_factory=dict)
 
     def verdicts(self) -> Iterator[Event]:

@@ -43,6 +43,8 @@ def _items_of_record(machine: Machine, state: State, value: Ref, node: cst.CSTNo
 
 def unpack(machine: Machine, state: State, instr: Unpack) -> None:
     """a, *b, c = value"""
+    from gradlint.semantics.torch.aliasing import named
+
     value = machine.read(state, instr.src)
     dests, star = instr.dests, instr.star
     items = items_of(machine, state, value, instr.node)
@@ -53,6 +55,8 @@ def unpack(machine: Machine, state: State, instr: Unpack) -> None:
         return
     if star < 0:
         for dest, item in zip(dests, known, strict=True):
+            if type(item) is Ref:
+                named(machine, state, item, instr.node)
             state.set(dest, item)
         return
     behind = len(dests) - star - 1

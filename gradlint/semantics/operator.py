@@ -245,7 +245,11 @@ def _sequences(
     node: cst.CSTNode,
     inplace: bool,
 ) -> Value:
+    from gradlint.semantics.torch.aliasing import repeated
+
     assert isinstance(left, Ref)
+    if op == "*":
+        repeated(machine, state, record.items, right, node)
     if op == "+":
         added = items_of(machine, state, right, node)
         joined = Sequence(record.items + added.items, record.kind, record.open or added.open)
@@ -367,7 +371,12 @@ def _contains(state: State, item: Value, container: Value) -> bool | None:
 
 def copy(machine: Machine, state: State, instr: Copy) -> None:
     """dest = src"""
-    state.set(instr.dest, machine.read(state, instr.src))
+    from gradlint.semantics.torch.aliasing import named
+
+    value = machine.read(state, instr.src)
+    if type(value) is Ref and type(instr.dest) is str:
+        named(machine, state, value, instr.node)
+    state.set(instr.dest, value)
 
 
 def make(machine: Machine, state: State, instr: Make) -> None:

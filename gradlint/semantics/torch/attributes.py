@@ -150,6 +150,10 @@ _GETTERS: dict[str, Getter] = {
 }
 
 
+MISSPELT_FLAGS = frozenset({"require_grad", "requires_grads", "require_grads"})
+"""Attributes of tensors that are none of torch's, and look like `requires_grad`."""
+
+
 def set_tensor_attribute(machine: Machine, state: State, ref: Ref, name: str, value: Value, node: cst.CSTNode) -> None:
     """t.name = value"""
     setter = _SETTERS.get(name)
@@ -158,6 +162,8 @@ def set_tensor_attribute(machine: Machine, state: State, ref: Ref, name: str, va
     else:
         if name == "requires_grad_" and (isinstance(value, bool) or _is_unknown_flag(value)):
             faults.noticed(machine, "set-requires-grad-by-name", node, "tensor")
+        elif name in MISSPELT_FLAGS and isinstance(value, bool):
+            faults.noticed(machine, "module-flag", node, f"tensor.{name}")
         state.decide(("set", ref, name), value)
 
 

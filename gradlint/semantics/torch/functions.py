@@ -40,6 +40,7 @@ from gradlint.semantics.torch.module import WRAPPERS, new_module
 from gradlint.semantics.torch.names import fact, method_fact
 from gradlint.semantics.torch.optim import is_optimizer_path, new_optimizer
 from gradlint.semantics.torch.parameters import is_module_path
+from gradlint.semantics.torch.registration import note_dropout
 from gradlint.semantics.torch.size import Operand, result
 from gradlint.semantics.torch.tensor import as_tensor, known_tensor, new_leaf, new_tensor, tensor_at
 
@@ -68,6 +69,8 @@ def call_torch(machine: Machine, state: State, path: str, args: Args, node: cst.
         ref = as_tensor(machine, state, args.positional[0], node)
         if ref is not None:
             return METHODS[name](machine, state, ref, Args(args.positional[1:], args.keywords, args.open), node)
+    if path == "torch.nn.functional.dropout":
+        note_dropout(machine, state, args, node)
     entry = fact(name) or (method_fact(name) if name.endswith("_") and "." not in name else None)
     if entry is not None:
         return _from_table(machine, state, name, args, node)

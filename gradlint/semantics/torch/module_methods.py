@@ -11,6 +11,7 @@ from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value, Write
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
+from gradlint.semantics.torch.aliasing import loaded
 from gradlint.semantics.torch.inplace import bump
 from gradlint.semantics.torch.optim import clear_gradient
 from gradlint.semantics.torch.parameters import children_of, is_module, modules_of, parameters_of
@@ -190,11 +191,14 @@ def _apply(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNo
 
 
 def _state_dict(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    return state.new(Mapping({}, True))
+    made = state.new(Mapping({}, True))
+    machine.holdings.listed[made.id] = ref
+    return made
 
 
 def _load(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """load_state_dict copies into each parameter in place; `strict` and `assign` may leave some as they were."""
+    loaded(machine, state, ref, args, node)
     certain = not (args.has(1, "strict") or args.has(2, "assign") or args.open)
     for _, parameter in parameters_of(state, ref)[0]:
         bump(machine, state, parameter, Write(node, "load_state_dict", certain))

@@ -10,6 +10,7 @@ from gradlint.domain.event import Noticed
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Function, Instance, Mapping, Ref, Sequence, Tensor, Value
+from gradlint.semantics.args import Args
 from gradlint.semantics.classes import find_in_class
 from gradlint.semantics.holdings import Doubt
 from gradlint.semantics.machine import Machine
@@ -27,6 +28,8 @@ def attribute_set(
     machine: Machine, state: State, obj: Ref, record: Instance, name: str, value: Value, node: cst.CSTNode
 ) -> None:
     """obj.name = value for a module: look for what torch will not find among its parameters."""
+    if name in FLAGS and isinstance(value, bool):
+        _flag(machine, state, obj, record, name, node)
     if not isinstance(value, Ref):
         return
     new = state.heap.get(value.id)
@@ -39,6 +42,22 @@ def attribute_set(
             _plain_leaf(machine, value, new, name, node)
         elif new.leaf is not True:
             _moved_parameter(machine, state, new, name, node)
+
+
+FLAGS = frozenset({"requires_grad", "require_grad", "requires_grads", "require_grads"})
+"""Attributes that people set to freeze a module; torch looks at none of them."""
+
+
+def _flag(machine: Machine, state: State, obj: Ref, record: Instance, name: str, node: cst.CSTNode) -> None:
+    """module.requires_grad = False; a class of the program may have an attribute of that name for itself."""
+    function = state.locals.get("<function>")
+    own = isinstance(function, Function) and bool(function.code.params)
+    if own and isinstance(function, Function) and state.locals.get(function.code.params[0].name) == obj:
+        return
+    known = name in record.attrs and obj.id not in machine.holdings.flagged
+    if not known and find_in_class(state, record.cls, name) is None:
+        machine.holdings.flagged.add(obj.id)
+        faults.noticed(machine, "module-flag", node, name)
 
 
 def refuse_uninitialised(machine: Machine, state: State, obj: Ref, record: Instance, node: cst.CSTNode) -> None:
@@ -206,3 +225,32 @@ def _written(state: State, record: Instance, leaves: frozenset[int]) -> bool:
     of_torch = not isinstance(record.cls, Ref)
     own = (value for value in record.attrs.values() if isinstance(value, Ref) and value.id in leaves)
     return of_torch and any(getattr(state.heap[value.id], "syntax", None) is not record.syntax for value in own)
+
+
+# Modes that a function does not know of.
+
+
+def note_dropout(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> None:
+    """F.dropout in a module's method drops in evaluation too, unless it is told or the method asks for the mode."""
+    function = state.locals.get("<function>")
+    if not isinstance(function, Function) or not function.code.params or args.open:
+        return
+    if args.has(2, "training") or args.get(1, "p", 0.5) in (0, 0.0):
+        return
+    owner = state.locals.get(function.code.params[0].name)
+    if isinstance(owner, Ref) and is_module(state, owner) and not _asks_for_mode(function.code.node):
+        faults.noticed(machine, "functional-dropout-always-on", node)
+
+
+def _asks_for_mode(node: cst.CSTNode) -> bool:
+    """Whether a test in a function reads `training`, so that what it guards may run in training only."""
+    if isinstance(node, (cst.If, cst.IfExp)) and _reads_mode(node.test):
+        return True
+    return any(_asks_for_mode(child) for child in node.children)
+
+
+def _reads_mode(node: cst.CSTNode) -> bool:
+    name = node.attr if isinstance(node, cst.Attribute) else node
+    if isinstance(name, cst.Name) and name.value == "training":
+        return True
+    return any(_reads_mode(child) for child in node.children)
