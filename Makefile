@@ -53,6 +53,7 @@ agree: $(READY)
 # Compare with a bare parse and with torchfix, which needs an environment of its own: it pins an old libcst.
 speed: $(READY) $(VENV)-torchfix/.ready
 	$(BIN)/python benchmarks/speed.py --torchfix $(VENV)-torchfix/bin/python
+	$(BIN)/python -m benchmarks.confirm
 
 clean:
 	rm -rf $(VENV) $(VENV)-torchfix

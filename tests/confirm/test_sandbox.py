@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -37,6 +38,13 @@ def sandbox() -> Iterator[Sandbox]:
     pytest.importorskip("torch", reason="torch is not installed, and there is nothing to execute")
     with Sandbox() as started:
         yield started
+
+
+def test_the_walls_are_told(sandbox: Sandbox) -> None:
+    """On Linux at least those that every kernel of these years has."""
+    sandbox.start()
+    linux = {"limits", "parent", "privileges", "syscalls"} if sys.platform == "linux" else set()
+    assert set(sandbox.walls) >= {"audit", *linux}
 
 
 @pytest.mark.parametrize("bad", RAISING.values(), ids=RAISING.keys())
