@@ -196,8 +196,10 @@ def symbolic(machine: Machine, op: str, left: Value, right: Value, node: cst.CST
 
 
 def _joint_kind(left: Value, right: Value) -> str | None:
-    kinds = {v.kind if isinstance(v, Unknown) else None for v in (left, right)}
-    return "array" if "array" in kinds else None
+    """An array beside an array or a number gives an array; not beside something unknown."""
+    arrays = [isinstance(value, Unknown) and value.kind == "array" for value in (left, right)]
+    certain = all(is_array or _is_number(value) for is_array, value in zip(arrays, (left, right), strict=True))
+    return "array" if any(arrays) and certain else None
 
 
 def derived(op: str, node: cst.CSTNode, origins: list[Node]) -> Node:
