@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event, Noticed, Refused
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 from gradlint.rules.phrases import source
 
@@ -22,7 +22,7 @@ class ParameterMoved(Rule):
 
     Why it matters
         The value is never trained nor saved. The graph from the leaf is built once: a second backward
-        through it may raise.
+        through it may raise. `register_parameter` refuses it: a TypeError.
 
     When it may be wrong
         `.to(device)` where the device is always the one that the parameter is on.
@@ -38,7 +38,7 @@ class ParameterMoved(Rule):
     code = "GRD605"
     name = "parameter-moved"
     effect = "silent"
-    events = (Noticed,)
+    events = (Noticed, Refused)
     fixable = True
     bad = (
         Bad(
@@ -128,7 +128,16 @@ model(torch.ones(3)).sum().backward()
 
     def check(self, event: Event) -> Iterator[Report]:
         """An attribute of a module that was computed from a parameter nobody holds."""
-        if not isinstance(event, Noticed) or event.fault != self.name:
+        if not isinstance(event, (Noticed, Refused)) or event.fault != self.name:
+            return
+        if isinstance(event, Refused):
+            yield Report(
+                event.node,
+                "this was computed from a parameter and is none itself: torch refuses to register it",
+                hint="compute first and wrap last: `nn.Parameter(t.to(device))`",
+                related=event.related,
+                effect="raises",
+            )
             return
         yield Report(
             event.node,

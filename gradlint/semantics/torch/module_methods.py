@@ -15,6 +15,7 @@ from gradlint.semantics.torch.aliasing import loaded
 from gradlint.semantics.torch.inplace import bump
 from gradlint.semantics.torch.optim import clear_gradient
 from gradlint.semantics.torch.parameters import children_of, is_module, modules_of, parameters_of
+from gradlint.semantics.torch.registration import parameter_registered
 
 Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
 
@@ -144,6 +145,7 @@ def _zero_grad(machine: Machine, state: State, ref: Ref, args: Args, node: cst.C
 
 
 def _register_parameter(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    parameter_registered(machine, state, args.get(0, "name"), args.get(1, "param"), node)
     _set(state, ref, args.get(0, "name"), args.get(1, "param"))
     return None
 

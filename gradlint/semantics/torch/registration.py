@@ -50,14 +50,21 @@ FLAGS = frozenset({"requires_grad", "require_grad", "requires_grads", "require_g
 
 def _flag(machine: Machine, state: State, obj: Ref, record: Instance, name: str, node: cst.CSTNode) -> None:
     """module.requires_grad = False; a class of the program may have an attribute of that name for itself."""
-    function = state.locals.get("<function>")
-    own = isinstance(function, Function) and bool(function.code.params)
-    if own and isinstance(function, Function) and state.locals.get(function.code.params[0].name) == obj:
+    if _receiver(state) == obj:
         return
     known = name in record.attrs and obj.id not in machine.holdings.flagged
     if not known and find_in_class(state, record.cls, name) is None:
         machine.holdings.flagged.add(obj.id)
         faults.noticed(machine, "module-flag", node, name)
+
+
+def _receiver(state: State) -> Ref | None:
+    """The object whose method is running."""
+    function = state.locals.get("<function>")
+    if isinstance(function, Function) and function.owner is not None and function.code.params:
+        receiver = state.locals.get(function.code.params[0].name)
+        return receiver if isinstance(receiver, Ref) else None
+    return None
 
 
 def refuse_uninitialised(machine: Machine, state: State, obj: Ref, record: Instance, node: cst.CSTNode) -> None:
@@ -116,6 +123,16 @@ def _moved_parameter(machine: Machine, state: State, record: Tensor, name: str, 
             return
 
 
+def parameter_registered(machine: Machine, state: State, name: Value, value: Value, node: cst.CSTNode) -> None:
+    """register_parameter(name, value): torch refuses what is no parameter."""
+    record = state.heap.get(value.id) if isinstance(value, Ref) else None
+    if isinstance(record, Tensor) and not record.parameter and record.node.tracked is True:
+        for made in _parameters_behind(state, record.node):
+            related = [(made, "the parameter is made here, and lost")]
+            faults.refused(machine, "parameter-moved", node, name if isinstance(name, str) else "value", related)
+            return
+
+
 def _is_move(node: cst.CSTNode) -> bool:
     """Whether a call moves a tensor to a device, so that it is another tensor on all devices but one."""
     return isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in _MOVES
@@ -140,11 +157,10 @@ def _parameters_behind(state: State, node: Node, depth: int = 8) -> Iterator[cst
 
 def module_called(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> None:
     """A module of which torch does not know is called in a method of another while gradients are recorded."""
-    function = state.locals.get("<function>")
-    if state.grad is not True or not isinstance(function, Function) or not function.code.params or machine.expected:
+    owner = _receiver(state)
+    if state.grad is not True or machine.expected or owner is None:
         return
-    owner = state.locals.get(function.code.params[0].name)
-    if not isinstance(owner, Ref) or owner.id >= ref.id or not is_module(state, owner):
+    if owner.id >= ref.id or not is_module(state, owner):
         return
     record = state[owner]
     assert isinstance(record, Instance)
@@ -153,8 +169,12 @@ def module_called(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -
     name = _plain_holder(state, record, ref)
     if name is not None:
         _in_container(machine, state, owner, record, ref, name, node)
-    elif function.code.name == "forward" and ref.id > state.frame and ref not in record.attrs.values():
+    elif machine.stack[-1].name == "forward" and ref.id > state.frame and not _registered(state, owner, ref):
         _built_in_forward(machine, state, ref, node)
+
+
+def _registered(state: State, owner: Ref, ref: Ref) -> bool:
+    return any(module == ref for module, _ in modules_of(state, owner))
 
 
 def _plain_holder(state: State, record: Instance, ref: Ref) -> str | None:
@@ -186,7 +206,7 @@ def _in_container(
 ) -> None:
     own = isinstance(record.cls, Ref) and any(find_in_class(state, record.cls, one) for one in _OWN_REGISTRY)
     trained = _trained(state, ref)
-    if own or not trained or any(module == ref for module, _ in modules_of(state, owner)):
+    if own or not trained or _registered(state, owner, ref):
         return
     made = state[ref]
     assert isinstance(made, Instance)
@@ -232,13 +252,10 @@ def _written(state: State, record: Instance, leaves: frozenset[int]) -> bool:
 
 def note_dropout(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> None:
     """F.dropout in a module's method drops in evaluation too, unless it is told or the method asks for the mode."""
-    function = state.locals.get("<function>")
-    if not isinstance(function, Function) or not function.code.params or args.open:
+    owner = _receiver(state)
+    if owner is None or args.open or args.has(2, "training") or args.get(1, "p", 0.5) in (0, 0.0):
         return
-    if args.has(2, "training") or args.get(1, "p", 0.5) in (0, 0.0):
-        return
-    owner = state.locals.get(function.code.params[0].name)
-    if isinstance(owner, Ref) and is_module(state, owner) and not _asks_for_mode(function.code.node):
+    if is_module(state, owner) and not _asks_for_mode(machine.stack[-1].node):
         faults.noticed(machine, "functional-dropout-always-on", node)
 
 
