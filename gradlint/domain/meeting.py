@@ -75,6 +75,8 @@ class Meeting:
             if ours is not theirs:
                 # What is younger than the fork has the numbers of the left side.
                 setattr(left, slot, frozenset(one for one in ours if one > self.mark or one in theirs))
+        if left.off != right.off:
+            left.off = None
         left.escaped = max(left.escaped, right.escaped)
         left.dirty |= right.dirty
         left.dirty_frames |= right.dirty_frames

@@ -65,6 +65,7 @@ class State:
         "history",
         "inference",
         "locals",
+        "off",
         "once",
         "spent",
         "twice",
@@ -83,6 +84,7 @@ class State:
         self.grad: Tri = True
         self.blocked: Blocked | None = None
         self.inference: Tri = False
+        self.off: tuple[int, cst.CSTNode] | None = None
         self.frame = 0
         self.locals: dict[str | int, Value] = {}
         self.dirty: set[int] = set()
@@ -104,6 +106,7 @@ class State:
         other.grad = self.grad
         other.blocked = self.blocked
         other.inference = self.inference
+        other.off = self.off
         other.frame = self.frame
         other.locals = self.locals
         other.dirty = set()

@@ -55,12 +55,17 @@ def call_value(machine: Machine, state: State, func: Value, args: Args, node: cs
     if isinstance(func, Unknown):
         return _unknown(machine, state, func, args, node)
     if isinstance(func, bool):
-        _flag_called(machine, node)
+        _flag_called(machine, args, node)
     return machine.program.opaque(machine, state, args.values(), node)
 
 
-def _flag_called(machine: Machine, node: cst.CSTNode) -> None:
-    """x.requires_grad(True): the flag is a bool, which Python does not call."""
+def _flag_called(machine: Machine, args: Args, node: cst.CSTNode) -> None:
+    """x.requires_grad(True): the flag is a bool, which Python does not call.
+
+    Without an argument it may ask for the flag: sparse tensors of other libraries have such a method.
+    """
+    if not args.positional:
+        return
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value == "requires_grad":
         faults.refused(machine, "set-requires-grad-by-name", node)
 
@@ -100,7 +105,7 @@ def _unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cs
         return func
     key = func.key
     if key is not None and key[0] == "requires_grad":
-        _flag_called(machine, node)
+        _flag_called(machine, args, node)
         return Unknown("raised")
     if key is not None and key[0] == "attr" and isinstance(key[1], (Unknown, Ref)) and isinstance(key[2], str):
         return _method_of_unknown(machine, state, key[1], key[2], args, node)

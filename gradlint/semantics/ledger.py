@@ -39,6 +39,8 @@ class Ledger:
         """The nodes that some backward may have run."""
         self.trained: set[cst.CSTNode] = set()
         """Where the leaves were made that some backward has reached."""
+        self.frozen: dict[int, cst.CSTNode] = {}
+        """Where leaves that had been trained were frozen last."""
         self.lent: dict[int, Node] = {}
         """Graphs that went where gradlint does not look: they may be backpropagated there."""
         self.stored: dict[tuple[object, Value], cst.CSTNode] = {}

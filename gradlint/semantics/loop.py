@@ -60,7 +60,7 @@ def _for(machine: Machine, state: State, instr: For) -> list[State]:
             # What a backward left in the second turn meets the third: a state carried over, then a step.
             turns.append(_like(machine, live[0], item))
             more = True
-    behind.judge(live, exact)
+    behind.judge(live, exact or _counted(state, iterable, items))
     if not exact:
         for other in live + broken:
             _widen(machine, before, other)
@@ -68,6 +68,12 @@ def _for(machine: Machine, state: State, instr: For) -> list[State]:
     after = machine.meet(live + broken)
     machine.close(after, region)
     return after
+
+
+def _counted(state: State, iterable: Value, items: Sequence) -> bool:
+    """Whether a loop goes over so many numbers, or over modules: it is bounded by the program, not by the data."""
+    first = items.items[0] if items.items else None
+    return isinstance(iterable, range) or (isinstance(first, Ref) and isinstance(state.heap.get(first.id), Instance))
 
 
 def _limit(state: State, items: Sequence) -> int:

@@ -83,7 +83,7 @@ def _known(machine: Machine, state: State, instr: With, context: Context) -> lis
     first_exit = len(machine.exits)
     if context.mode == "set_grad_enabled" and isinstance(context.former, bool):
         # `set_grad_enabled(x)` took effect when it was called; the block restores what was before the call.
-        state.grad = context.former
+        state.grad, state.off = context.former, None
     had_autocast = state.facts.get(AUTOCAST)
     saved = enter_mode(machine, state, context)
     expecting = context.mode == "expecting"

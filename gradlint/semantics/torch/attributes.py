@@ -30,6 +30,7 @@ from gradlint.semantics.torch import faults
 from gradlint.semantics.torch.apply import apply
 from gradlint.semantics.torch.backward import REPLACED, open_cycle
 from gradlint.semantics.torch.data import assigned_use
+from gradlint.semantics.torch.frozen import note_frozen
 from gradlint.semantics.torch.names import method_fact
 from gradlint.semantics.torch.tensor import STORED_ELSEWHERE, known_tensor, tensor_at
 
@@ -243,6 +244,7 @@ def set_flag(machine: Machine, state: State, ref: Ref, wanted: bool | None, node
     record = tensor_at(state, ref)
     if wanted is not True:
         machine.gradients.spared.add(record.node.syntax)
+    note_frozen(machine, record, wanted, node)
     if wanted is None:
         state.put(ref.id, record._replace(grad=None if record.grad is not wanted else record.grad))
         return

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import libcst as cst
 
 from gradlint.domain import dtype as dtypes
-from gradlint.domain.graph import Edge, Node, Term
+from gradlint.domain.graph import Edge, Node, Term, fresh_number
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import Blocked, State
 from gradlint.domain.value import (
@@ -314,6 +314,7 @@ def _set_grad_enabled(machine: Machine, state: State, args: Args, node: cst.CSTN
     """Takes effect when called; as a context manager it is undone at the end of the block."""
     wanted = args.get(0, "mode")
     former = state.grad
+    state.off = (fresh_number(), node) if wanted is False else None
     state.grad = wanted if isinstance(wanted, bool) else None
     if state.grad is False and former is not False:
         state.blocked = Blocked("grad-off", node)

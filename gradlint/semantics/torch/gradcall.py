@@ -21,6 +21,7 @@ from gradlint.semantics.torch.backward import (
     walk,
 )
 from gradlint.semantics.torch.bind import tensors_in
+from gradlint.semantics.torch.frozen import is_left_off
 from gradlint.semantics.torch.lost import Cut, lost_leaves, note_blind, note_lost, note_refused
 from gradlint.semantics.torch.second_order import note_constant_gradients
 from gradlint.semantics.torch.tensor import as_tensor, either, known_tensor, new_tensor, tensor_at
@@ -131,6 +132,8 @@ def _check_root(
             )
     tracked = record.grad
     cuts: tuple[tuple[str, cst.CSTNode], ...] = ()
+    if tracked is False and is_left_off(machine, state, record.node, node):
+        return True
     if tracked is False:
         blamed = note_refused(machine, state, [record.node], node)
         cuts = () if blamed is None else _cuts(record.node, blamed)

@@ -12,6 +12,7 @@ from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Te
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch.aliasing import loaded
+from gradlint.semantics.torch.frozen import note_frozen
 from gradlint.semantics.torch.inplace import bump
 from gradlint.semantics.torch.optim import clear_gradient
 from gradlint.semantics.torch.parameters import children_of, is_module, modules_of, parameters_of
@@ -132,6 +133,7 @@ def _requires_grad(machine: Machine, state: State, ref: Ref, args: Args, node: c
     for _, parameter in parameters_of(state, ref)[0]:
         record = state[parameter]
         assert isinstance(record, Tensor)
+        note_frozen(machine, record, wanted if isinstance(wanted, bool) else None, node)
         state.put(parameter.id, record._replace(grad=wanted if isinstance(wanted, bool) else None))
         if wanted is not True:
             machine.gradients.spared.add(record.node.syntax)

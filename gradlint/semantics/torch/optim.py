@@ -25,6 +25,7 @@ from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch import faults
 from gradlint.semantics.torch.backward import LAST_BACKWARD, open_cycle
+from gradlint.semantics.torch.frozen import note_idle_step
 from gradlint.semantics.torch.inplace import bump
 from gradlint.semantics.torch.tensor import known_tensor, tensor_at
 from gradlint.semantics.torch.unheld import SOURCES, holds_unknown, sources_of, stepped
@@ -125,6 +126,9 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
     from gradlint.semantics.calling import call_in_place
 
     machine.ledger.steps += 1
+    made = state[ref]
+    if isinstance(made, Instance) and made.attrs.get("<open>") is False:
+        note_idle_step(machine, state, _params(state, ref), node)
     result: Value = None
     closure = args.get(0, "closure")
     if closure is not None:

@@ -1,0 +1,156 @@
+"""GRD514: the grad mode, or a trained network, is switched off and never on again before the next training turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import Event, Noticed, Refused
+from gradlint.rules.base import Bad, Good, Report, Rule
+
+_RAISES = "does not require grad"
+
+
+class GradModeLeftOff(Rule):
+    """The grad mode, or a trained network, is switched off and not on again before the next training turn.
+
+    What torch does
+        `torch.set_grad_enabled(False)` as a statement holds until it is called with True: what is
+        computed from then on has no graph, and the next backward raises a RuntimeError, "element 0 of
+        tensors does not require grad". `requires_grad = False` on parameters holds as well. If
+        something else in the loss requires grad, the backward runs, and the optimizer's step changes
+        nothing.
+
+    Why it matters
+        The first turn is right, so that the mistake shows late, or only in a network that has stopped
+        to learn.
+
+    When it may be wrong
+        Where the switch is set back by code that gradlint does not see.
+
+    Instead
+        Use `with torch.set_grad_enabled(False):` or `with torch.no_grad():`, which end with their
+        block. Unfreeze what was frozen for another network's step: `network.requires_grad_(True)`.
+
+    References
+        https://docs.pytorch.org/docs/stable/generated/torch.autograd.grad_mode.set_grad_enabled.html
+        https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.requires_grad_
+    """
+
+    code = "GRD514"
+    name = "grad-mode-left-off"
+    effect = "silent"
+    events = (Refused, Noticed)
+    bad = (
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(4, 1)
+for epoch in range(3):
+    for x in torch.randn(5, 8, 4):
+        model(x).pow(2).mean().backward()  # raises
+    torch.set_grad_enabled(False)  # GRD514
+    print(model(torch.randn(8, 4)).mean())
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+critic, generator = nn.Linear(2, 1), nn.Linear(3, 2)
+opt_c, opt_g = (torch.optim.SGD(net.parameters(), lr=0.1) for net in (critic, generator))
+for step in range(3):
+    opt_c.zero_grad()
+    critic(generator(torch.randn(8, 3)).detach()).mean().backward()  # raises
+    opt_c.step()
+    critic.requires_grad_(False)  # GRD514
+    opt_g.zero_grad()
+    critic(generator(torch.randn(8, 3))).mean().backward()
+    opt_g.step()
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+critic, generator = nn.Linear(2, 1), nn.Linear(3, 2)
+opt_c, opt_g = (torch.optim.SGD(net.parameters(), lr=0.1) for net in (critic, generator))
+for step in range(3):
+    opt_c.zero_grad()
+    critic(generator(torch.randn(8, 3))).mean().backward()
+    opt_c.step()
+    for p in critic.parameters():
+        p.requires_grad = False  # GRD514
+    opt_g.zero_grad()
+    critic(generator(torch.randn(8, 3))).mean().neg().backward()
+    opt_g.step()
+""",
+            shows="not critic.weight.requires_grad",
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(4, 1)
+for epoch in range(3):
+    torch.set_grad_enabled(True)
+    for x in torch.randn(5, 8, 4):
+        model(x).pow(2).mean().backward()
+    torch.set_grad_enabled(False)
+    print(model(torch.randn(8, 4)).mean())
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+critic, generator = nn.Linear(2, 1), nn.Linear(3, 2)
+opt_c, opt_g = (torch.optim.SGD(net.parameters(), lr=0.1) for net in (critic, generator))
+for step in range(3):
+    critic.requires_grad_(True)
+    opt_c.zero_grad()
+    critic(generator(torch.randn(8, 3)).detach()).mean().backward()
+    opt_c.step()
+    critic.requires_grad_(False)
+    opt_g.zero_grad()
+    critic(generator(torch.randn(8, 3))).mean().backward()
+    opt_g.step()
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(4, 1)
+for phase in ("train", "val", "train"):
+    with torch.set_grad_enabled(phase == "train"):
+        loss = model(torch.randn(8, 4)).mean()
+    if phase == "train":
+        loss.backward()
+""",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A switch that was on when the same thing was trained before."""
+        if not isinstance(event, (Refused, Noticed)) or event.fault != "grad-mode-left-off":
+            return
+        silent = isinstance(event, Noticed)
+        after = "the next training turn changes nothing" if silent else "the next training turn raises"
+        yield Report(
+            event.node,
+            f"what is switched off here is not switched on again: {after}",
+            hint="switch it on before it is trained again, or use a `with` block for the mode",
+            related=event.related,
+            effect=None if silent else "raises",
+        )
