@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 
 from gradlint.confirm.entry import Way, ways_to
 from gradlint.confirm.ran import Ran
-from gradlint.confirm.safety import admit
 from gradlint.confirm.sandbox import Sandbox, TorchMissingError
 from gradlint.confirm.script import Line, Script, spaced
 from gradlint.confirm.search import attempts, guarded
@@ -172,9 +171,6 @@ class _Case:
         return ran.outcome == "finished" and ran.values[0].value is True
 
     def _run(self, script: Script, probes: tuple[str, ...] = ()) -> Ran:
-        reasons = admit(script.text, probes)
-        if reasons:
-            return Ran("denied", message=reasons[0])
         return self._sandbox.run(script.text, probes, seconds=max(0.2, min(2.0, self._end - time.monotonic())))
 
 

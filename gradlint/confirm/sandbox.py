@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import IO
 
 from gradlint.confirm.ran import Device, Ran, Request, decode
+from gradlint.confirm.safety import admit
 
 _ROOT = Path(__file__).resolve().parents[2]
 _START_SECONDS = 120.0
@@ -102,10 +103,14 @@ class Sandbox:
         self.walls, self.torch = tuple(hello["walls"]), hello["torch"]
 
     def run(self, script: str, probes: tuple[str, ...] = (), device: Device = "cpu", seconds: float = 2.0) -> Ran:
-        """Execute a repro, then evaluate the probes in its names if it ran through.
+        """Execute a repro, then evaluate the probes in its names if it ran through; nobody passes without the gate."""
+        reasons = admit(script, probes)
+        if reasons:
+            return Ran("denied", message=reasons[0])
+        return self.run_past_the_gate(script, probes, device, seconds)
 
-        Only what `admit` has no objection to may come here.
-        """
+    def run_past_the_gate(self, script: str, probes: tuple[str, ...], device: Device, seconds: float) -> Ran:
+        """For the tests of the walls alone: what `admit` objects to must not come here."""
         self.start()
         begun = time.monotonic()
         request = Request(script, probes, device, seconds, secrets.token_hex(16))

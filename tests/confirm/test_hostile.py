@@ -104,7 +104,8 @@ def test_the_gate_refuses(path: Path) -> None:
 def test_the_walls_hold(outside: Outside, path: Path, freed: bool) -> None:
     """Past the gate nothing outside changes, nothing is proved, and it ends in time."""
     before, begun = outside.state(), time.monotonic()
-    ran = outside.sandbox.run((FREE if freed else "") + outside.text_of(path), NAN.probes, seconds=SECONDS)
+    text = (FREE if freed else "") + outside.text_of(path)
+    ran = outside.sandbox.run_past_the_gate(text, NAN.probes, "cpu", SECONDS)
     assert time.monotonic() - begun < SECONDS + GRACE
     assert outside.state() == before
     assert not outside.was_called()
@@ -126,7 +127,8 @@ def test_without_fork_the_walls_hold(outside: Outside) -> None:
         for name in ("file_write", "endless_loop", "forge_raise"):
             before = outside.state()
             text = FREE + outside.text_of(Path(__file__).with_name("hostile") / f"{name}.py")
-            assert judge(LEAF, sandbox.run(text, seconds=SECONDS)).verdict == "unconfirmed"
+            ran = sandbox.run_past_the_gate(text, (), "cpu", SECONDS)
+            assert judge(LEAF, ran).verdict == "unconfirmed"
             assert outside.state() == before
         ran = sandbox.run("import torch\nx = torch.ones(2, requires_grad=True)\nx += 1\n")
     assert judge(LEAF._replace(line=3), ran).verdict == "confirmed"

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import pytest
 
 from gradlint.confirm.ran import Probed
-from gradlint.confirm.safety import admit
 from gradlint.confirm.sandbox import Sandbox
 from gradlint.confirm.verdict import Expectation, judge
 from gradlint.rules.base import Bad
@@ -53,7 +52,6 @@ def test_the_walls_leave_torch_as_it_is(sandbox: Sandbox, bad: Bad) -> None:
     assert bad.error is not None
     marks = marks_of(bad.code)
     line = marks.first_finding if marks.raises is None else marks.raises[0]
-    assert admit(bad.code) == []
     assert judge(Expectation("raises", bad.error, line), sandbox.run(bad.code)).verdict == "confirmed"
 
 
@@ -74,11 +72,11 @@ def test_an_error_has_a_text_and_a_place(sandbox: Sandbox, device: str) -> None:
 def test_probes_are_evaluated_after_a_repro(sandbox: Sandbox) -> None:
     """Plain values come back as they are, tensors of one number as the number, others as text."""
     script = "import torch\nw = torch.ones(2, requires_grad=True)\nw.sum().backward()\n"
-    probes = ("w.grad is None", "w.grad.sum()", "grad_is_zero(w)", "[1, 2]", "float('nan')", "None", "w.gradient")
+    probes = ("w.grad is None", "w.grad.sum()", "grad_is_zero(w)", "[1, 2]", "float('nan')", "None", "w.grad.item()")
     values = sandbox.run(script, probes).values
     plain = [value.value for value in values[:-1]]
     assert plain == [False, 2.0, False, "[1, 2]", "nan", None]
-    assert values[-1] == Probed(error="AttributeError: 'Tensor' object has no attribute 'gradient'")
+    assert values[-1] == Probed(error="RuntimeError: a Tensor with 2 elements cannot be converted to Scalar")
 
 
 def test_a_repro_leaves_nothing_to_the_next(sandbox: Sandbox) -> None:
@@ -94,8 +92,8 @@ def test_a_repro_leaves_nothing_to_the_next(sandbox: Sandbox) -> None:
         ("while True:\n    pass\n", "timeout", "no end within 0.5 s"),
         ("x = [0]\nwhile True:\n    x = x * 2\n", "memory", "more memory"),
         ("import torch\nx = torch.ones(10 ** 12)\n", "memory", "can't allocate memory"),
-        ("import os\n", "denied", "import os"),
-        ("x = (\n", "crashed", "no program"),
+        ("import os\n", "denied", "line 1: `import os` is not allowed"),
+        ("x = (\n", "denied", "no program"),
     ],
 )
 def test_there_may_be_no_result(sandbox: Sandbox, script: str, outcome: str, message: str) -> None:
@@ -148,6 +146,5 @@ hessian = torch.func.hessian(lambda t: (t ** 3).sum())(torch.ones(2))
 mean = np.array([1.0, 2.0]).mean() + np.linalg.norm(np.ones(3))
 print(model, loss, f"{loss.item():.3f}")
 """
-    assert admit(script) == []
     ran = sandbox.run(script, ("bool(hessian.any())",), seconds=20.0)
     assert (ran.outcome, ran.message, ran.values) == ("finished", None, (Probed(True),))
