@@ -231,6 +231,44 @@ class TypeClash(Event):
 
 
 @dataclass(frozen=True)
+class MisspeltName(Event):
+    """A name that its owner does not have, and near which there is one that it has.
+
+    `owner` says of what sort it is: a tensor, a module, an optimizer, or a namespace such as `torch.nn`. `assigned`:
+    the name is written to, which makes a new attribute that nothing reads.
+    """
+
+    owner: str
+    name: str
+    meant: str
+    certain: bool = False
+    assigned: bool = False
+
+
+@dataclass(frozen=True)
+class RemovedName(Event):
+    """Something that torch has had, and refuses today or asks to be written in another way.
+
+    `kind` says what: "name", "index" of a number, "verbose", "retain_variables", "number first", "size_average".
+    `instead` is what to write.
+    """
+
+    kind: str
+    name: str
+    instead: str
+    raises: bool
+
+
+@dataclass(frozen=True)
+class LegacyVariable(Event):
+    """A call of `Variable`. `volatile`: the argument is given; `live`: whether the data has a graph."""
+
+    volatile: bool
+    live: bool | None
+    requires_grad: bool | None
+
+
+@dataclass(frozen=True)
 class Reveal(Event):
     """`reveal(value)` in a specification: what the machine knows of a value, as text and as facts."""
 

@@ -26,6 +26,7 @@ from gradlint.semantics.classes import find_in_class, library_base
 from gradlint.semantics.machine import Machine, simple
 from gradlint.semantics.operator import absent_gradient
 from gradlint.semantics.program import let_go
+from gradlint.semantics.torch import slips
 from gradlint.source.core import Attr, SetAttr
 
 
@@ -43,6 +44,8 @@ def get_attribute(machine: Machine, state: State, obj: Value, name: str, node: c
             absent_gradient(machine, obj, node)
         return machine.unknown("raised")
     if isinstance(obj, External):
+        if obj.path.startswith("torch"):
+            slips.of_namespace(machine, obj.path, name, node)
         return machine.program.external(f"{obj.path}.{name}")
     if isinstance(obj, Unknown):
         return _of_unknown(machine, state, obj, name, node)

@@ -31,6 +31,7 @@ from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.operator import is_key, operate
 from gradlint.semantics.program import let_go
+from gradlint.semantics.torch.slips import has_name
 
 Builtin: TypeAlias = "Callable[[Machine, State, Args, cst.CSTNode], Value]"
 
@@ -257,6 +258,10 @@ def _hasattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
         )
         if known:
             return True
+    if isinstance(obj, External) and isinstance(name, str):
+        measured = has_name(obj.path, name)
+        if measured is not None:
+            return measured
     return machine.symbol("hasattr", obj, name, kind="bool")
 
 

@@ -83,6 +83,8 @@ class Machine:
         self.ledger = Ledger()
         self.without_backward: dict[int, cst.CSTNode] = {}
         self.other_default = False
+        self.guarded = 0
+        self.assigned: frozenset[str] | None = None
         self.emptied: dict[cst.CSTNode, bool] = {}
         self.holdings = Holdings()
         self.sizes: dict[Unknown, Sym] = {}

@@ -27,6 +27,7 @@ from gradlint.domain.value import (
 )
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine, simple
+from gradlint.semantics.torch.slips import of_namespace
 from gradlint.source.core import Import, Param
 
 _BUILTINS = frozenset(dir(builtins)) | {"reveal"}
@@ -292,6 +293,8 @@ def run_import(machine: Machine, state: State, instr: Import) -> None:
         assert isinstance(stars, tuple)
         state.set("<stars>", (*stars, instr.path))
     else:
+        if instr.path.startswith("torch"):
+            of_namespace(machine, instr.path, instr.name, instr.node)
         state.set(instr.dest, program.external(f"{instr.path}.{instr.name}"))
 
 

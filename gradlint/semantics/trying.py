@@ -23,9 +23,12 @@ def _try(machine: Machine, state: State, instr: Try) -> list[State]:
     start = state.fork()
     first_exit = len(machine.exits)
     expecting = _expects_torch(machine, state, instr.handlers)
+    guarding = _guards_names(machine, state, instr.handlers)
     machine.expected += expecting
+    machine.guarded += guarding
     live = machine.run(instr.body, [state])
     machine.expected -= expecting
+    machine.guarded -= guarding
     raised = [exit.state for exit in machine.exits[first_exit:] if exit.kind == "raise"]
     machine.exits[first_exit:] = [exit for exit in machine.exits[first_exit:] if exit.kind != "raise"]
     live = machine.run(instr.orelse, live)
@@ -67,6 +70,23 @@ def _finally(machine: Machine, states: list[State], instr: Try, first_exit: int)
 def _expects_torch(machine: Machine, state: State, handlers: list[Handler]) -> bool:
     """Whether a handler names RuntimeError: the program knows that torch will refuse, and shows it."""
     return any(_is_expected(machine.read(state, handler.types)) for handler in handlers if handler.types is not None)
+
+
+_NAME_ERRORS = frozenset(
+    f"builtins.{name}"
+    for name in ("AttributeError", "ImportError", "ModuleNotFoundError", "Exception", "BaseException")
+)
+
+
+def _guards_names(machine: Machine, state: State, handlers: list[Handler]) -> bool:
+    """Whether a handler is there for names that another version of torch may lack."""
+    return any(handler.types is None or _is_name_error(machine.read(state, handler.types)) for handler in handlers)
+
+
+def _is_name_error(value: Value) -> bool:
+    if type(value) is tuple:
+        return any(map(_is_name_error, value))
+    return not isinstance(value, External) or value.path in _NAME_ERRORS
 
 
 def _is_expected(value: Value) -> bool:

@@ -26,7 +26,7 @@ from gradlint.domain.value import (
 )
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
-from gradlint.semantics.torch import faults
+from gradlint.semantics.torch import faults, slips
 from gradlint.semantics.torch.apply import apply
 from gradlint.semantics.torch.backward import REPLACED, open_cycle
 from gradlint.semantics.torch.data import assigned_use
@@ -49,6 +49,7 @@ def tensor_attribute(machine: Machine, state: State, ref: Ref, name: str, node: 
         entry = method_fact(name)
         if entry is not None:
             return apply(machine, state, entry, Args((ref,)), node)
+    slips.of_tensor(machine, name, node)
     return Bound(ref, name)
 
 
@@ -161,6 +162,7 @@ def set_tensor_attribute(machine: Machine, state: State, ref: Ref, name: str, va
     if setter is not None:
         setter(machine, state, ref, value, node)
     else:
+        slips.of_assigned(machine, name, node)
         if name == "requires_grad_" and (isinstance(value, bool) or _is_unknown_flag(value)):
             faults.noticed(machine, "set-requires-grad-by-name", node, "tensor")
         elif name in MISSPELT_FLAGS and isinstance(value, bool):

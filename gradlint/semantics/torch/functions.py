@@ -38,6 +38,7 @@ from gradlint.semantics.torch.inplace import write
 from gradlint.semantics.torch.methods import METHODS, call_tensor_method
 from gradlint.semantics.torch.module import WRAPPERS, new_module
 from gradlint.semantics.torch.names import fact, method_fact
+from gradlint.semantics.torch.old_calls import tell_gone_keyword, tell_variable
 from gradlint.semantics.torch.optim import is_optimizer_path, new_optimizer
 from gradlint.semantics.torch.parameters import is_module_path
 from gradlint.semantics.torch.registration import note_dropout
@@ -59,6 +60,8 @@ def call_torch(machine: Machine, state: State, path: str, args: Args, node: cst.
         return _unbound_method(machine, state, name.removeprefix("Tensor."), args, node)
     if path.startswith("torch.nn.init."):
         return _init(machine, state, name, args, node)
+    if path.startswith("torch.optim.lr_scheduler."):
+        tell_gone_keyword(machine, "verbose", "", args, node)
     if is_optimizer_path(path) and name.rpartition(".")[2][:1].isupper():
         return new_optimizer(machine, state, path, args, node)
     if path.startswith("torch.distributions.") and name.rpartition(".")[2][:1].isupper():
@@ -262,6 +265,7 @@ def _variable(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> 
     data = as_tensor(machine, state, args.get(0, "data"), node)
     if data is None:
         return machine.program.opaque(machine, state, args.values(), node)
+    tell_variable(machine, state, data, args, node)
     detached = METHODS["detach"](machine, state, data, Args(), node)
     assert isinstance(detached, Ref)
     record = tensor_at(state, detached)

@@ -23,12 +23,14 @@ from gradlint.semantics.torch.backward import (
 from gradlint.semantics.torch.bind import tensors_in
 from gradlint.semantics.torch.frozen import is_left_off
 from gradlint.semantics.torch.lost import Cut, lost_leaves, note_blind, note_lost, note_refused
+from gradlint.semantics.torch.old_calls import tell_gone_keyword
 from gradlint.semantics.torch.second_order import note_constant_gradients
 from gradlint.semantics.torch.tensor import as_tensor, either, known_tensor, new_tensor, tensor_at
 
 
 def tensor_backward(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """t.backward(gradient=None, retain_graph=None, create_graph=False, inputs=None)"""
+    tell_gone_keyword(machine, "retain_variables", "retain_graph", args, node)
     gradient = args.get(0, "gradient")
     retain = _retains(args, args.get(1, "retain_graph"), args.get(2, "create_graph", False))
     inputs = args.get(3, "inputs")
@@ -38,6 +40,7 @@ def tensor_backward(machine: Machine, state: State, ref: Ref, args: Args, node: 
 
 def autograd_backward(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """torch.autograd.backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False)"""
+    tell_gone_keyword(machine, "retain_variables", "retain_graph", args, node)
     roots = _roots(machine, state, args.get(0, "tensors"), node)
     gradients = _items(machine, state, args.get(1, "grad_tensors"), len(roots))
     retain = _retains(args, args.get(2, "retain_graph"), args.get(3, "create_graph", False))
@@ -166,6 +169,7 @@ def _cuts(root: Node, blamed: Cut) -> tuple[tuple[str, cst.CSTNode], ...]:
 
 def autograd_grad(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """torch.autograd.grad(outputs, inputs, grad_outputs, retain_graph, create_graph, ..., allow_unused)"""
+    tell_gone_keyword(machine, "retain_variables", "retain_graph", args, node)
     roots = _roots(machine, state, args.get(0, "outputs"), node)
     inputs = args.get(1, "inputs")
     targets = _roots(machine, state, inputs, node)

@@ -23,10 +23,11 @@ from gradlint.semantics.args import Args
 from gradlint.semantics.classes import find_in_class
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import let_go
-from gradlint.semantics.torch import faults
+from gradlint.semantics.torch import faults, slips
 from gradlint.semantics.torch.apply import apply
 from gradlint.semantics.torch.bind import bind, bind_loosely, defaults_of, flag_of, operands_of
 from gradlint.semantics.torch.names import fact
+from gradlint.semantics.torch.old_calls import tell_reduction
 from gradlint.semantics.torch.operation import Input
 from gradlint.semantics.torch.parameter_shapes import parameter_shape, spelled_out
 from gradlint.semantics.torch.parameters import is_module_path, module_base
@@ -81,6 +82,7 @@ def fill_module(machine: Machine, state: State, ref: Ref, path: str, args: Args,
         machine.give_ups[path] += 1
         state.put(ref.id, record._replace(open=True))
         return
+    tell_reduction(machine, entry, args, node)
     config, overload = bind(machine, state, entry.sig, args) or bind_loosely(entry.sig, args)
     flags = {**defaults_of(overload), **{name: flag_of(machine, state, value) for name, value in config.items()}}
     attrs = dict(record.attrs)
@@ -139,11 +141,12 @@ def module_attribute(
             return record.config.get("<training>", True)
         if name in record.config:
             return record.config[name]
-        if base in WRAPPERS:
-            return machine.symbol("attr", obj, name)
+        slips.of_object(machine, state, record, "module", name, node)
         return machine.symbol("attr", obj, name)
-    if is_optimizer_path(base) and name in OPTIMIZER_METHODS:
-        return Bound(obj, name)
+    if is_optimizer_path(base):
+        if name in OPTIMIZER_METHODS:
+            return Bound(obj, name)
+        slips.of_object(machine, state, record, "optimizer", name, node)
     if base.startswith("torch.distributions."):
         return Bound(obj, name)
     return machine.symbol("attr", obj, name)

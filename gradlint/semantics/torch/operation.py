@@ -18,6 +18,7 @@ from gradlint.semantics.modes import AUTOCAST
 from gradlint.semantics.operator import absent_gradient
 from gradlint.semantics.torch.bind import bind, bind_loosely, defaults_of, flag_of, operands_of, tensors_in
 from gradlint.semantics.torch.inplace import saved_now
+from gradlint.semantics.torch.old_calls import modern
 from gradlint.semantics.torch.size import Operand, Several, module_result, result
 from gradlint.semantics.torch.tensor import (
     NO_TENSOR,
@@ -71,6 +72,7 @@ class Operation:
         signature = entry.row.forward if entry.row.is_module else entry.sig
         if self.name == "einsum" and len(args.positional) > 1:
             args = args._replace(positional=(args.positional[0], args.positional[1:]))
+        args = modern(machine, state, entry, args, node)
         self.bound, self.overload = bind(machine, state, signature, args) or bind_loosely(signature, args)
         self.inputs = list(self._inputs(args))
         self.terms: dict[str, object] = {**self.bound, **{one.label: self._term(one) for one in self.inputs}}

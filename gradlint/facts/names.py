@@ -1,0 +1,111 @@
+"""The names that torch's namespaces and classes have, and which real one a name that they lack may stand for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import resources
+from typing import Any
+
+TENSOR = "torch.Tensor"
+MODULE = "torch.nn.Module"
+OPTIMIZER = "torch.optim.Optimizer"
+
+_SHORTEST = 5
+"""Shorter names are near to too many others."""
+
+
+@cache
+def _data() -> Mapping[str, Any]:
+    text = resources.files("gradlint.facts").joinpath("names.json").read_text(encoding="utf-8")
+    return json.loads(text)  # type: ignore[no-any-return]
+
+
+@cache
+def names_of(path: str) -> frozenset[str] | None:
+    """All names of a namespace or class; None for one that was not measured."""
+    found = _data()["names"].get(path)
+    return None if found is None else frozenset(found.split())
+
+
+@cache
+def replacement(path: str) -> str | None:
+    """What to write for a name that torch has had and removed, such as `torch.symeig`."""
+    found: str | None = _data()["removed"].get(path)
+    return found
+
+
+@cache
+def meant(path: str, name: str) -> str | None:
+    """The real name of a namespace or class that a missing one is a slip of; None if it has the name, or none is near.
+
+    >>> meant("torch.nn.functional", "soft_max")
+    'softmax'
+    """
+    known = names_of(path)
+    if known is None or name in known or name.startswith("_"):
+        return None
+    return nearest(name, (one for one in known if not one.startswith("_")))
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The one name of several that is a slip away: other case, underscores, a plural, a suffix, or a letter or two."""
+    candidates = sorted(known)
+    for near in (_same_letters, _other_ending, _one_slip, _two_slips):
+        found = [one for one in candidates if near(name, one)]
+        if found:
+            return found[0] if len(found) == 1 else _closest(name, found)
+    return None
+
+
+def _closest(name: str, found: list[str]) -> str:
+    """Of several names that are as near, one that begins alike and ends alike."""
+    return max(found, key=lambda one: (one[-1] == name[-1], one[:3] == name[:3], -abs(len(one) - len(name)), one))
+
+
+def _letters(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def _same_letters(name: str, real: str) -> bool:
+    return _letters(name) == _letters(real) and len(name) >= _SHORTEST - 1
+
+
+def _other_ending(name: str, real: str) -> bool:
+    """`backwards`, `parameter`, `nn.CrossEntropy`"""
+    one, other = _letters(name), _letters(real)
+    if f"{one}loss" == other:
+        return True
+    return min(len(one), len(other)) >= _SHORTEST - 1 and one in (f"{other}s", other.removesuffix("s"))
+
+
+def _one_slip(name: str, real: str) -> bool:
+    return min(len(name), len(real)) > _SHORTEST and _distance(name, real, 1) <= 1
+
+
+def _two_slips(name: str, real: str) -> bool:
+    return min(len(name), len(real)) > 2 * _SHORTEST - 1 and _distance(name, real, 2) <= 2
+
+
+def is_same_word(name: str, real: str) -> bool:
+    """Whether two names differ in case, underscores, or a plural only."""
+    return _same_letters(name, real) or _other_ending(name, real)
+
+
+def _distance(one: str, other: str, most: int) -> int:
+    """How many letters are added, left out, exchanged, or swapped with the next, as far as `most`."""
+    if abs(len(one) - len(other)) > most:
+        return most + 1
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, mine in enumerate(one, start=1):
+        older, before, row = before, row, [i]
+        for j, theirs in enumerate(other, start=1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (mine != theirs))
+            if i > 1 and j > 1 and mine == other[j - 2] and one[i - 2] == theirs:
+                cost = min(cost, older[j - 2] + 1)
+            row.append(cost)
+        if min(row) > most:
+            return most + 1
+    return row[-1]

@@ -1,0 +1,197 @@
+"""GRD804: a call as old versions of torch took it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import libcst as cst
+
+from gradlint.domain.event import Event, RemovedName
+from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.repairs import code
+
+_KEYWORDS = ("verbose", "retain_variables")
+
+
+class RemovedApi(Rule):
+    """Something is used that torch has removed, or still takes with a warning.
+
+    What torch does
+        It raises: an IndexError for `loss.data[0]` ("invalid index of a 0-dim tensor"), an AttributeError
+        for `.creator` and for `torch.rfft`, a RuntimeError for `torch.symeig` ("This function was
+        deprecated since version 1.9 and is now removed"), a TypeError for `retain_variables=` and for
+        `verbose=` of a scheduler. It still takes `size_average=`, `reduce=` and `x.add_(0.9, y)`, some of
+        them with a warning.
+
+    Why it matters
+        Tutorials and old repositories are full of it, and what only warns today may raise tomorrow.
+
+    When it may be wrong
+        Code that asks for the version of torch in a way that gradlint does not see, and has another way
+        for the new ones.
+
+    Instead
+        `loss.item()`, `reduction="sum"`, `x.add_(y, alpha=0.9)`, `retain_graph=True`; for a function, the
+        one that is named.
+
+    References
+        https://pytorch.org/blog/pytorch-0_4_0-migration-guide/
+        https://docs.pytorch.org/docs/stable/linalg.html
+    """
+
+    code = "GRD804"
+    name = "removed-api"
+    effect = "legacy"
+    events = (RemovedName,)
+    fixable = True
+    bad = (
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+loss = nn.MSELoss()(model(torch.randn(8, 3)), torch.randn(8, 1))
+loss.backward()
+print(loss.data[0])  # GRD804
+""",
+            error="invalid index of a 0-dim tensor",
+        ),
+        Bad(
+            """\
+import torch
+
+matrix = torch.eye(3)
+values, vectors = torch.symeig(matrix, eigenvectors=True)  # GRD804
+""",
+            error="is now removed",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+criterion = nn.MSELoss(size_average=False)  # GRD804
+momentum, gradient = torch.zeros(3), torch.ones(3)
+momentum.add_(0.9, gradient)  # GRD804
+""",
+            shows="criterion.reduction == 'sum' and momentum[0] == 0.9",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+optimizer = torch.optim.SGD(nn.Linear(3, 1).parameters(), lr=0.1)
+scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, verbose=True)  # GRD804
+""",
+            error="unexpected keyword argument 'verbose'",
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+loss = nn.MSELoss(reduction="sum")(model(torch.randn(8, 3)), torch.randn(8, 1))
+loss.backward(retain_graph=True)
+print(loss.item(), loss.data, model.weight.data[0])
+""",
+        ),
+        Good(
+            """\
+import torch
+
+matrix = torch.eye(3)
+if hasattr(torch, "symeig") and not hasattr(torch.linalg, "eigh"):
+    values, vectors = torch.symeig(matrix, eigenvectors=True)
+else:
+    values, vectors = torch.linalg.eigh(matrix)
+values.add_(vectors[0], alpha=0.9)
+""",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A use that torch refuses or deprecates."""
+        if not isinstance(event, RemovedName):
+            return
+        message, hint = _words(event)
+        yield Report(
+            event.node,
+            message,
+            hint=hint,
+            effect="raises" if event.raises else None,
+            repair=_repair(event),
+        )
+
+
+def _words(event: RemovedName) -> tuple[str, str]:
+    if event.kind == "index":
+        return "a tensor without dimensions has no items: torch raises here", "write `.item()`"
+    if event.kind == "number first":
+        return (
+            f"the factor of `{event.name}` is passed by name since torch 1.5",
+            f"write `{event.instead}=...` at the end",
+        )
+    if event.kind == "size_average":
+        return f"{event.name} of a loss has become `reduction`", f'write `reduction="{event.instead}"`'
+    if event.kind in _KEYWORDS:
+        hint = f"write `{event.instead}`" if event.instead else "leave it out"
+        return f"the argument `{event.name}` is gone: torch raises here", hint
+    return f"torch has no `{event.name}` any more: it raises here", f"use `{event.instead}`"
+
+
+def _repair(event: RemovedName) -> Repair | None:
+    node = event.node
+    if event.kind == "index":
+        return _item(node)
+    if not isinstance(node, cst.Call):
+        return None
+    if event.kind == "number first":
+        return _number_last(node, event)
+    if event.kind == "size_average" and event.instead != "reduction":
+        value = f'reduction="{event.instead}"'
+        return _changed(node, _without(node.args, ("size_average", "reduce")), value, "write `reduction`")
+    if event.kind == "verbose":
+        return _changed(node, _without(node.args, ("verbose",)), "", "leave `verbose` out")
+    if event.kind == "retain_variables":
+        keyword = next((arg.keyword for arg in node.args if arg.keyword and arg.keyword.value == event.kind), None)
+        return None if keyword is None else Repair("write `retain_graph`", (Change(keyword, event.instead),))
+    return None
+
+
+def _item(node: cst.CSTNode) -> Repair | None:
+    """loss.data[0], loss[0] -> loss.item()"""
+    if not isinstance(node, cst.Subscript):
+        return None
+    value = node.value
+    if isinstance(value, cst.Attribute) and value.attr.value == "data":
+        value = value.value
+    return Repair("write `.item()`", (Change(node, f"{code(value)}.item()"),))
+
+
+def _number_last(call: cst.Call, event: RemovedName) -> Repair | None:
+    """x.add_(0.9, y) -> x.add_(y, alpha=0.9); torch.add(x, 0.9, y) -> torch.add(x, y, alpha=0.9)"""
+    args = list(call.args)
+    if any(arg.keyword is not None or arg.star for arg in args):
+        return None
+    tensors = 1 if event.instead == "alpha" else 2
+    place = len(args) - tensors - 1
+    if place not in (0, 1):
+        return None
+    number = args.pop(place)
+    return _changed(call, args, f"{event.instead}={code(number.value)}", f"write `{event.instead}=` at the end")
+
+
+def _without(args: Sequence[cst.Arg], names: tuple[str, ...]) -> list[cst.Arg]:
+    return [arg for arg in args if arg.keyword is None or arg.keyword.value not in names]
+
+
+def _changed(call: cst.Call, args: Sequence[cst.Arg], more: str, message: str) -> Repair:
+    """The call with other arguments, on one line."""
+    texts = [code(arg.with_changes(comma=cst.MaybeSentinel.DEFAULT)).strip() for arg in args]
+    text = ", ".join([*texts, *([more] if more else [])])
+    return Repair(message, (Change(call, f"{code(call.func)}({text})"),))

@@ -1,0 +1,95 @@
+"""GRD803: `volatile`, which has no effect since torch 0.4."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import Event, LegacyVariable
+from gradlint.rules.base import Bad, Good, Report, Rule
+
+
+class Volatile(Rule):
+    """`volatile=True` is asked for, and the graph is recorded all the same.
+
+    What torch does
+        It gives a UserWarning, "volatile was removed and now has no effect", and records everything that
+        is computed from the tensor with a model. Setting `x.volatile = True` does nothing either, and
+        `x.volatile` is always False.
+
+    Why it matters
+        The evaluation that was to go without a graph keeps one, with the memory of every activation.
+
+    When it may be wrong
+        Code that has to run under torch 0.3.
+
+    Instead
+        `with torch.no_grad():` around the evaluation.
+
+    References
+        https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html
+        https://pytorch.org/blog/pytorch-0_4_0-migration-guide/
+    """
+
+    code = "GRD803"
+    name = "volatile"
+    effect = "leak"
+    events = (LegacyVariable,)
+    bad = (
+        Bad(
+            """\
+import torch
+from torch import nn
+from torch.autograd import Variable
+
+model = nn.Linear(3, 1)
+x = Variable(torch.randn(8, 3), volatile=True)  # GRD803
+prediction = model(x)
+""",
+            shows="prediction.requires_grad",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+x = torch.randn(8, 3)
+x.volatile = True  # GRD803
+prediction = model(x)
+""",
+            shows="prediction.requires_grad and not x.volatile",
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+with torch.no_grad():
+    prediction = model(torch.randn(8, 3))
+""",
+            shows="not prediction.requires_grad",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1).eval()
+with torch.inference_mode():
+    prediction = model(torch.randn(8, 3))
+""",
+            shows="not prediction.requires_grad",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """The argument or the attribute is there."""
+        if isinstance(event, LegacyVariable) and event.volatile:
+            yield Report(
+                event.node,
+                "`volatile` has no effect since torch 0.4: the graph is recorded",
+                hint="put the evaluation under `with torch.no_grad():`",
+            )

@@ -1,0 +1,106 @@
+"""Names that torch does not have: slips of the pen, and names that it has had."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gradlint.domain.event import LegacyVariable, MisspeltName, RemovedName
+from gradlint.domain.state import State
+from gradlint.domain.value import Class, External, Instance, Ref, Value
+from gradlint.facts.names import MODULE, OPTIMIZER, TENSOR, is_same_word, meant, names_of, replacement
+from gradlint.semantics.machine import Machine
+
+_KINDS = {"module": MODULE, "optimizer": OPTIMIZER}
+
+
+def of_namespace(machine: Machine, path: str, name: str, node: cst.CSTNode) -> None:
+    """torch.nn.functional.soft_max, or an import of it"""
+    if machine.guarded:
+        return
+    instead = replacement(f"{path}.{name}")
+    if instead is not None:
+        machine.emit(RemovedName(node, "name", f"{path}.{name}", instead, True))
+        return
+    real = meant(path, name)
+    if real is not None:
+        machine.emit(MisspeltName(node, path, name, real, is_same_word(name, real)))
+
+
+def of_tensor(machine: Machine, name: str, node: cst.CSTNode) -> None:
+    """loss.backwards"""
+    if machine.guarded:
+        return
+    instead = replacement(f"{TENSOR}.{name}")
+    if instead is not None:
+        machine.emit(RemovedName(node, "name", name, instead, True))
+        return
+    real = meant(TENSOR, name)
+    if real is not None:
+        machine.emit(MisspeltName(node, "tensor", name, real, is_same_word(name, real)))
+
+
+def of_assigned(machine: Machine, name: str, node: cst.CSTNode) -> None:
+    """x.require_grad = True: a new attribute. Programs hang things of their own on tensors: only this slip is told."""
+    if name == "volatile":
+        machine.emit(LegacyVariable(node, True, None, None))
+    elif meant(TENSOR, name) == "requires_grad":
+        machine.emit(MisspeltName(node, "tensor", name, "requires_grad", True, assigned=True))
+
+
+def of_object(machine: Machine, state: State, record: Instance, kind: str, name: str, node: cst.CSTNode) -> None:
+    """model.paramters, optimizer.zero_grads; of a class whose bases are all known, and that nobody gives the name."""
+    real = None if machine.guarded else meant(_KINDS[kind], name)
+    if real is None or record.open or not _is_known(state, record.cls) or name in assigned_names(machine):
+        return
+    machine.emit(MisspeltName(node, kind, name, real, is_same_word(name, real)))
+
+
+def _is_known(state: State, cls: Value) -> bool:
+    """Whether all classes behind an object are in sight, and none makes up attributes."""
+    if isinstance(cls, External):
+        return cls.path.startswith(("torch.nn.", "torch.optim.")) and cls.path not in _WRAPPING
+    record = state.heap.get(cls.id) if isinstance(cls, Ref) else None
+    if not isinstance(record, Class) or "__getattr__" in record.attrs or "__getattribute__" in record.attrs:
+        return False
+    return all(_is_known(state, base) for base in record.bases)
+
+
+_WRAPPING = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel"})
+
+
+def assigned_names(machine: Machine) -> frozenset[str]:
+    """Every attribute that the file assigns, defines, or names in a string, to whatever object."""
+    if machine.assigned is None:
+        collector = _Collector()
+        machine.program.nowhere.visit(collector)
+        machine.assigned = frozenset(collector.names)
+    return machine.assigned
+
+
+class _Collector(cst.CSTVisitor):
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        if isinstance(node, (cst.AssignTarget, cst.AnnAssign)):
+            self._target(node.target)
+        elif isinstance(node, cst.FunctionDef):
+            self.names.add(node.name.value)
+        elif isinstance(node, cst.SimpleString):
+            self.names.add(node.raw_value)
+        return True
+
+    def _target(self, node: cst.BaseExpression) -> None:
+        if isinstance(node, cst.Attribute):
+            self.names.add(node.attr.value)
+        elif isinstance(node, cst.Name):
+            self.names.add(node.value)
+        elif isinstance(node, (cst.Tuple, cst.List)):
+            for element in node.elements:
+                self._target(element.value)
+
+
+def has_name(path: str, name: str) -> bool | None:
+    """hasattr(torch.nn, "name"), for what was measured."""
+    known = names_of(path)
+    return None if known is None else name in known
