@@ -153,7 +153,7 @@ _GETTERS: dict[str, Getter] = {
 
 
 MISSPELT_FLAGS = frozenset({"require_grad", "requires_grads", "require_grads"})
-"""Attributes of tensors that are none of torch's, and look like `requires_grad`."""
+"""Attributes that are none of torch's, and look like `requires_grad`: on parameters, they are meant to freeze."""
 
 
 def set_tensor_attribute(machine: Machine, state: State, ref: Ref, name: str, value: Value, node: cst.CSTNode) -> None:
@@ -162,10 +162,12 @@ def set_tensor_attribute(machine: Machine, state: State, ref: Ref, name: str, va
     if setter is not None:
         setter(machine, state, ref, value, node)
     else:
-        slips.of_assigned(machine, name, node)
+        frozen = tensor_at(state, ref).parameter and name in MISSPELT_FLAGS
+        if not frozen:
+            slips.of_assigned(machine, name, node)
         if name == "requires_grad_" and (isinstance(value, bool) or _is_unknown_flag(value)):
             faults.noticed(machine, "set-requires-grad-by-name", node, "tensor")
-        elif name in MISSPELT_FLAGS and isinstance(value, bool):
+        elif frozen and isinstance(value, bool):
             faults.noticed(machine, "module-flag", node, f"tensor.{name}")
         state.decide(("set", ref, name), value)
 

@@ -83,8 +83,6 @@ def tell_variable(machine: Machine, state: State, data: Ref, args: Args, node: c
     assert isinstance(record, Tensor)
     wanted = args.get(1, "requires_grad", False)
     wish = wanted if isinstance(wanted, bool) else None
-    live: bool | None = record.grad
-    if live is False and record.node.live:
-        live = None
+    live = True if record.grad is False and record.node.live else record.grad
     volatile = args.has(2, "volatile") and args.get(2, "volatile") is not False
     machine.emit(LegacyVariable(node, volatile, live, wish))
