@@ -76,7 +76,7 @@ import torch
 
 w = torch.zeros(3)
 w.require_grad = True  # GRD801
-(w * 2).sum().backward()  # raises
+(w * 2).sum().backward()  # GRD205  # raises
 """,
             error="does not require grad and does not have a grad_fn",
         ),

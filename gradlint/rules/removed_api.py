@@ -75,7 +75,6 @@ criterion = nn.MSELoss(size_average=False)  # GRD804
 momentum, gradient = torch.zeros(3), torch.ones(3)
 momentum.add_(0.9, gradient)  # GRD804
 """,
-            shows="criterion.reduction == 'sum' and momentum[0] == 0.9",
         ),
         Bad(
             """\
