@@ -121,6 +121,10 @@ def _ndim(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
     return machine.symbol("ndim", ref, kind="int") if shape is None else len(shape)
 
 
+def _device(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
+    return Unknown("device", syntax=node)
+
+
 def _opaque(name: str) -> Getter:
     def get(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
         return machine.symbol(name, ref)
@@ -137,7 +141,7 @@ _GETTERS: dict[str, Getter] = {
     "grad_fn": _grad_fn,
     "dtype": _dtype,
     "ndim": _ndim,
-    "device": _opaque("device"),
+    "device": _device,
     "is_cuda": _opaque("is_cuda"),
     "is_sparse": _opaque("is_sparse"),
     "layout": _opaque("layout"),

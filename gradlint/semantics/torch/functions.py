@@ -395,6 +395,10 @@ def _reparametrised(machine: Machine, state: State, args: Args, node: cst.CSTNod
     return module
 
 
+def _device(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    return Unknown("device", syntax=node)
+
+
 SPECIAL: dict[str, Special] = {
     "torch.nn.Buffer": _buffer,
     "torch.nn.utils.weight_norm": _reparametrised,
@@ -405,6 +409,7 @@ SPECIAL: dict[str, Special] = {
     "torch.nn.utils.parametrize.register_parametrization": _reparametrised,
     "torch.nn.utils.remove_weight_norm": _same,
     "torch.nn.utils.remove_spectral_norm": _same,
+    "torch.device": _device,
     "torch.tensor": _tensor,
     "torch.as_tensor": _as_tensor,
     "torch.asarray": _as_tensor,

@@ -203,10 +203,11 @@ def _cuda(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
 
 
 def apply_to(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    """A move to another device: the tensor itself, or a copy on the tape."""
+    """A move to another device, and perhaps a cast: the tensor itself, or a copy on the tape."""
     from gradlint.domain.value import View
 
     record = tensor_at(state, ref)
+    record = record._replace(dtype=_dtype_after(machine, state, record, args))
     if record.grad is False and not record.node.live and record.view is None:
         out = new_tensor(state, Node("to", node), dtype=record.dtype, shape=record.shape, tags=record.tags)
     else:
@@ -245,6 +246,25 @@ def _to(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode)
     if wanted is not None and entry is not None:
         return apply(machine, state, entry, args.prepend(ref), node)
     return apply_to(machine, state, ref, args, node)
+
+
+def _dtype_after(machine: Machine, state: State, record: Tensor, args: Args) -> str | None:
+    """The dtype behind `to`: that of a tensor given, unknown where an argument may be a dtype, else the same."""
+    for value in args.values():
+        tensor = known_tensor(machine, state, value)
+        if tensor is not None:
+            return tensor_at(state, tensor).dtype
+        if isinstance(value, Unknown) and value.kind not in _NO_DTYPE and not _is_device(value):
+            return None
+    return record.dtype
+
+
+_NO_DTYPE = frozenset({"device", "str", "int", "bool", "number"})
+
+
+def _is_device(value: Unknown) -> bool:
+    """Whether a value is the `device` of something, such as a module or an argument of the command line."""
+    return value.key is not None and value.key[0] == "attr" and value.key[-1] == "device"
 
 
 def _type(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:

@@ -12,7 +12,7 @@ from gradlint.domain.graph import Edge, Node
 from gradlint.domain.value import Ref, Sequence, Unknown, Value
 from gradlint.semantics.torch.alias import CONTIGUOUS, alias_output
 from gradlint.semantics.torch.inplace import saved_now
-from gradlint.semantics.torch.operation import Operation
+from gradlint.semantics.torch.operation import Input, Operation
 from gradlint.semantics.torch.size import Operand, Several
 from gradlint.semantics.torch.size import item as item_of
 from gradlint.semantics.torch.tensor import (
@@ -191,7 +191,16 @@ def _dtype(call: Operation) -> str | None:
     (name,) = rule.must
     if name == "same" and call.inputs and call.inputs[0].ref is not None:
         return tensor_at(call.state, call.inputs[0].ref).dtype
-    return dtypes.named(name)
+    measured = dtypes.named(name)
+    if dtypes.is_floating(measured) is not False and not all(
+        _has_dtype(call, given, measured) for given in call.inputs
+    ):
+        return None  # It was measured on inputs of this type, and says nothing of others.
+    return measured
+
+
+def _has_dtype(call: Operation, given: Input, dtype: str | None) -> bool:
+    return given.ref is not None and tensor_at(call.state, given.ref).dtype == dtype
 
 
 def _layout(call: Operation) -> frozenset[str]:
