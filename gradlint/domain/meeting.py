@@ -77,6 +77,7 @@ class Meeting:
                 setattr(left, slot, frozenset(one for one in ours if one > self.mark or one in theirs))
         if left.off != right.off:
             left.off = None
+        left.trained = min(left.trained, right.trained)
         left.escaped = max(left.escaped, right.escaped)
         left.dirty |= right.dirty
         left.dirty_frames |= right.dirty_frames

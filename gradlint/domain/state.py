@@ -68,6 +68,7 @@ class State:
         "off",
         "once",
         "spent",
+        "trained",
         "twice",
     )
 
@@ -77,6 +78,7 @@ class State:
         self.facts: dict[object, object] = {}
         self.escaped = 0
         self.freed: dict[int, cst.CSTNode | None] = {}
+        self.trained = 0
         self.spent: frozenset[int] = frozenset()
         self.once: frozenset[int] = frozenset()
         self.twice: frozenset[int] = frozenset()
@@ -102,6 +104,7 @@ class State:
         other.escaped = self.escaped
         other.facts = self.facts
         other.freed = self.freed
+        other.trained = self.trained
         other.spent, other.once, other.twice = self.spent, self.once, self.twice
         other.grad = self.grad
         other.blocked = self.blocked

@@ -13,6 +13,7 @@ from gradlint.semantics.args import Args
 from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.operator import is_key
+from gradlint.semantics.torch.snapshot import note_copied
 
 
 def get_item(machine: Machine, state: State, obj: Value, index: Value, node: cst.CSTNode) -> Value:
@@ -173,7 +174,9 @@ def _clear(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNo
 
 
 def _copy(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
-    return state.new(state[obj])
+    copied = state.new(state[obj])
+    note_copied(machine, obj, copied)
+    return copied
 
 
 def _reverse(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:

@@ -118,6 +118,7 @@ def _method_of_unknown(
 ) -> Value:
     from gradlint.semantics.torch.lost import note_refused
     from gradlint.semantics.torch.methods import call_tensor_method
+    from gradlint.semantics.torch.snapshot import note_loaded, taken_of_unknown
     from gradlint.semantics.torch.tensor import shown_tensor
 
     if isinstance(receiver, Unknown) and receiver.kind == "array":
@@ -126,6 +127,10 @@ def _method_of_unknown(
         tensor = shown_tensor(machine, state, receiver, name)
         if tensor is not None:
             return call_tensor_method(machine, state, tensor, name, args, node)
+        if name == "state_dict" and not args.positional:
+            return taken_of_unknown(machine, state, receiver, node)
+        if name == "load_state_dict":
+            note_loaded(machine, state, receiver, args.get(0, "state_dict"), node)
         if name == "backward" and receiver.kind in ("number", "int") and receiver.origin is not None:
             # A number has no such method; what it was computed from shows what was meant.
             note_refused(machine, state, [receiver.origin], node)

@@ -41,6 +41,12 @@ class Ledger:
         """Where the leaves were made that some backward has reached."""
         self.frozen: dict[int, cst.CSTNode] = {}
         """Where leaves that had been trained were frozen last."""
+        self.taken: dict[int, object] = {}
+        """State dicts by their address, and of what and when they were taken."""
+        self.modes: dict[int, object] = {}
+        """In which mode a layer that knows two made a node."""
+        self.in_training: set[tuple[int, cst.CSTNode]] = set()
+        """The layers that a backward has trained in training mode."""
         self.lent: dict[int, Node] = {}
         """Graphs that went where gradlint does not look: they may be backpropagated there."""
         self.stored: dict[tuple[object, Value], cst.CSTNode] = {}

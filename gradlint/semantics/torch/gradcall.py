@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.event import Backward
-from gradlint.domain.graph import Edge, Node, Tri
+from gradlint.domain.graph import Edge, Node, Tri, fresh_number
 from gradlint.domain.shape import is_single, same_shape
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor, Unknown, Value
@@ -26,6 +26,7 @@ from gradlint.semantics.torch.lost import Cut, lost_leaves, note_blind, note_los
 from gradlint.semantics.torch.old_calls import tell_gone_keyword
 from gradlint.semantics.torch.second_order import note_constant_gradients
 from gradlint.semantics.torch.tensor import as_tensor, either, known_tensor, new_tensor, tensor_at
+from gradlint.semantics.torch.training_mode import judge_modes
 
 
 def tensor_backward(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
@@ -104,6 +105,8 @@ def _backward(
     note_blind(machine, found)
     state.decide(LAST_BACKWARD, node)
     machine.ledger.backwards += 1
+    state.trained = fresh_number()
+    judge_modes(machine, found.certain, node)
     accumulate(machine, state, found, node, only, create if isinstance(create, bool) else None)
     for number in nodes:
         note_constant_gradients(machine, number, node)

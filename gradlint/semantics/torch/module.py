@@ -33,6 +33,7 @@ from gradlint.semantics.torch.parameter_shapes import parameter_shape, spelled_o
 from gradlint.semantics.torch.parameters import is_module_path, module_base
 from gradlint.semantics.torch.registration import UNINITIALISED, attribute_set
 from gradlint.semantics.torch.tensor import UNCOUNTED, new_leaf, new_tensor
+from gradlint.semantics.torch.training_mode import note_mode
 
 _DICTS = frozenset({"torch.nn.ModuleDict", "torch.nn.ParameterDict"})
 _CONTAINERS = _DICTS | {"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ParameterList"}
@@ -267,7 +268,9 @@ def call_instance(machine: Machine, state: State, ref: Ref, record: Instance, ar
     entry = fact(base.removeprefix("torch."))
     if entry is None or not entry.row.is_module:
         return machine.program.opaque(machine, state, (ref, *args.values()), node)
-    return _call_torch_module(machine, state, record, entry, args, node)
+    value = _call_torch_module(machine, state, record, entry, args, node)
+    note_mode(machine, state, ref, record, base, value)
+    return value
 
 
 def _call_torch_module(

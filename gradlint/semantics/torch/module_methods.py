@@ -17,6 +17,8 @@ from gradlint.semantics.torch.inplace import bump
 from gradlint.semantics.torch.optim import clear_gradient
 from gradlint.semantics.torch.parameters import children_of, is_module, modules_of, parameters_of
 from gradlint.semantics.torch.registration import parameter_registered
+from gradlint.semantics.torch.snapshot import note_loaded, note_taken
+from gradlint.semantics.torch.training_mode import note_switch
 
 Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
 
@@ -113,11 +115,13 @@ def _retype(state: State, ref: Ref, dtype: str | None) -> None:
 def _train(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     mode = args.get(0, "mode", True)
     set_training(state, ref, mode if isinstance(mode, bool) else None)
+    note_switch(state, ref, mode if isinstance(mode, bool) else None, node)
     return ref
 
 
 def _eval(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     set_training(state, ref, False)
+    note_switch(state, ref, False, node)
     return ref
 
 
@@ -197,12 +201,14 @@ def _apply(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNo
 def _state_dict(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     made = state.new(Mapping({}, True))
     machine.holdings.listed[made.id] = ref
+    note_taken(machine, state, ref, made, node)
     return made
 
 
 def _load(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """load_state_dict copies into each parameter in place; `strict` and `assign` may leave some as they were."""
     loaded(machine, state, ref, args, node)
+    note_loaded(machine, state, ref, args.get(0, "state_dict"), node)
     certain = not (args.has(1, "strict") or args.has(2, "assign") or args.open)
     for _, parameter in parameters_of(state, ref)[0]:
         bump(machine, state, parameter, Write(node, "load_state_dict", certain))

@@ -1,0 +1,141 @@
+"""GRD516: the best weights are kept by reference and trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gradlint.domain.event import Event, Noticed
+from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.phrases import source
+
+
+class StateDictAlias(Rule):
+    """The best weights are kept by reference and trained on.
+
+    What torch does
+        `model.state_dict()` is a dict of the parameters themselves, without their graph: they share
+        their memory with the model. Each optimizer step changes what was kept. Loading it back copies
+        the current weights onto themselves. `dict(...)`, `.copy()` and `copy.copy` copy the dict, not
+        what is in it.
+
+    Why it matters
+        After the search for the best epoch the model holds the weights of the last one, and nothing
+        says so.
+
+    When it may be wrong
+        Where nothing has been trained in between on any run.
+
+    Instead
+        `copy.deepcopy(model.state_dict())`, or `{name: value.clone() for name, value in
+        model.state_dict().items()}`, or write it to a file at once with `torch.save`.
+
+    References
+        https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.state_dict
+        https://docs.pytorch.org/tutorials/beginner/saving_loading_models.html
+    """
+
+    code = "GRD516"
+    name = "state-dict-alias"
+    effect = "silent"
+    events = (Noticed,)
+    fixable = True
+    bad = (
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+lowest = float("inf")
+for x in torch.randn(10, 8, 4):
+    loss = model(x).pow(2).mean()
+    if loss.item() < lowest:
+        lowest = loss.item()
+        best = model.state_dict()  # GRD516
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+last = model.weight.detach().clone()
+model.load_state_dict(best)
+""",
+            shows="torch.equal(model.weight, last)",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+
+def finetune(model, optimizer, loader):
+    initial = model.state_dict()  # GRD516
+    for x in loader:
+        optimizer.zero_grad()
+        loss = model(x).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+    model.load_state_dict(initial)
+    return model
+
+
+net = nn.Linear(4, 1)
+before = net.weight.detach().clone()
+net = finetune(net, torch.optim.SGD(net.parameters(), lr=0.1), torch.randn(10, 8, 4))
+""",
+            shows="not torch.equal(net.weight, before)",
+        ),
+    )
+    good = (
+        Good(
+            """\
+import copy
+
+import torch
+from torch import nn
+
+model = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+best = copy.deepcopy(model.state_dict())
+for x in torch.randn(10, 8, 4):
+    optimizer.zero_grad()
+    model(x).pow(2).mean().backward()
+    optimizer.step()
+model.load_state_dict(best)
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+policy, target = nn.Linear(4, 1), nn.Linear(4, 1)
+optimizer = torch.optim.SGD(policy.parameters(), lr=0.1)
+live = policy.state_dict()
+for x in torch.randn(10, 8, 4):
+    optimizer.zero_grad()
+    policy(x).pow(2).mean().backward()
+    optimizer.step()
+    target.load_state_dict(live)
+policy.load_state_dict(target.state_dict())
+""",
+            shows="torch.equal(policy.weight, target.weight)",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A state dict that is loaded where it comes from, with a step in between."""
+        if not isinstance(event, Noticed) or event.fault != "state-dict-alias":
+            return
+        node = event.node
+        repair = Repair(
+            "copy it deeply", (Change(node, f"copy.deepcopy({source(node)})"),), safe=False, imports=("copy",)
+        )
+        yield Report(
+            node,
+            "this state dict holds the parameters themselves: each step changes what is kept here",
+            hint="keep `copy.deepcopy(...)` of it, or save it to a file at once",
+            related=event.related,
+            repair=repair if isinstance(node, cst.Call) else None,
+        )
