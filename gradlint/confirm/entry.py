@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from gradlint.confirm.script import Script, render
 from gradlint.confirm.sketch import Hole, Sketch, statement
-from gradlint.confirm.uses import NAMESPACE, kinds_of, parents_of
+from gradlint.confirm.uses import INSTANCE, NAMESPACE, Parents, kinds_of
 
 _MOST = 4
 """How many ways in are tried for one place."""
@@ -88,14 +88,23 @@ def _is_call_of(func: ast.expr, name: str) -> bool:
     return func.attr == name or (part and name == "forward")
 
 
+class _Wish(NamedTuple):
+    """How arguments are wanted: the statements that make them up go to `before`, unless they stand in the call."""
+
+    before: list[str]
+    skip: str = ""
+    tracked: bool = False
+    inline: bool = False
+
+
 class _Driver:
     """Appends the statements that call a function of the program."""
 
     def __init__(self, sketch: Sketch) -> None:
         self._sketch = Sketch(list(sketch.body), list(sketch.holes))
-        self._classes = {
-            node.name: node for node in ast.walk(ast.Module(sketch.body, [])) if isinstance(node, ast.ClassDef)
-        }
+        tree = ast.Module(sketch.body, [])
+        self._parents = Parents(tree)
+        self._classes = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
         self._taken = {node.name for node in sketch.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
         self._module: str | None = None
 
@@ -108,41 +117,37 @@ class _Driver:
     def _lines(self, entry: Function) -> list[str]:
         node, owner = entry
         if owner is None:
-            given, before = self._arguments(node)
-            return [*before, f"{node.name}({', '.join(given)})"]
-        bases = [ast.unparse(base) for base in owner.bases]
-        if any(base.rpartition(".")[2] == "Function" for base in bases):
+            return self._call(node.name, node)
+        if any(ast.unparse(base).rpartition(".")[2] == "Function" for base in owner.bases):
             return self._custom_function(owner)
         decorators = {ast.unparse(one) for one in node.decorator_list}
         if decorators & _UNUSUAL:
-            given, before = self._arguments(node)
-            return [*before, f"{owner.name}.{node.name}({', '.join(given)})"]
-        made, before = self._instance(owner)
+            return self._call(f"{owner.name}.{node.name}", node)
+        init = self._find_init(owner)
+        made = [f"{owner.name}()"] if init is None else self._call(owner.name, init)
         if node.name == "__init__":
-            return [*before, made]
+            return made
         name = self._free(owner.name.lower())
-        before.append(f"{name} = {made}")
+        made[-1] = f"{name} = {made[-1]}"
         if "property" in decorators:
-            return [*before, f"{name}.{node.name}"]
-        given, more = self._arguments(node)
-        call = name if node.name in ("forward", "__call__") else f"{name}.{node.name}"
-        return [*before, *more, f"{call}({', '.join(given)})"]
+            return [*made, f"{name}.{node.name}"]
+        called = name if node.name in ("forward", "__call__") else f"{name}.{node.name}"
+        return [*made, *self._call(called, node)]
+
+    def _call(self, called: str, node: ast.FunctionDef) -> list[str]:
+        """A call with made-up arguments, behind the statements that make them up."""
+        wish = _Wish([])
+        given = self._arguments(node, wish)
+        return [*wish.before, f"{called}({', '.join(given)})"]
 
     def _custom_function(self, owner: ast.ClassDef) -> list[str]:
         forward = next((one for one in owner.body if isinstance(one, ast.FunctionDef) and one.name == "forward"), None)
         if forward is None:
             return [owner.name]
-        skip = forward.args.args[0].arg if forward.args.args else ""
-        given, before = self._arguments(forward, skip=skip, tracked=True)
+        wish = _Wish([], skip=forward.args.args[0].arg if forward.args.args else "", tracked=True)
+        given = self._arguments(forward, wish)
         name = self._free("result")
-        return [*before, f"{name} = {owner.name}.apply({', '.join(given)})", f"{name}.sum().backward()"]
-
-    def _instance(self, owner: ast.ClassDef) -> tuple[str, list[str]]:
-        init = self._find_init(owner)
-        if init is None:
-            return f"{owner.name}()", []
-        given, before = self._arguments(init)
-        return f"{owner.name}({', '.join(given)})", before
+        return [*wish.before, f"{name} = {owner.name}.apply({', '.join(given)})", f"{name}.sum().backward()"]
 
     def _find_init(self, owner: ast.ClassDef) -> ast.FunctionDef | None:
         for part in owner.body:
@@ -154,40 +159,58 @@ class _Driver:
         inherited = (self._find_init(base) for base in bases if base is not owner)
         return next((found for found in inherited if found is not None), None)
 
-    def _arguments(self, node: ast.FunctionDef, skip: str = "", tracked: bool = False) -> tuple[list[str], list[str]]:
-        """What to pass, and the statements that make it up, networks before their optimizers."""
-        parents = parents_of(node)
+    def _arguments(self, node: ast.FunctionDef, wish: _Wish) -> list[str]:
+        """What to pass; networks are made up before their optimizers."""
         positional = [*node.args.posonlyargs, *node.args.args]
         required = positional[: len(positional) - len(node.args.defaults)]
-        words = [
-            arg for arg, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if default is None
-        ]
-        names = [arg.arg for arg in (*required, *words) if arg.arg not in (*_NOT_GIVEN, skip)]
+        defaults = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+        words = [arg.arg for arg, default in defaults if default is None]
+        names = [name for name in (*(arg.arg for arg in required), *words) if name not in (*_NOT_GIVEN, wish.skip)]
         used = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
-        kinds = {name: kinds_of(name, ast.walk(node), parents) if name in used else (NAMESPACE,) for name in names}
-        before: list[str] = []
+        nodes = list(ast.walk(node))
+        kinds = {name: kinds_of(name, nodes, self._parents) if name in used else (NAMESPACE,) for name in names}
         given: dict[str, str] = {}
-        for name in sorted(names, key=lambda name: kinds[name][0] != "module"):
-            given[name] = self._argument(name, kinds[name], before, tracked)
-        keywords = {arg.arg for arg in words}
-        return [f"{name}={given[name]}" if name in keywords else given[name] for name in names], before
+        for name in sorted(names, key=lambda name: kinds[name][0] not in ("module", INSTANCE)):
+            given[name] = self._argument(node, name, kinds[name], wish)
+        return [f"{name}={given[name]}" if name in words else given[name] for name in names]
 
-    def _argument(self, name: str, kinds: tuple[str, ...], before: list[str], tracked: bool) -> str:
+    def _argument(self, node: ast.FunctionDef, name: str, kinds: tuple[str, ...], wish: _Wish) -> str:
         if kinds[0] == NAMESPACE:
             return "None"
-        first: list[str] = []
-        if kinds[0] == "optimizer" and self._module is not None:
-            first.append(f"torch.optim.SGD({self._module}.parameters(), lr=0.1)")
-        if tracked and kinds[0] == "tensor":
-            first.append("torch.randn(2, 3, requires_grad=True)")
-        hole = self._sketch.hole(name, kinds, first)
-        if kinds[0] in ("int", "float", "bool", "str", "device"):
+        hole = self._sketch.hole(name, kinds, self._first(node, name, kinds, wish))
+        if wish.inline or kinds[0] in ("int", "float", "bool", "str", "device"):
             return hole.name
         variable = self._free(name)
-        if kinds[0] == "module" and self._module is None:
+        if kinds[0] in ("module", INSTANCE) and self._module is None:
             self._module = variable
-        before.append(f"{variable} = {hole.name}")
+        wish.before.append(f"{variable} = {hole.name}")
         return variable
+
+    def _first(self, node: ast.FunctionDef, name: str, kinds: tuple[str, ...], wish: _Wish) -> Iterator[str]:
+        """What to try first: what the program itself has of the kind."""
+        if kinds[0] == "optimizer" and self._module is not None:
+            yield f"torch.optim.SGD({self._module}.parameters(), lr=0.1)"
+        if wish.tracked and kinds[0] == "tensor":
+            yield "torch.randn(2, 3, requires_grad=True)"
+        if kinds[0] in ("module", INSTANCE) and not wish.inline:
+            for owner in self._fitting(node, name)[:2]:
+                init = self._find_init(owner)
+                given = [] if init is None else self._arguments(init, _Wish([], inline=True))
+                yield f"{owner.name}({', '.join(given)})"
+
+    def _fitting(self, node: ast.FunctionDef, name: str) -> list[ast.ClassDef]:
+        """The classes of the program that have what a function asks of a parameter."""
+        asked = {
+            part.attr
+            for part in ast.walk(node)
+            if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id == name
+        } & self._parents.methods
+        return [
+            owner
+            for owner in self._classes.values()
+            if asked <= {part.name for part in owner.body if isinstance(part, ast.FunctionDef)}
+            and (asked or any(ast.unparse(base).endswith("Module") for base in owner.bases))
+        ]
 
     def _free(self, name: str) -> str:
         while name in self._taken:

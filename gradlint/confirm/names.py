@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from gradlint.confirm import allowed
-from gradlint.confirm.uses import parents_of
+from gradlint.confirm.uses import Parents
 
 Scope = ast.AST | None
 """A module, function, or class; None for a name that nothing binds."""
@@ -21,7 +21,7 @@ class Names:
 
     def __init__(self, tree: ast.Module) -> None:
         self.tree = tree
-        self.parents = parents_of(tree)
+        self.parents = Parents(tree)
         self._bound: dict[ast.AST, set[str]] = {}
         for node in ast.walk(tree):
             for name in bound_by(node):

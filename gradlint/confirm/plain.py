@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import ast
+import builtins
+from collections.abc import Iterator
 from typing import cast
+
+from gradlint.confirm import allowed
 
 
 def plain(tree: ast.Module) -> None:
     """Take out what does not matter for what is computed; `if __name__ == "__main__"` becomes its body."""
     _Plain().visit(tree)
+    _Renamed(_shadowing(tree)).visit(tree)
     tree.body = [one for statement in tree.body for one in _unguarded(statement)]
 
 
@@ -21,14 +26,30 @@ def flags_of(tree: ast.Module) -> dict[str, str]:
             words = {word.arg: word.value for word in node.keywords}
             if names:
                 long = next((name for name in names if name.startswith("--")), names[0])
-                flags[long.lstrip("-").replace("-", "_")] = _default(words)
+                dest = words.get("dest")
+                name = dest.value if isinstance(dest, ast.Constant) else long.lstrip("-").replace("-", "_")
+                flags[str(name)] = _default(words)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("Namespace", "Config", "EasyDict")):
+            flags.update({word.arg: _constant(word.value) for word in node.keywords if word.arg})
+        elif isinstance(node, ast.ClassDef):
+            flags.update({name: value for name, value in _fields(node) if name not in flags})
     return {name: value for name, value in flags.items() if value}
+
+
+def _fields(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
+    """The defaults in the body of a class, as of a dataclass that holds a configuration."""
+    for part in node.body:
+        if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name) and part.value is not None:
+            yield part.target.id, _constant(part.value)
+
+
+def _constant(node: ast.expr) -> str:
+    return ast.unparse(node) if isinstance(node, (ast.Constant, ast.UnaryOp, ast.List, ast.Tuple)) else ""
 
 
 def _default(words: dict[str | None, ast.expr]) -> str:
     if "default" in words:
-        default = words["default"]
-        return ast.unparse(default) if isinstance(default, (ast.Constant, ast.UnaryOp, ast.List, ast.Tuple)) else ""
+        return _constant(words["default"])
     action = words.get("action")
     if isinstance(action, ast.Constant):
         return {"store_true": "False", "store_false": "True"}.get(str(action.value), "")
@@ -41,7 +62,36 @@ def _unguarded(statement: ast.stmt) -> list[ast.stmt]:
     return [statement]
 
 
+def _shadowing(tree: ast.Module) -> frozenset[str]:
+    """Names of builtins that no repro may name, and that the program uses for variables of its own."""
+    stored = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return frozenset(name for name in stored if hasattr(builtins, name) and name not in allowed.BUILTINS)
+
+
+class _Renamed(ast.NodeTransformer):
+    def __init__(self, names: frozenset[str]) -> None:
+        self._names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        """`input` becomes `input_`."""
+        return ast.copy_location(ast.Name(f"{node.id}_", node.ctx), node) if node.id in self._names else node
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        """A parameter is a variable like any other; arguments by name are rare for such names."""
+        node.arg += "_" if node.arg in self._names else ""
+        return node
+
+
 class _Plain(ast.NodeTransformer):
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """The name of a class is for comparisons; its text has the name in it, and is harmless."""
+        self.generic_visit(node)
+        inner = node.value
+        if node.attr == "__name__" and isinstance(inner, ast.Attribute) and inner.attr == "__class__":
+            kind = ast.Call(ast.Name("type", ast.Load()), [inner.value], [])
+            return ast.Call(ast.Name("str", ast.Load()), [kind], [])
+        return node
+
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         """A docstring, or any constant for its own sake."""
         return None if isinstance(node.value, ast.Constant) else self.generic_visit(node)

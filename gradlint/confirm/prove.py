@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -23,6 +24,7 @@ _GUARDS = 5
 _ENOUGH = 4
 """After so many runs that came by the place and showed nothing, no other values are made up."""
 _MARK = "reached"
+_WALKS = re.compile(r"\.backward\(|\bgrad\(|\.apply\(")
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ class Prover:
         self._sandbox = sandbox
         self._shrink = shrink
         self._patterns = patterns
+        self._errors = re.compile("|".join(f"(?:{pattern})" for pattern in patterns.values()) or "(?!)")
         self._seconds = seconds
 
     def confirm(self, finding: Finding, text: str) -> Confirmation:
@@ -71,7 +74,8 @@ class Prover:
             tree = ast.parse(text)
         except (SyntaxError, ValueError) as error:
             return Confirmation("unconfirmed", f"this Python cannot parse the file: {error}")
-        case = _Case(Claim.of(finding, pattern), self._sandbox, time.monotonic() + self._seconds, self._shrink)
+        end = time.monotonic() + self._seconds
+        case = _Case(Claim.of(finding, pattern), self._sandbox, self._errors, end, self._shrink)
         made = sketch(tree)
         for way in ways_to(made, finding.span.start.row):
             found = case.try_way(way)
@@ -83,9 +87,10 @@ class Prover:
 class _Case:
     """One claim, and what the runs so far have shown."""
 
-    def __init__(self, claim: Claim, sandbox: Sandbox, end: float, shrink: bool) -> None:
+    def __init__(self, claim: Claim, sandbox: Sandbox, errors: re.Pattern[str], end: float, shrink: bool) -> None:
         self._claim = claim
         self._sandbox = sandbox
+        self._errors = errors
         self._end = end
         self._shrink = shrink
         self._why = "no run came to the place"
@@ -95,14 +100,17 @@ class _Case:
     def try_way(self, way: Way) -> Confirmation | None:
         """Run one program with several made-up values; None if no run is a proof."""
         for tried in attempts(way.script, way.holes, self._run):
-            script, ran = tried.script, tried.ran
+            script, ran, exact = tried.script, tried.ran, not way.holes and not way.driven
             for _ in range(_GUARDS):
                 if self._shows(script, ran):
                     return self._confirmed(script, ran)
-                if way.holes or self._is_here(script, ran) or not (again := self._behind(script, ran)):
+                # The same error at another place is that of another finding; it refutes nothing.
+                exact = exact and not self._says(ran)
+                known = not way.holes or self._knows(ran)
+                if not known or self._is_here(script, ran) or not (again := self._behind(script, ran)):
                     break
                 script, ran = again, self._run(again)
-            self._note(script, ran, exact=not way.holes and not way.driven)
+            self._note(script, ran, exact=exact)
             if time.monotonic() > self._end or self._passed >= _ENOUGH:
                 return None
         return None
@@ -116,12 +124,26 @@ class _Case:
         return Confirmation("unconfirmed", self._why)
 
     def _shows(self, script: Script, ran: Ran) -> bool:
-        expected = Expectation("raises", self._claim.pattern)
-        return self._is_here(script, ran) and judge(expected, ran).verdict == "confirmed"
+        return self._says(ran) and (self._is_here(script, ran) or self._surfaces(script, ran))
+
+    def _says(self, ran: Ran) -> bool:
+        """Whether torch raised the stated error, wherever."""
+        return judge(Expectation("raises", self._claim.pattern), ran).verdict == "confirmed"
 
     def _is_here(self, script: Script, ran: Ran) -> bool:
         """Whether an error came by a place of the finding."""
         return any(self._meets(script, number, self._claim.rows) for number in ran.lines)
+
+    def _surfaces(self, script: Script, ran: Ran) -> bool:
+        """Whether an error of what the finding points at comes up where the engine of autograd runs."""
+        if ran.line is None or not _WALKS.search(script.lines[ran.line - 1].text):
+            return False
+        own = script.numbers_of(self._claim.own)
+        return bool(own) and not any(_WALKS.search(script.lines[number - 1].text) for number in own)
+
+    def _knows(self, ran: Ran) -> bool:
+        """Whether an error is one of those that gradlint finds: one of another finding, that is not made up."""
+        return ran.outcome == "raised" and self._errors.search(ran.message or "") is not None
 
     def _meets(self, script: Script, number: int, rows: Iterable[int]) -> bool:
         first, last = script.origin(number)
@@ -146,7 +168,7 @@ class _Case:
         small = shrunk(script, still, self._claim.own, self._end + SECONDS) if self._shrink else script
         final = self._run(small) if self._shrink else ran
         repro = _marked(small, final)
-        return Confirmation("confirmed", "torch raised the error", f"{ran.error_type}: {ran.message}", repro=repro)
+        return Confirmation("confirmed", "torch raised the error", f"{final.error_type}: {final.message}", repro=repro)
 
     def _note(self, script: Script, ran: Ran, *, exact: bool) -> None:
         if ran.outcome == "finished":
@@ -174,9 +196,12 @@ class _Case:
         return self._sandbox.run(script.text, probes, seconds=max(0.2, min(2.0, self._end - time.monotonic())))
 
 
+_PASSING = re.compile(r"version \d+|0x[0-9a-f]+")
+
+
 def _gist(message: str | None) -> str:
-    """What a message says apart from numbers, which change with made-up sizes."""
-    return "".join(sign for sign in (message or "") if not sign.isdigit())
+    """What a message says, whatever else was written to the tensor before."""
+    return _PASSING.sub("", message or "")
 
 
 def _marked(script: Script, ran: Ran) -> str:

@@ -48,9 +48,13 @@ def admit(script: str, probes: Iterable[str] = ()) -> list[str]:
     return list(dict.fromkeys(gate.reasons))
 
 
-def refused(tree: ast.Module) -> frozenset[ast.AST]:
-    """The nodes of a program for which the gate would refuse it: what has to be replaced before it may be run."""
+def refused(tree: ast.Module, own: Iterable[str] = ()) -> frozenset[ast.AST]:
+    """The nodes of a program for which the gate would refuse it: what has to be replaced before it may be run.
+
+    `own` are attributes that values to come will have.
+    """
     gate = _Gate(tree)
+    gate._own.update(own)
     gate.visit(tree)
     return frozenset(gate.nodes)
 

@@ -13,11 +13,21 @@ from gradlint.confirm import allowed
 from gradlint.confirm.names import Names
 from gradlint.confirm.plain import flags_of, plain
 from gradlint.confirm.safety import refused
-from gradlint.confirm.uses import NAMESPACE, kinds_at, kinds_of
+from gradlint.confirm.uses import INSTANCE, NAMESPACE, kinds_at, kinds_of
 
 _HOLE = re.compile(r"\bmade_up_(\d+)\b")
 _SCALARS = frozenset({"int", "float", "bool", "str", "none", "device", "dtype", "path", "shape"})
 _ROUNDS = 8
+_SHORTER = {
+    "torch.optim.optimizer": "torch.optim",
+    "torch.nn.modules": "torch.nn",
+    "torch.nn.modules.module": "torch.nn",
+    "torch.nn.modules.loss": "torch.nn",
+    "torch.autograd.variable": "torch.autograd",
+    "torch.utils.data.dataset": "torch.utils.data",
+    "torch.utils.data.dataloader": "torch.utils.data",
+}
+"""Modules whose names stand in another one as well."""
 
 
 @dataclass
@@ -47,7 +57,7 @@ class Sketch:
 
     def hole(self, text: str, kinds: Sequence[str], first: Iterable[str] = ()) -> Hole:
         """A new hole."""
-        known = tuple(kind for kind in kinds if kind != NAMESPACE) or ("tensor", "float", "int")
+        known = tuple(kind for kind in kinds if kind not in (NAMESPACE, INSTANCE)) or ("tensor", "float", "int")
         hole = Hole(len(self.holes), text, known, tuple(first))
         self.holes.append(hole)
         return hole
@@ -56,6 +66,11 @@ class Sketch:
         """Put the imports at the top."""
         self.body[:0] = kept
         self._head += len(kept)
+
+    def needs(self, kept: ast.stmt) -> None:
+        """An import that what is made up needs."""
+        if ast.unparse(kept) not in {ast.unparse(one) for one in self.body[: self._head]}:
+            self._new.insert(0, kept)
 
     def variable(self, name: str, hole: Hole) -> None:
         """A variable of the module that holds a made-up value."""
@@ -83,8 +98,10 @@ def holes_in(text: str) -> list[int]:
 
 
 def fill(text: str, values: Sequence[str]) -> str:
-    """The text with its holes filled."""
-    return _HOLE.sub(lambda found: values[int(found.group(1))], text)
+    """The text with its holes filled; what fills one may have holes with higher numbers."""
+    while _HOLE.search(text):
+        text = _HOLE.sub(lambda found: values[int(found.group(1))], text)
+    return text
 
 
 def sketch(tree: ast.Module) -> Sketch:
@@ -104,6 +121,7 @@ class _Sketcher:
         self._sketch = Sketch(tree.body)
         self._unknown: set[tuple[ast.AST | None, str]] = set()
         self._known: dict[tuple[ast.AST | None, str], ast.expr] = {}
+        self._own: set[str] = set()
 
     def run(self) -> Sketch:
         """The finished sketch."""
@@ -114,11 +132,12 @@ class _Sketcher:
             self._sketch.settle()
             self._parameters(Names(self._tree))
             self._replace(Names(self._tree), frozenset())
-            nodes = refused(self._tree)
+            nodes = refused(self._tree, self._own)
             self._replace(Names(self._tree), nodes)
             if (len(self._sketch.holes), len(self._unknown)) == before:
                 break
-        self._tree.body[:] = _without(self._tree.body, refused(self._tree), self._sketch)
+        _forget_unused(self._tree)
+        self._tree.body[:] = _without(self._tree.body, refused(self._tree, self._own), self._sketch)
         return self._sketch
 
     # Imports.
@@ -147,8 +166,8 @@ class _Sketcher:
     def _parameters(self, names: Names) -> None:
         """Variables that hold only a hole, and parameters: those that are bags of attributes are not known."""
         for node in ast.walk(self._tree):
-            if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-                self._assigned(node, node.targets[0].id, names)
+            if isinstance(node, ast.Assign) and len(node.targets) == 1:
+                self._assigned(node, node.targets[0], names)
             elif isinstance(node, ast.FunctionDef):
                 for arg in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
                     if arg.arg not in ("self", "cls", "ctx") and self._is_given_nothing(node, arg.arg, names):
@@ -159,7 +178,8 @@ class _Sketcher:
     def _is_given_nothing(self, function: ast.FunctionDef, name: str, names: Names) -> bool:
         """Whether no call in the file says what a parameter holds."""
         owner = names.parents.get(function)
-        called = owner.name if function.name == "__init__" and isinstance(owner, ast.ClassDef) else function.name
+        unnamed = function.name in ("__init__", "forward", "__call__") and isinstance(owner, ast.ClassDef)
+        called = owner.name if unnamed and isinstance(owner, ast.ClassDef) else function.name
         calls = [call for call in ast.walk(self._tree) if isinstance(call, ast.Call) and _names(call, called)]
         passed = [argument for call in calls for argument in (*call.args, *(word.value for word in call.keywords))]
         unknown = [
@@ -169,16 +189,48 @@ class _Sketcher:
         ]
         return not calls or any(argument.id == name or holes_in(argument.id) for argument in unknown)
 
-    def _assigned(self, node: ast.Assign, name: str, names: Names) -> None:
+    def _assigned(self, node: ast.Assign, target: ast.expr, names: Names) -> None:
         if not isinstance(node.value, ast.Name) or not (numbers := holes_in(node.value.id)):
             return
         scope = names.scope_of(node)
         hole = self._sketch.holes[numbers[0]]
-        kinds = kinds_of(name, ast.walk(scope), names.parents)
-        if kinds[:1] == (NAMESPACE,):
-            self._unknown.add((scope, name))
-        else:
-            hole.kinds = tuple(dict.fromkeys([*kinds, *hole.kinds]))
+        if isinstance(target, (ast.Tuple, ast.List)):
+            parts = [part.id for part in target.elts if isinstance(part, ast.Name)]
+            nodes = list(ast.walk(scope))
+            bags = [part for part in parts if kinds_of(part, nodes, names.parents)[:1] == (NAMESPACE,)]
+            self._unknown.update((scope, part) for part in bags)
+        elif isinstance(target, ast.Name):
+            nodes = list(ast.walk(scope))
+            kinds = kinds_of(target.id, nodes, names.parents)
+            if kinds[:1] == (NAMESPACE,) and "module" in kinds:
+                self._parts(hole, target.id, nodes)
+                kinds = ("module",)
+            if kinds[:1] == (NAMESPACE,):
+                self._unknown.add((scope, target.id))
+            else:
+                hole.kinds = tuple(dict.fromkeys([*kinds, *hole.kinds]))
+                self._keys(hole, target.id, nodes)
+
+    def _parts(self, hole: Hole, name: str, nodes: Sequence[ast.AST]) -> None:
+        """A network whose parts the program names has parts of these names."""
+        used = {node.attr for node in nodes if isinstance(node, ast.Attribute) and _is_name(node.value, name)}
+        parts = sorted(used - allowed.attributes())
+        inner = ", ".join(f"{part}=torch.nn.Linear(3, 3)" for part in parts)
+        self._own.update(parts)
+        if parts:
+            hole.first = (f"torch.nn.Sequential(OrderedDict({inner}))",)
+            self._sketch.needs(ast.parse("from collections import OrderedDict").body[0])
+
+    def _keys(self, hole: Hole, name: str, nodes: Sequence[ast.AST]) -> None:
+        """A dict has the keys that the program asks for."""
+        keys = {
+            node.slice.value: None
+            for node in nodes
+            if isinstance(node, ast.Subscript) and _is_name(node.value, name) and isinstance(node.slice, ast.Constant)
+        }
+        if keys and all(isinstance(key, str) for key in keys):
+            items = ", ".join(f"{key!r}: torch.randn(2, 3)" for key in keys)
+            hole.first = (f"{{{items}}}",)
 
     # Replacing.
 
@@ -195,7 +247,7 @@ class _Sketcher:
         """What stands for an expression that is not known; the same attribute is the same value."""
         text = ast.unparse(node)
         if not _is_dotted(node):
-            hole = self._sketch.hole(text, kinds_at(node, names.parents))
+            hole = self._sketch.hole(text, _evident(node) or kinds_at(node, names.parents))
             return ast.Name(hole.name, ast.Load())
         root = _root(node)
         scope = names.binder(root, root.id) if root is not None else None
@@ -311,9 +363,10 @@ class _ImportKeeper(ast.NodeTransformer):
         if node.level or node.module is None:
             return
         aliases = [self._star(node.module)] if node.names[0].name == "*" else [node.names]
-        good = [alias for alias in aliases[0] if _may_import(f"{node.module}.{alias.name}")]
+        module = _SHORTER.get(node.module, node.module)
+        good = [alias for alias in aliases[0] if _may_import(f"{module}.{alias.name}")]
         if good:
-            self.kept.append(ast.copy_location(ast.ImportFrom(node.module, good, 0), node))
+            self.kept.append(ast.copy_location(ast.ImportFrom(module, good, 0), node))
 
     def _star(self, module: str) -> list[ast.alias]:
         return [ast.alias(name) for name in sorted(self._used) if _may_import(f"{module}.{name}")]
@@ -321,6 +374,32 @@ class _ImportKeeper(ast.NodeTransformer):
 
 def _may_import(path: str) -> bool:
     return path in allowed.MODULES or allowed.is_allowed(path)
+
+
+def _forget_unused(tree: ast.Module) -> None:
+    """Variables that hold a made-up value and are never read need none."""
+    read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+
+    class Forget(ast.NodeTransformer):
+        def visit_Assign(self, node: ast.Assign) -> ast.Assign | None:
+            """One name, one hole, no use."""
+            target, value = node.targets[0], node.value
+            empty = isinstance(value, ast.Name) and bool(holes_in(value.id))
+            unused = len(node.targets) == 1 and isinstance(target, ast.Name) and target.id not in read
+            return None if empty and unused else node
+
+    Forget().visit(tree)
+    _fill_empty(tree)
+
+
+def _evident(node: ast.expr) -> tuple[str, ...]:
+    """The kinds of what speaks for itself: a method of a text, an array of numpy."""
+    text = ast.unparse(node)
+    while isinstance(node, (ast.Attribute, ast.Call, ast.Subscript)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    if isinstance(node, (ast.Constant, ast.JoinedStr)):
+        return ("str",)
+    return ("array", "float", "int") if text.startswith(("np.", "numpy.")) else ()
 
 
 def _names(call: ast.Call, name: str) -> bool:
@@ -333,6 +412,10 @@ def _is_dotted(node: ast.expr) -> bool:
     while isinstance(node, ast.Attribute):
         node = node.value
     return isinstance(node, ast.Name)
+
+
+def _is_name(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
 
 
 def _root(node: ast.expr) -> ast.Name | None:

@@ -74,6 +74,7 @@ _PLAIN: dict[str, tuple[str, ...]] = {
     "shape": ("(2, 3)",),
     "function": ("torch.nn.Linear(3, 3)", "torch.nn.functional.mse_loss", "lambda *args, **kwargs: torch.randn(2, 3)"),
     "path": ("''",),
+    "array": ("torch.randn(2, 3).numpy()", "torch.randn(3).numpy()", "torch.randint(0, 2, (2,)).numpy()"),
     "dtype": ("torch.float32",),
 }
 
@@ -84,6 +85,13 @@ _TENSORS = (
 )
 
 
+_MODULES = (
+    *("torch.nn.Conv2d(3, 3, 3, padding=1)", "torch.nn.Identity()"),
+    "torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU(), torch.nn.Linear(3, 3))",
+    "torch.nn.Sequential(torch.nn.Conv2d(3, 3, 3, padding=1), torch.nn.ReLU())",
+)
+
+
 def made_of(kind: str) -> tuple[Made, ...]:
     """What to try for a kind, the likeliest first."""
     if kind == "tensor":
@@ -91,7 +99,7 @@ def made_of(kind: str) -> tuple[Made, ...]:
     if kind == "target":
         return (MadeTensor((_ROWS,), integer=True), *_TENSORS)
     if kind == "module":
-        return (MadeModule(), MadeText("torch.nn.Conv2d(3, 3, 3, padding=1)"), MadeText("torch.nn.Identity()"))
+        return (MadeModule(), *(MadeText(text) for text in _MODULES))
     return tuple(MadeText(text) for text in _PLAIN[kind])
 
 

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 from gradlint.facts.table import load
 
-Parents = Mapping[ast.AST, ast.AST]
+
+class Parents(dict[ast.AST, ast.AST]):
+    """The parent of each node of a tree, and the names of the methods that its classes define."""
+
+    def __init__(self, tree: ast.AST) -> None:
+        super().__init__((child, node) for node in ast.walk(tree) for child in ast.iter_child_nodes(node))
+        self.methods = frozenset(
+            node.name
+            for node, above in self.items()
+            if isinstance(node, ast.FunctionDef) and isinstance(above, ast.ClassDef)
+        )
+
 
 NAMESPACE = "namespace"
 """Kind of what is only a bag of attributes: each of them is made up for itself."""
+
+INSTANCE = "instance"
+"""Kind of what has methods that a class of the program defines."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -47,11 +61,6 @@ def kinds_at(node: ast.expr, parents: Parents) -> tuple[str, ...]:
     for kind, weight in _votes(node, parents):
         votes[kind] += weight
     return tuple(kind for kind, _ in votes.most_common())
-
-
-def parents_of(tree: ast.AST) -> dict[ast.AST, ast.AST]:
-    """The parent of each node."""
-    return {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
 
 
 def _is(node: ast.expr, text: str) -> bool:
@@ -114,6 +123,8 @@ def _attribute(node: ast.expr, parent: ast.AST, parents: Parents) -> _Votes:
         return [("tensor", 4)]
     if called and load().find(f"Tensor.{name}") is not None:
         return [("tensor", 3)]
+    if called and name in parents.methods:
+        return [(INSTANCE, 4)]
     return [(NAMESPACE, 5)]
 
 
@@ -138,7 +149,7 @@ def _call(node: ast.expr, parent: ast.AST, parents: Parents) -> _Votes:
     if load().find(name) is not None or head in ("F", "torch", "nn.functional"):
         first = bool(parent.args) and parent.args[0] is node
         return [("tensor", 3 if first else 1), *([] if first else [("target", 1), ("float", 1), ("int", 1)])]
-    return [("tensor", 1)]
+    return []
 
 
 def _called(node: ast.expr, parent: ast.Call) -> _Votes:

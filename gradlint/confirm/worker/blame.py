@@ -38,7 +38,9 @@ class Blame:
         frame.f_trace_lines = False
         if event == "exception":
             error = argument[1]
-            if type(error) in self.genuine and (self._seen is None or self._seen[0] is not error):
+            # An error that leaves a loop closes the generator of the loop on its way.
+            counts = type(error) in self.genuine and type(error) is not GeneratorExit
+            if counts and (self._seen is None or self._seen[0] is not error):
                 self._seen = (error, text_of(error))
         return self
 

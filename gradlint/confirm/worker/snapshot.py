@@ -44,5 +44,5 @@ def _namespaces() -> list[tuple[object, str, Mapping[str, object]]]:
 
 
 def _is_lasting(name: str, value: object) -> bool:
-    """Whether a name is code: settings and caches change in innocence."""
-    return callable(value) or isinstance(value, (property, staticmethod, classmethod))
+    """Whether a name is code: settings and caches change in innocence, and `Storage` with the default type."""
+    return name != "Storage" and (callable(value) or isinstance(value, (property, staticmethod, classmethod)))
