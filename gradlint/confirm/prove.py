@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from gradlint.confirm.entry import Way, ways_to
 from gradlint.confirm.ran import Ran
 from gradlint.confirm.sandbox import Sandbox, TorchMissingError
-from gradlint.confirm.script import Line, Script, spaced
+from gradlint.confirm.script import Script, spaced, with_marks
 from gradlint.confirm.search import attempts, guarded
 from gradlint.confirm.shrink import shrunk
 from gradlint.confirm.sketch import sketch
@@ -81,6 +81,8 @@ class Prover:
             found = case.try_way(way)
             if found is not None:
                 return found
+            if case.is_refuted(made.dropped):
+                break
         return case.defeat(made.dropped)
 
 
@@ -115,9 +117,13 @@ class _Case:
                 return None
         return None
 
+    def is_refuted(self, dropped: int) -> bool:
+        """Whether the program itself came by the place, with nothing made up, and torch raised nothing."""
+        return self._passed_exactly and not dropped
+
     def defeat(self, dropped: int) -> Confirmation:
         """The verdict if no run is a proof."""
-        if self._passed_exactly and not dropped:
+        if self.is_refuted(dropped):
             return Confirmation("refuted", "it ran through, and torch raised nothing")
         if self._passed:
             return Confirmation("unconfirmed", "with made-up values it ran through")
@@ -181,15 +187,9 @@ class _Case:
             self._why = judge(Expectation("raises", self._claim.pattern, -1), ran).reason
 
     def _came_by(self, script: Script) -> bool:
-        """Whether the lines of the finding are executed: the same run, with a mark before them."""
-        numbers = set(script.numbers_of(self._claim.own))
-        lines = [Line(f"{_MARK} = []")]
-        for number, line in enumerate(script.lines, 1):
-            if number in numbers and not line.text.lstrip().startswith("@"):
-                indent = line.text[: len(line.text) - len(line.text.lstrip())]
-                lines.append(Line(f"{indent}{_MARK}.append({number})"))
-            lines.append(line)
-        ran = self._run(Script(tuple(lines)), (f"len({_MARK}) > 0",))
+        """Whether the lines of the finding are executed: the same run, with marks at them."""
+        marked = with_marks(script, script.numbers_of(self._claim.own), _MARK)
+        ran = self._run(marked, (f"len({_MARK}) > 0",))
         return ran.outcome == "finished" and ran.values[0].value is True
 
     def _run(self, script: Script, probes: tuple[str, ...] = ()) -> Ran:

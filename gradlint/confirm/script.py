@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from copy import copy
 from typing import NamedTuple
 
@@ -134,6 +134,28 @@ def _arms(statement: ast.stmt, depth: int) -> Iterator[Line]:
         if block:
             yield Line(f"{indent}{word}:")
             yield from _block(block, depth + 1)
+
+
+def with_marks(script: Script, numbers: Collection[int], name: str) -> Script:
+    """The program with a list that is longer after the run if one of the lines was executed.
+
+    A definition is executed when a function in it is called.
+    """
+    lines = [Line(f"{name} = []")]
+    inside: list[int] = []
+    for number, line in enumerate(script.lines, 1):
+        depth = _indent(line.text)
+        inside = [outer for outer in inside if outer < depth]
+        word = line.text.lstrip().partition(" ")[0]
+        chosen = number in numbers
+        if chosen and not word.startswith("@") and word not in ("def", "class"):
+            lines.append(Line(f"{' ' * depth}{name}.append({number})"))
+        lines.append(line)
+        if word in ("def", "class") and (chosen or inside):
+            inside.append(depth)
+        if word == "def" and inside:
+            lines.append(Line(f"{' ' * (depth + 4)}{name}.append({number})"))
+    return Script(tuple(lines))
 
 
 def spaced(lines: Sequence[str]) -> str:
