@@ -22,10 +22,10 @@ from gradlint.rules.base import Rule
 from gradlint.rules.registry import all_rules
 from gradlint.running import sparse_collection, with_deep_stack
 from gradlint.selection import select
+from gradlint.silencing import OUT_OF_STEPS, Silencing
 from gradlint.source.discover import Discovery, Found
 from gradlint.source.parse import parse
 from gradlint.source.read import decode, mentions_torch, read_bytes
-from gradlint.source.suppressions import Suppressions
 from gradlint.source.unusable import Unusable
 
 
@@ -144,27 +144,21 @@ class Checker:
         interpretation = self._interpret(module, text.count("\n") + 1)
         said = judge(interpretation.events, self._rules_for(config, filename))
         found = findings_of(said, module, filename) if said else ()
-        kept, silenced = _suppress(found, text, config)
+        complete = not interpretation.give_ups.get(OUT_OF_STEPS)
+        silencing = Silencing(self._rules, self._rules_for(config, filename), complete)
+        kept, silenced = silencing.apply(found, text, filename, config)
         return Checked(filename, kept, text if kept else "", silenced, True, interpretation.give_ups)
 
     def _refuse(self, unusable: Unusable, text: str, filename: str, config: Config) -> Checked:
         rules = (rule for rule in self._rules_for(config, filename) if rule.code == unusable.code)
         found = tuple(finding_about(unusable, rule, filename) for rule in rules)
-        kept, silenced = _suppress(found, text, config)
+        kept, silenced = Silencing(self._rules, (), False).apply(found, text, filename, config)
         return Checked(filename, kept, text, silenced)
 
     def _rules_for(self, config: Config, filename: str) -> tuple[Rule, ...]:
         if config not in self._chosen:
             self._chosen[config] = select(self._rules, config.selections)
         return tuple(rule for rule in self._chosen[config] if not config.ignores(rule, filename))
-
-
-def _suppress(found: tuple[Finding, ...], text: str, config: Config) -> tuple[tuple[Finding, ...], int]:
-    if not found or config.ignore_noqa:
-        return found, 0
-    suppressions = Suppressions.read(text)
-    kept = tuple(finding for finding in found if not suppressions.cover(finding))
-    return kept, len(found) - len(kept)
 
 
 def _default_interpret() -> Interpret:

@@ -26,9 +26,9 @@ class Named(Protocol):
 
 
 ALL = "ALL"
-READING = "GRD0"
-"""Codes about files that cannot be read. They stay on under any `select`, for silence must not look like
-praise; only `ignore` switches them off."""
+READING = "invalid"
+"""The effect of the rules about files that cannot be read. They stay on under any `select`, for silence must not
+look like praise; only `ignore` switches them off."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def select(rules: Sequence[Rule], layers: Iterable[Selection]) -> tuple[Rule, ..
     chosen = {rule.code for rule in rules if rule.default}
     for layer in layers:
         if layer.select is not None:
-            chosen = {rule.code for rule in rules if rule.code.startswith(READING)}
+            chosen = {rule.code for rule in rules if rule.effect == READING}
         chosen = {rule.code for rule in rules if _wanted(rule, layer, rule.code in chosen)}
     return tuple(rule for rule in rules if rule.code in chosen)
 

@@ -15,6 +15,7 @@ from gradlint.source.lines import split_lines
 _CODES = r"(?::\s?(?P<codes>(?:[A-Z]+[0-9]+(?:[,\s]+)?)+))?"
 _LINE = re.compile(rf"#\s*noqa\b{_CODES}", re.IGNORECASE)
 _FILE = re.compile(rf"\s*#\s*gradlint[:=]\s*noqa\b{_CODES}", re.IGNORECASE)
+_CODE = re.compile(r"[A-Z]+[0-9]+", re.IGNORECASE)
 _SEPARATOR = re.compile(r"[,\s]+")
 
 
@@ -53,6 +54,36 @@ class Suppressions:
         first, last = finding.lines
         near = (silence for row, silence in self.rows.items() if first <= row <= last)
         return any(silence.covers(finding.code) for silence in near)
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One comment with a list of codes: its row, its stretch of the row, and each code with its own."""
+
+    row: int
+    start: int
+    end: int
+    codes: tuple[tuple[str, int, int], ...]
+    whole_file: bool
+
+
+def listed(text: str) -> list[Listed]:
+    """The comments that list codes, with the places of the codes, in characters from the start of the row."""
+    if "noqa" not in text.lower():
+        return []
+    found = []
+    for row, line in enumerate(split_lines(text), start=1):
+        of_file = _FILE.match(line)
+        match = of_file or _LINE.search(line)
+        if match and match["codes"]:
+            offset = match.start("codes")
+            codes = tuple(
+                (word.group().upper(), offset + word.start(), offset + word.end())
+                for word in _CODE.finditer(match["codes"])
+            )
+            start = match.start() + len(match.group()) - len(match.group().lstrip())
+            found.append(Listed(row, start, match.end(), codes, of_file is not None))
+    return found
 
 
 def _silence(found: re.Match[str]) -> Silence:

@@ -1,0 +1,53 @@
+"""GRD003: a comment silences what is not found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import Event
+from gradlint.rules.base import Bad, Good, Report, Rule
+
+
+class UnusedSuppression(Rule):
+    """A `# noqa` comment names a code of gradlint and silences nothing.
+
+    What torch does
+        Nothing: the comment is for gradlint.
+
+    Why it matters
+        The mistake is mended, or was never one, and the comment stays. The next mistake of that kind in
+        the line is silenced before anybody sees it.
+
+    When it may be wrong
+        Codes of other tools, a bare `# noqa`, and codes of rules that are not selected in this run are not
+        judged. Neither is a file that was too large to be judged as a whole.
+
+    Instead
+        Remove the code; `--fix` does.
+
+    References
+        https://docs.astral.sh/ruff/rules/unused-noqa/
+    """
+
+    code = "GRD003"
+    name = "unused-suppression"
+    effect = "fragile"
+    events = ()
+    fixable = True
+    bad = (
+        Bad("import torch\n\nx = torch.ones(2)\nx.add_(1)  # noqa: GRD101  # GRD003\n"),
+        Bad(
+            "import torch\n\nw = torch.ones(2, requires_grad=True)\nw.sum().backward()  # noqa: GRD2, E501  # GRD003\n"
+        ),
+    )
+    good = (
+        Good(
+            "import torch\n\nw = torch.ones(2, requires_grad=True)\n"
+            "w.data.add_(1)  # noqa: GRD301\nprint(w)  # noqa: T201\nx = w * 2  # noqa\n"
+        ),
+        Good('import torch\n\nprint("x.add_(1)  # noqa: GRD101", torch.ones(2))\n'),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """Nothing: what comments silence is known when all rules have judged, to `silencing.py`."""
+        yield from ()
