@@ -30,8 +30,9 @@ MAY_IMPORT = {
     "report": {"config", "domain", "rules", "source", "outcome"},
     "check": {
         *("config", "domain", "fixes", "judgement", "outcome", "rules", "running"),
-        *("selection", "semantics", "source"),
+        *("selection", "semantics", "silencing", "source"),
     },
+    "silencing": {"config", "domain", "rules", "source"},
     "confirm": {"domain", "source", "semantics", "facts", "outcome"},
     "entrypoints": {
         *(
