@@ -18,7 +18,8 @@ class SuperInitMissing(Rule):
 
     What torch does
         It raises an AttributeError: "cannot assign module before Module.__init__() call", or the same
-        of parameters. The lists that a module registers its parts in are made by that call.
+        of parameters. The lists that a module registers its parts in are made by that call; without
+        them the module cannot be called either, nor asked for its parameters.
 
     Why it matters
         The module cannot be made at all.
@@ -132,7 +133,7 @@ Scale(3)
         init = event.related[0][0] if event.related else None
         yield Report(
             event.node,
-            "`nn.Module.__init__` has not run yet: torch raises when a part is assigned",
+            "`nn.Module.__init__` has not run on this module: torch raises here",
             hint="call `super().__init__()` in the first line of `__init__`",
             related=event.related,
             repair=_first_line(init) if isinstance(init, cst.FunctionDef) else None,

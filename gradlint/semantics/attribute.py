@@ -142,10 +142,23 @@ def _bind(machine: Machine, state: State, obj: Ref, value: Value, node: cst.CSTN
         kind = value.receiver.path
         if kind == "builtins.property":
             return call_in_place(machine, state, value.function, Args((obj,)), node)
+        if kind == "functools.cached_property":
+            return _cached(machine, state, obj, value.function, node)
         if kind == "builtins.classmethod":
             instance = state[obj]
             return Bound(instance.cls if isinstance(instance, Instance) else obj, value.function)
         return value.function
+    return value
+
+
+def _cached(machine: Machine, state: State, obj: Ref, function: Value, node: cst.CSTNode) -> Value:
+    """A property that is called once: its value stays as an attribute, with the graph behind it."""
+    from gradlint.semantics.calling import call_in_place
+
+    value = call_in_place(machine, state, function, Args((obj,)), node)
+    instance = state[obj]
+    if isinstance(function, Function) and isinstance(instance, Instance):
+        state.put(obj.id, instance._replace(attrs={**instance.attrs, function.code.name: value}))
     return value
 
 

@@ -32,11 +32,14 @@ from gradlint.semantics.machine import Machine
 from gradlint.semantics.operator import is_key, operate
 from gradlint.semantics.program import let_go
 from gradlint.semantics.torch.slips import has_name
+from gradlint.semantics.texts import to_text
 
 Builtin: TypeAlias = "Callable[[Machine, State, Args, cst.CSTNode], Value]"
 
 
 def _len(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    from gradlint.semantics.torch.module_parts import count_parts
+
     value = args.get(0, "obj")
     if type(value) is tuple or isinstance(value, str):
         return len(value)
@@ -47,6 +50,9 @@ def _len(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value
         if isinstance(record, Tensor) and record.shape:
             size = record.shape[0]
             return size if isinstance(size, int) else machine.symbol("len", value, kind="int")
+        count = count_parts(state, record) if isinstance(record, Instance) else None
+        if count is not None:
+            return count
     return machine.symbol("len", value, kind="int")
 
 
@@ -362,21 +368,6 @@ def _paired(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> 
     return dict(items.items)  # type: ignore[arg-type]
 
 
-def _str(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    value = args.get(0, "object", "")
-    return str(value) if type(value) in (str, int) else Unknown("str")
-
-
-def text_method(text: str, name: str, args: Args) -> Value:
-    """A method of a known text; `format` of whole numbers and texts is known, too."""
-    if name == "format" and all(type(value) in (str, int) for value in args.values()) and not args.open:
-        try:
-            return text.format(*args.positional, **args.keywords)
-        except (IndexError, KeyError, ValueError):
-            return Unknown("str")  # Python raises here.
-    return Unknown("str") if name not in ("split", "encode") else Unknown()
-
-
 def _default_dict(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     factory = args.get(0, "default_factory")
     rest: Value = None
@@ -521,11 +512,11 @@ FUNCTIONS: dict[str, Builtin] = {
     "builtins.int": _number("int"),
     "builtins.float": _number("float"),
     "builtins.bool": _number("bool"),
-    "builtins.str": _str,
+    "builtins.str": to_text,
     "builtins.print": _print,
     "builtins.dict": _dict,
     "builtins.property": _descriptor("builtins.property"),
-    "functools.cached_property": _descriptor("builtins.property"),
+    "functools.cached_property": _descriptor("functools.cached_property"),
     "builtins.staticmethod": _descriptor("builtins.staticmethod"),
     "builtins.classmethod": _descriptor("builtins.classmethod"),
     "builtins.slice": _slice,

@@ -13,21 +13,24 @@ from gradlint.source.core import MakeClass, MakeFunction
 
 
 def linear_bases(state: State, cls: Value) -> Iterator[Value]:
-    """The class and its bases, depth first; exact for the single inheritance that programs use."""
-    seen: set[int] = set()
+    """The class and its bases in the order of look-up.
+
+    Depth first, where of a base that comes several times the last place counts: Python's order for all but the
+    orders that no program has.
+    """
+    found: list[Value] = []
     stack = [cls]
-    while stack:
+    while stack and len(found) < 256:
         current = stack.pop(0)
-        if isinstance(current, Ref):
-            if current.id in seen:
-                continue
-            seen.add(current.id)
-            yield current
-            record = state[current]
-            if isinstance(record, Class):
-                stack = [*record.bases, *stack]
-        else:
-            yield current
+        found.append(current)
+        record = state[current] if isinstance(current, Ref) else None
+        if isinstance(record, Class):
+            stack = [*record.bases, *stack]
+    seen: list[Value] = []
+    for base in reversed(found):
+        if base not in seen:
+            seen.append(base)
+    return reversed(seen)
 
 
 def find_in_class(state: State, cls: Value, name: str, behind: Value = None) -> Value:

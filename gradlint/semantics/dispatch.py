@@ -24,6 +24,7 @@ from gradlint.semantics.classes import instantiate
 from gradlint.semantics.libraries import array_method
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import let_go
+from gradlint.semantics.texts import text_method
 from gradlint.semantics.torch import faults
 
 
@@ -95,7 +96,7 @@ def _bound(machine: Machine, state: State, func: Bound, args: Args, node: cst.CS
     if isinstance(receiver, Unknown):
         return _method_of_unknown(machine, state, receiver, name, args, node)
     if isinstance(receiver, str):
-        return builtin.text_method(receiver, name, args)
+        return text_method(receiver, name, args)
     return machine.program.opaque(machine, state, (receiver, *args.values()), node)
 
 

@@ -477,6 +477,8 @@ def store_outer(machine: Machine, state: State, instr: StoreOuter) -> None:
 
 def delete(machine: Machine, state: State, instr: Delete) -> None:
     """del"""
+    from gradlint.semantics.torch.module_parts import delete_part
+
     if instr.obj is None:
         assert instr.name is not None
         state.drop(instr.name)
@@ -488,6 +490,8 @@ def delete(machine: Machine, state: State, instr: Delete) -> None:
     if isinstance(record, Instance) and instr.name is not None:
         attrs = {name: value for name, value in record.attrs.items() if name != instr.name}
         state.put(target.id, record._replace(attrs=attrs))
+    elif isinstance(record, Instance) and instr.index is not None:
+        delete_part(state, target, record, machine.read(state, instr.index))
     elif isinstance(record, Mapping) and instr.index is not None:
         key = machine.read(state, instr.index)
         if is_key(key) and key in record.items:

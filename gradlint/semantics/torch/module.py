@@ -26,17 +26,15 @@ from gradlint.semantics.program import let_go
 from gradlint.semantics.torch import faults, slips
 from gradlint.semantics.torch.apply import apply
 from gradlint.semantics.torch.bind import bind, bind_loosely, defaults_of, flag_of, operands_of
+from gradlint.semantics.torch.module_parts import DICTS, LISTS, parts
 from gradlint.semantics.torch.names import fact
 from gradlint.semantics.torch.old_calls import tell_reduction
 from gradlint.semantics.torch.operation import Input
 from gradlint.semantics.torch.parameter_shapes import parameter_shape, spelled_out
 from gradlint.semantics.torch.parameters import is_module_path, module_base
-from gradlint.semantics.torch.registration import UNINITIALISED, attribute_set
+from gradlint.semantics.torch.registration import UNINITIALISED, attribute_set, refuse_uninitialised
 from gradlint.semantics.torch.tensor import UNCOUNTED, new_leaf, new_tensor
 from gradlint.semantics.torch.training_mode import note_mode
-
-_DICTS = frozenset({"torch.nn.ModuleDict", "torch.nn.ParameterDict"})
-_CONTAINERS = _DICTS | {"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ParameterList"}
 
 WRAPPERS = frozenset(
     {
@@ -73,7 +71,7 @@ def fill_module(machine: Machine, state: State, ref: Ref, path: str, args: Args,
         attrs = {**record.attrs, "module": args.get(0, "module")}
         state.put(ref.id, record._replace(attrs=attrs))
         return
-    if path in _CONTAINERS:
+    if path in (LISTS | DICTS):
         _fill_container(machine, state, ref, record, path, args, node)
         return
     if path == "torch.nn.Module":
@@ -113,7 +111,7 @@ def _fill_container(
     attrs = dict(record.attrs)
     is_open = args.open
     values = args.positional
-    if path in _DICTS or (len(values) == 1 and isinstance(values[0], Ref) and isinstance(state[values[0]], Mapping)):
+    if path in DICTS or (len(values) == 1 and isinstance(values[0], Ref) and isinstance(state[values[0]], Mapping)):
         pairs = machine.program.pairs(state, values[0]) if values else {}
         is_open = is_open or pairs is None
         attrs.update({str(name): value for name, value in (pairs or {}).items()})
@@ -201,29 +199,25 @@ def iterate_module(machine: Machine, state: State, ref: Ref, record: Instance, n
     from gradlint.semantics.torch.data_loader import batches
 
     base = module_base(state, record)
-    if base in _CONTAINERS:
-        if base in _DICTS:
+    if base in (LISTS | DICTS):
+        if base in DICTS:
             return Sequence(tuple(name for name in record.attrs), open=record.open)
-        return Sequence(_items(record), open=record.open)
+        return Sequence(tuple(parts(record).values()), open=record.open)
     return batches(machine, state, record, node)
-
-
-def _items(record: Instance) -> tuple[Value, ...]:
-    return tuple(value for name, value in record.attrs.items() if not name.startswith("<"))
 
 
 def index_module(machine: Machine, state: State, ref: Ref, record: Instance, index: Value) -> Value:
     """container[index]"""
     base = module_base(state, record)
-    if base in _CONTAINERS:
-        items = _items(record)
+    if base in (LISTS | DICTS):
+        items = tuple(parts(record).values())
         if isinstance(index, int) and not record.open and -len(items) <= index < len(items):
             return items[index]
         if isinstance(index, str) and index in record.attrs:
             return record.attrs[index]
         if isinstance(index, slice) and not record.open:
-            parts = (index.start, index.stop, index.step)
-            if all(part is None or isinstance(part, int) for part in parts):
+            bounds = (index.start, index.stop, index.step)
+            if all(bound is None or isinstance(bound, int) for bound in bounds):
                 attrs = {str(i): value for i, value in enumerate(items[index])}
                 return state.new(record._replace(attrs=attrs))
         if isinstance(index, Unknown) and items:
@@ -262,7 +256,7 @@ def call_instance(machine: Machine, state: State, ref: Ref, record: Instance, ar
         return call_in_place(machine, state, record.attrs.get("module"), args, node)
     if base == "torch.nn.Sequential" and not record.open:
         value = args.get(0, "input")
-        for module in _items(record):
+        for module in tuple(parts(record).values()):
             value = call_in_place(machine, state, module, Args((value,)), node)
         return value
     entry = fact(base.removeprefix("torch."))
@@ -308,6 +302,8 @@ def call_module_method(
             return call_instance(machine, state, ref, record, args, node)
         method = METHODS.get(name)
         if method is not None:
+            if UNINITIALISED in record.config:
+                refuse_uninitialised(machine, state, ref, record, node)
             return method(machine, state, ref, args, node)
     elif isinstance(record.cls, External) and record.cls.path.startswith("torch.distributions."):
         from gradlint.semantics.torch.distribution import call_distribution

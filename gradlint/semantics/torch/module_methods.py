@@ -14,6 +14,7 @@ from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch.aliasing import loaded
 from gradlint.semantics.torch.frozen import note_frozen
 from gradlint.semantics.torch.inplace import bump
+from gradlint.semantics.torch.module_parts import get_part, insert_part
 from gradlint.semantics.torch.optim import clear_gradient
 from gradlint.semantics.torch.parameters import children_of, is_module, modules_of, parameters_of
 from gradlint.semantics.torch.registration import parameter_registered
@@ -274,6 +275,10 @@ METHODS: dict[str, Method] = {
     "register_module": _register_parameter,
     "add_module": _register_parameter,
     "append": _append,
+    "insert": insert_part,
+    "get_submodule": get_part,
+    "get_parameter": get_part,
+    "get_buffer": get_part,
     "extend": _extend,
     "apply": _apply,
     "state_dict": _state_dict,

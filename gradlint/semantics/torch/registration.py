@@ -157,6 +157,9 @@ def _parameters_behind(state: State, node: Node, depth: int = 8) -> Iterator[cst
 
 def module_called(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> None:
     """A module of which torch does not know is called in a method of another while gradients are recorded."""
+    called = state.heap.get(ref.id)
+    if isinstance(called, Instance) and UNINITIALISED in called.config:
+        refuse_uninitialised(machine, state, ref, called, node)
     owner = _receiver(state)
     if state.grad is not True or machine.expected or owner is None:
         return

@@ -1,0 +1,77 @@
+"""Parts of modules by position or path: inserting and deleting them, counting, `get_submodule`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import libcst as cst
+
+from gradlint.domain.state import State
+from gradlint.domain.value import Instance, Ref, Value
+from gradlint.semantics.args import Args
+from gradlint.semantics.machine import Machine
+from gradlint.semantics.torch.parameters import is_module, module_base
+
+LISTS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ParameterList"})
+DICTS = frozenset({"torch.nn.ModuleDict", "torch.nn.ParameterDict"})
+
+
+def parts(record: Instance) -> dict[str, Value]:
+    """What is registered under a name of its own."""
+    return {name: value for name, value in record.attrs.items() if not name.startswith("<")}
+
+
+def count_parts(state: State, record: Instance) -> int | None:
+    """len(container)"""
+    return len(parts(record)) if module_base(state, record) in LISTS | DICTS and not record.open else None
+
+
+def delete_part(state: State, ref: Ref, record: Instance, index: Value) -> None:
+    """del container[index]: what stands behind moves up."""
+    if module_base(state, record) not in LISTS | DICTS:
+        return
+    names = list(parts(record))
+    if isinstance(index, int) and -len(names) <= index < len(names) and not record.open:
+        index = names[index]
+    if isinstance(index, str) and index in record.attrs:
+        kept = {name: value for name, value in record.attrs.items() if name != index}
+        state.put(ref.id, record._replace(attrs=_renumbered(kept)))
+    else:
+        state.put(ref.id, record._replace(open=True))
+
+
+def _renumbered(attrs: Mapping[str, Value]) -> dict[str, Value]:
+    """Numbers count from 0 again; names stay."""
+    fresh: dict[str, Value] = {}
+    for name, value in attrs.items():
+        fresh[str(len(fresh)) if name.isdigit() else name] = value
+    return fresh
+
+
+def insert_part(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """container.insert(index, module)"""
+    record = state[ref]
+    assert isinstance(record, Instance)
+    index, value = args.get(0, "index"), args.get(1, "module")
+    names = list(parts(record))
+    if not isinstance(index, int) or record.open or not all(name.isdigit() for name in names):
+        state.put(ref.id, record._replace(attrs={**record.attrs, f"<{len(record.attrs)}>": value}, open=True))
+        return ref
+    values = [record.attrs[name] for name in names]
+    values.insert(index, value)
+    state.put(ref.id, record._replace(attrs={str(at): one for at, one in enumerate(values)}))
+    return ref
+
+
+def get_part(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """module.get_submodule("a.0.b") and get_parameter: a part by its path."""
+    path = args.get(0, "target")
+    if not isinstance(path, str):
+        return machine.symbol("part", ref, path)
+    value: Value = ref
+    for name in path.split(".") if path else ():
+        record = state.heap.get(value.id) if isinstance(value, Ref) and is_module(state, value) else None
+        if not isinstance(record, Instance) or name not in record.attrs:
+            return machine.symbol("part", ref, path)
+        value = record.attrs[name]
+    return value
