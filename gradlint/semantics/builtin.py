@@ -31,8 +31,8 @@ from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.operator import is_key, operate
 from gradlint.semantics.program import let_go
-from gradlint.semantics.torch.slips import has_name
 from gradlint.semantics.texts import to_text
+from gradlint.semantics.torch.slips import has_name
 
 Builtin: TypeAlias = "Callable[[Machine, State, Args, cst.CSTNode], Value]"
 

@@ -77,7 +77,10 @@ def _counted(state: State, iterable: Value, items: Sequence) -> bool:
 
 
 def _limit(state: State, items: Sequence) -> int:
-    if items.items and isinstance(items.items[0], Ref) and isinstance(state[items.items[0]], (Tensor, Instance)):
+    first = items.items[0] if items.items else None
+    if type(first) is tuple and len(first) == 2:
+        first = first[1]  # A parameter and its name.
+    if isinstance(first, Ref) and isinstance(state[first], (Tensor, Instance)):
         return MANY
     return EXACT
 

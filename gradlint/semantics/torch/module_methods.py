@@ -24,6 +24,10 @@ from gradlint.semantics.torch.training_mode import note_switch
 Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
 
 
+MANY_NAMES = 64
+"""Up to how many parameters a loop runs over each of them, so that it can tell them by their names."""
+
+
 def _instance(state: State, ref: Ref) -> Instance:
     record = state[ref]
     assert isinstance(record, Instance)
@@ -39,6 +43,9 @@ def _parameters(machine: Machine, state: State, ref: Ref, args: Args, node: cst.
 
 def _named_parameters(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     found, is_open = parameters_of(state, ref)
+    if is_open or len(found) > MANY_NAMES:
+        # A few stand for all, whose names are others.
+        found = [(Unknown("str"), value) for _, value in found]  # type: ignore[misc]
     made = state.new(Sequence(tuple(found), "iterator", is_open))
     machine.holdings.listed[made.id] = ref
     return made
