@@ -12,13 +12,10 @@ from gradlint.domain.graph import Edge, Node
 from gradlint.domain.value import Ref, Sequence, Unknown, Value
 from gradlint.semantics.torch.alias import CONTIGUOUS, alias_output
 from gradlint.semantics.torch.inplace import saved_now
-from gradlint.semantics.torch.operation import Input, Operation
+from gradlint.semantics.torch.operation import Operation
 from gradlint.semantics.torch.size import Operand, Several
 from gradlint.semantics.torch.size import item as item_of
-from gradlint.semantics.torch.tensor import (
-    new_tensor,
-    tensor_at,
-)
+from gradlint.semantics.torch.tensor import known_tensor, new_tensor, tensor_at
 
 
 def results(call: Operation) -> Value:
@@ -189,18 +186,27 @@ def _dtype(call: Operation) -> str | None:
     if len(rule.must) != 1 or rule.may != rule.must:
         return None
     (name,) = rule.must
-    if name == "same" and call.inputs and call.inputs[0].ref is not None:
-        return tensor_at(call.state, call.inputs[0].ref).dtype
-    measured = dtypes.named(name)
-    if dtypes.is_floating(measured) is not False and not all(
-        _has_dtype(call, given, measured) for given in call.inputs
-    ):
-        return None  # It was measured on inputs of this type, and says nothing of others.
+    first = call.inputs[0] if call.inputs else None
+    same = None if first is None or first.ref is None else tensor_at(call.state, first.ref).dtype
+    measured = same if name == "same" else dtypes.named(name)
+    if dtypes.is_floating(measured) is not False and not _all_are(call, measured):
+        return None  # It was measured on inputs of one type, and says nothing of others.
     return measured
 
 
-def _has_dtype(call: Operation, given: Input, dtype: str | None) -> bool:
-    return given.ref is not None and tensor_at(call.state, given.ref).dtype == dtype
+def _all_are(call: Operation, dtype: str | None) -> bool:
+    """Whether all that may be a tensor certainly is one of this type."""
+    if any(given.ref is None or tensor_at(call.state, given.ref).dtype != dtype for given in call.inputs):
+        return False
+    return not any(_may_be_tensor(call, value) for value in call.bound.values())
+
+
+def _may_be_tensor(call: Operation, value: Value) -> bool:
+    if isinstance(value, Unknown):
+        return value.kind is None and known_tensor(call.machine, call.state, value) is None
+    record = call.state.heap.get(value.id) if isinstance(value, Ref) else None
+    parts = record.items if isinstance(record, Sequence) else value if type(value) is tuple else ()
+    return any(_may_be_tensor(call, part) for part in parts)
 
 
 def _layout(call: Operation) -> frozenset[str]:
