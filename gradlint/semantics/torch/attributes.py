@@ -49,7 +49,7 @@ def tensor_attribute(machine: Machine, state: State, ref: Ref, name: str, node: 
         entry = method_fact(name)
         if entry is not None:
             return apply(machine, state, entry, Args((ref,)), node)
-    slips.of_tensor(machine, name, node)
+    slips.of_tensor(machine, tensor_at(state, ref).node, name, node)
     return Bound(ref, name)
 
 

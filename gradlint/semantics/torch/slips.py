@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.event import LegacyVariable, MisspeltName, RemovedName
+from gradlint.domain.graph import Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Class, External, Instance, Ref, Value
 from gradlint.facts.names import MODULE, OPTIMIZER, TENSOR, is_same_word, meant, names_of, replacement
@@ -26,9 +27,9 @@ def of_namespace(machine: Machine, path: str, name: str, node: cst.CSTNode) -> N
         machine.emit(MisspeltName(node, path, name, real, is_same_word(name, real)))
 
 
-def of_tensor(machine: Machine, name: str, node: cst.CSTNode) -> None:
-    """loss.backwards"""
-    if machine.guarded:
+def of_tensor(machine: Machine, made: Node, name: str, node: cst.CSTNode) -> None:
+    """loss.backwards; what is merely used like a tensor may be another sort of matrix, with methods of its own."""
+    if machine.guarded or not is_from_torch(made):
         return
     instead = replacement(f"{TENSOR}.{name}")
     if instead is not None:
@@ -37,6 +38,29 @@ def of_tensor(machine: Machine, name: str, node: cst.CSTNode) -> None:
     real = meant(TENSOR, name)
     if real is not None:
         machine.emit(MisspeltName(node, "tensor", name, real, is_same_word(name, real)))
+
+
+def is_from_torch(made: Node) -> bool:
+    """Whether a value is certainly a tensor: made by torch, of tensors made by torch, as far as is looked."""
+    stack, seen = [made], {made.id}
+    while stack and len(seen) < _MOST:
+        node = stack.pop()
+        if node.op in _UNSEEN:
+            return False
+        if node.leaf is None:
+            fresh = [edge.node for edge in node.edges if edge.node.id not in seen]
+            seen.update(one.id for one in fresh)
+            stack.extend(fresh)
+    return True
+
+
+_MOST = 200
+_UNSEEN or depth == 0:
+        return False
+    return all(is_from_torch(edge.node, depth - 1) for edge in made.edges)
+
+
+_UNSEEN = frozenset({"input", "call", "gradient"})
 
 
 def of_assigned(machine: Machine, name: str, node: cst.CSTNode) -> None:

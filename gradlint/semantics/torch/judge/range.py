@@ -10,6 +10,7 @@ _BOUNDED = frozenset(
         *("sigmoid", "tanh", "softmax", "sin", "cos", "cosine_similarity", "normalize", "hardtanh", "hardsigmoid"),
         *("log_softmax", "logsigmoid", "relu6", "erf", "softsign", "atan", "asin", "acos", "rand", "rand_like"),
         *("sign", "sgn", "eq", "ne", "lt", "gt", "le", "ge", "nn.CosineSimilarity", "gumbel_softmax", "one_hot"),
+        *("linspace", "logspace", "eye", "zeros", "ones", "zeros_like", "ones_like", "hann_window"),
     }
 )
 """Operations whose results are small or negative, whatever goes in."""
@@ -48,7 +49,7 @@ def is_bounded(found: Term, depth: int = LONGEST) -> bool:
         return True
     if node.leaf is not None:
         made = term(node, "value")
-        return made is not None and op_of(made) in _BOUNDED
+        return made is not None and op_of(made) == "rand"
     if depth == 0 or not node.operands:
         return False
     left, right = pair(node)
@@ -56,6 +57,8 @@ def is_bounded(found: Term, depth: int = LONGEST) -> bool:
         return isinstance(left, Term) and (is_never_negative(left) or is_bounded_twice(left, depth - 1))
     if name in ("clamp", "clamp_max", "hardtanh"):
         return operand(node, "max") is not None
+    if name in ("masked_fill", "where") and _is_guard(found):
+        return True
     if name in _PASSING:
         inner = term(node, "input", "tensor")
         return inner is not None and is_bounded(inner, depth - 1)
@@ -69,6 +72,17 @@ def is_bounded(found: Term, depth: int = LONGEST) -> bool:
         other = term(node, "other", "mat2", "vec")
         return isinstance(left, Term) and other is not None and _is_unit(left) and _is_unit(other)
     return False
+
+
+def _is_guard(found: Term) -> bool:
+    """Whether a selection puts small numbers in the place of others: `x.masked_fill(x > 18, 0)`; -inf is no guard."""
+    filled = operand(found.node, "value", "other")
+    if isinstance(filled, Term):
+        return op_of(filled) in _CONSTANT
+    return isinstance(filled, (int, float)) and abs(filled) < 100
+
+
+_CONSTANT = frozenset({"zeros", "zeros_like", "ones", "ones_like", "tensor", "full", "full_like"})
 
 
 def _is_difference_bounded(left: object, right: object, depth: int) -> bool:
