@@ -437,13 +437,17 @@ def _without(body: list[ast.stmt], bad: frozenset[ast.AST], sketch: Sketch) -> l
     """The statements that hold nothing refused; a compound one loses parts of its body only, if its head is right."""
     kept: list[ast.stmt] = []
     for statement in body:
-        head_is_bad = any(node in bad for node in _head(statement))
-        if head_is_bad:
+        if any(node in bad for node in _head(statement)):
             sketch.dropped += 1
-            inner = getattr(statement, "body", [])
-            if not isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
-                kept.extend(_without(inner, bad, sketch))
-            continue
+            if isinstance(statement, (ast.If, ast.While)):
+                # Which way it goes is not known: taking out the question must not answer it.
+                hole = sketch.hole(ast.unparse(statement.test), ("bool",))
+                statement.test = ast.Name(hole.name, ast.Load())
+            elif isinstance(statement, (ast.With, ast.Try)):
+                kept.extend(_without(statement.body, bad, sketch))
+                continue
+            else:
+                continue
         for name in ("body", "orelse", "finalbody"):
             if part := getattr(statement, name, None):
                 left = _without(part, bad, sketch)
