@@ -186,23 +186,11 @@ def _dtype(call: Operation) -> str | None:
     if len(rule.must) != 1 or rule.may != rule.must:
         return None
     (name,) = rule.must
-<<<<<<< HEAD
     first = call.inputs[0] if call.inputs else None
     same = None if first is None or first.ref is None else tensor_at(call.state, first.ref).dtype
     measured = same if name == "same" else dtypes.named(name)
     if dtypes.is_floating(measured) is not False and not _all_are(call, measured):
         return None  # It was measured on inputs of one type, and says nothing of others.
-=======
-    if name == "same" and call.inputs and call.inputs[0].ref is not None:
-        # Of a list the first tensor in sight may not be the first, and torch promotes.
-        listed = _is_listed(call, call.inputs[0].label)
-        return None if listed else tensor_at(call.state, call.inputs[0].ref).dtype
-    measured = dtypes.named(name)
-    if dtypes.is_floating(measured) is not False and not all(
-        _has_dtype(call, given, measured) for given in call.inputs
-    ):
-        return None  # It was measured on inputs of this type, and says nothing of others.
->>>>>>> ec85ba4 (What real code showed: guards before exp, promotion in lists, matrices that are no tensors)
     return measured
 
 
@@ -219,12 +207,6 @@ def _may_be_tensor(call: Operation, value: Value) -> bool:
     record = call.state.heap.get(value.id) if isinstance(value, Ref) else None
     parts = record.items if isinstance(record, Sequence) else value if type(value) is tuple else ()
     return any(_may_be_tensor(call, part) for part in parts)
-
-
-def _is_listed(call: Operation, label: str) -> bool:
-    """Whether an argument is a list of tensors."""
-    value = call.bound.get(label)
-    return type(value) is tuple or (isinstance(value, Ref) and isinstance(call.state[value], Sequence))
 
 
 def _layout(call: Operation) -> frozenset[str]:

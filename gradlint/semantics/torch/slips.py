@@ -55,11 +55,6 @@ def is_from_torch(made: Node) -> bool:
 
 
 _MOST = 200
-_UNSEEN or depth == 0:
-        return False
-    return all(is_from_torch(edge.node, depth - 1) for edge in made.edges)
-
-
 _UNSEEN = frozenset({"input", "call", "gradient"})
 
 
