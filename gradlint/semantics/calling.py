@@ -18,6 +18,7 @@ from gradlint.domain.value import (
 )
 from gradlint.semantics.args import Args
 from gradlint.semantics.classes import find_in_class
+from gradlint.semantics.held import graphs_in
 from gradlint.semantics.machine import DEPTH, Exit, Machine, Region, simple, splitting
 from gradlint.semantics.modes import Saved, enter_mode, leave_mode
 from gradlint.source.core import Call, Code, Return, Yield
@@ -227,6 +228,8 @@ def call_in_place(machine: Machine, state: State, func: Value, args: Args, node:
         return machine.unknown()
     if len(states) > 1:
         machine.give_ups["paths dropped"] += len(states) - 1
+        for dropped in states[1:]:
+            machine.ledger.lend(graphs_in(dropped, dropped.locals.values()))
     if states[0] is not state:
         state.become(states[0])
     value = state.locals[slot]

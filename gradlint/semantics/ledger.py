@@ -51,7 +51,10 @@ class Ledger:
         """Graphs that went where gradlint does not look: they may be backpropagated there."""
         self.stored: dict[tuple[object, Value], cst.CSTNode] = {}
         """Where a container was given a value."""
-        self.waiting: dict[cst.CSTNode, Waiting] = {}
+        self.met: list[tuple[int, int]] = []
+        """Nodes that were made alike on two paths, which met: the first has gone on for both."""
+        self.waiting: dict[cst.CSTNode, list[Waiting]] = {}
+        """Places that grow, by where, as they were found on each path."""
         self.culprits: set[object] = set()
         self.new_culprits: list[object] = []
         self.retaining: dict[cst.CSTNode, set[int]] = {}
@@ -103,9 +106,15 @@ class Ledger:
             if not opened:
                 yield Noticed(syntax, "create-graph-leak")
         away = self._away()
-        for one in self.waiting.values():
-            if one.event.spent or one.event.rewalked or self._forgotten(one, away):
-                yield one.event
+        for first, other in reversed(self.met):
+            if first in self.walked:
+                self.walked.add(other)
+            if first in away:
+                away.add(other)
+        for found in self.waiting.values():
+            certain = [one.event for one in found if one.event.spent or one.event.rewalked]
+            if certain or all(self._forgotten(one, away) for one in found):
+                yield (certain or [found[0].event])[0]
         for syntax, retained in self.retaining.items():
             if syntax not in self.useful and retained and away.isdisjoint(retained) and not self.incomplete:
                 yield Noticed(syntax, "retain-graph-needless")

@@ -60,7 +60,7 @@ def _for(machine: Machine, state: State, instr: For) -> list[State]:
             # What a backward left in the second turn meets the third: a state carried over, then a step.
             turns.append(_like(machine, live[0], item))
             more = True
-    behind.judge(live, exact or _counted(state, iterable, items))
+    behind.judge(live, bounded=_counted(state, iterable, items, exact))
     if not exact:
         for other in live + broken:
             _widen(machine, before, other)
@@ -70,10 +70,16 @@ def _for(machine: Machine, state: State, instr: For) -> list[State]:
     return after
 
 
-def _counted(state: State, iterable: Value, items: Sequence) -> bool:
-    """Whether a loop goes over so many numbers, or over modules: it is bounded by the program, not by the data."""
+def _counted(state: State, iterable: Value, items: Sequence, exact: bool) -> bool:
+    """Whether the program bounds a loop: so many numbers, modules, or a few tensors, rather than data."""
     first = items.items[0] if items.items else None
-    return isinstance(iterable, range) or (isinstance(first, Ref) and isinstance(state.heap.get(first.id), Instance))
+    few = exact and not (type(first) is tuple and len(items.items) > TURNS)
+    return few or isinstance(iterable, range) or (isinstance(first, Ref) and is_instance(state, first))
+
+
+def is_instance(state: State, value: Ref) -> bool:
+    """Whether a value is an object, such as a module."""
+    return isinstance(state.heap.get(value.id), Instance)
 
 
 def _limit(state: State, items: Sequence) -> int:
@@ -144,7 +150,7 @@ def _while(machine: Machine, state: State, instr: While) -> list[State]:
         live, left = _turn(machine, live, instr.body)
         broken.extend(left)
         behind.end(live)
-    behind.judge(live, exact)
+    behind.judge(live, bounded=exact)
     after = live + done
     if not exact:
         for other in after + broken:

@@ -21,6 +21,7 @@ from gradlint.domain.shape import Sym
 from gradlint.domain.state import MISSING, State
 from gradlint.domain.value import Unknown, Value
 from gradlint.semantics.flow import Gradients, judge
+from gradlint.semantics.held import graphs_in
 from gradlint.semantics.holdings import Holdings
 from gradlint.semantics.ledger import Ledger
 from gradlint.source.core import Block, Code, Const, Instr, Operand
@@ -33,10 +34,6 @@ KEPT = 4
 
 DEPTH = 12
 """How deep calls of the program's functions are followed."""
-
-
-_PARTIAL = ("out of steps", "paths dropped")
-"""What leaves a part of the program unread, when it is given up."""
 
 
 class Exit(NamedTuple):
@@ -117,8 +114,10 @@ class Machine:
         kept: list[State] = []
         for state in states:
             for index, other in enumerate(kept):
-                joined = Meeting(other, state, self.watched).attempt(outs)
+                meeting = Meeting(other, state, self.watched)
+                joined = meeting.attempt(outs)
                 if joined is not None:
+                    self.ledger.met.extend(meeting.nodes)
                     kept[index] = joined
                     break
             else:
@@ -126,6 +125,7 @@ class Machine:
                     kept.append(state)
                 else:
                     self.give_ups["paths dropped"] += 1
+                    self.ledger.lend(graphs_in(state, state.locals.values()))
         return kept
 
     @contextmanager
@@ -150,7 +150,7 @@ class Machine:
         for node, empty in self.emptied.items():
             if empty:
                 self.emit(Refused(node, "empty-optimizer"))
-        self.ledger.incomplete = any(self.give_ups[what] for what in _PARTIAL)
+        self.ledger.incomplete = self.give_ups["out of steps"] > 0
         for absence in self.ledger.absences():
             self.emit(absence)
         for verdict in self.holdings.verdicts():

@@ -43,8 +43,8 @@ class Turns:
                 union.setdefault(place, set()).update(one.root for one in held)
         self.held.append(union)
 
-    def judge(self, states: list[State], exact: bool) -> None:
-        """The last turn is over: enter the places that grow."""
+    def judge(self, states: list[State], *, bounded: bool) -> None:
+        """The last turn is over: enter the places that grow; what is never walked only where data bounds the loop."""
         if len(self.held) < 2 or not any(self.held):
             return
         growing: list[dict[Place, Waiting]] = []
@@ -54,14 +54,14 @@ class Turns:
         for found_here in growing:
             for place, one in found_here.items():
                 certain = one.event.spent or one.event.rewalked
-                if certain or (not exact and all(place in other for other in growing)):
+                if certain or (not bounded and all(place in other for other in growing)):
                     self._enter(one)
         self.ledger.settle()
 
     def _enter(self, one: Waiting) -> None:
         """One finding for one defect: what gathers the roots of another culprit is none."""
         if not any(root in self.ledger.culprits for root in one.within):
-            self.ledger.waiting.setdefault(one.event.node, one)
+            self.ledger.waiting.setdefault(one.event.node, []).append(one)
             self.ledger.new_culprits.extend(one.within)
 
     def _grown(self, state: State, place: Place, held: tuple[Held, ...]) -> Waiting | None:
@@ -97,7 +97,7 @@ class Turns:
             return None  # A backward raised here: that is another finding.
         if stored is None and reaches(parts.ends, kept):
             return None  # A state that each turn computes from the last: not gathered, but carried on.
-        spent = any(isinstance(one, Node) and (one.id in state.spent or one.id in state.freed) for one in inner.all)
+        spent = self._spent(state, inner.all)
         live = all(isinstance(one, Node) and one.tracked is True for one in (root, kept))
         syntax = stored or root.syntax
         if syntax is None or not (spent or live):
@@ -107,6 +107,19 @@ class Turns:
             syntax, term, spent=spent, trained=self.ledger.backwards > self.backwards, listed=stored is not None
         )
         return Waiting(event, (root, kept, *parts.all))
+
+    def _spent(self, state: State, roots: Iterable[Root]) -> bool:
+        """Whether a backward of this loop has run through the graph and freed it: one through the roots would raise."""
+        seen: set[int] = set()
+        stack = [root for root in roots if isinstance(root, Node)]
+        while stack:
+            node = stack.pop()
+            if node.id in state.spent or node.id in state.freed:
+                return True
+            if node.id not in seen and node.id > self.marks[0]:
+                seen.add(node.id)
+                stack.extend(edge.node for edge in node.edges if edge.flows is True)
+        return False
 
     def _carried(self, state: State, root: Root, kept: Root) -> Waiting | None:
         """A state carried over with its graph, which the backward of each turn walks down to the first."""
