@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Backward, Event, Noticed
+from gradlint.domain.event import Event, Noticed, Refused
 from gradlint.rules.base import Bad, Good, Report, Rule
 from gradlint.rules.repairs import with_argument
 
@@ -38,7 +38,7 @@ class GradWithoutCreateGraph(Rule):
     code = "GRD214"
     name = "grad-without-create-graph"
     effect = "silent"
-    events = (Noticed, Backward)
+    events = (Noticed, Refused)
     fixable = True
     bad = (
         Bad(
@@ -109,25 +109,20 @@ first, second = (w**2).sum(), (w**4).sum()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A constant term of a loss, or a root whose graph ends at such a gradient."""
-        if isinstance(event, Noticed) and event.fault == "grad-without-create-graph":
-            yield Report(
-                event.node,
-                "these gradients have no graph: the term of the loss that is made of them trains nothing",
-                hint=_HINT,
-                related=event.related,
-                repair=with_argument(event.node, "create_graph=True", safe=False),
-            )
-        elif isinstance(event, Backward) and event.tracked is False:
-            for place in [place for kind, place in event.cuts if kind == "grad"]:
-                yield Report(
-                    place,
-                    "these gradients have no graph, and nothing else is behind what is differentiated: torch raises",
-                    hint=_HINT,
-                    related=((event.node, "torch raises here"),),
-                    effect="raises",
-                    repair=with_argument(place, "create_graph=True", safe=False),
-                )
+        """A constant term of a loss, or a root that is made of such gradients alone."""
+        if not isinstance(event, (Noticed, Refused)) or event.fault != "grad-without-create-graph":
+            return
+        raises = isinstance(event, Refused)
+        alone = "these gradients have no graph, and nothing else is behind what is differentiated: torch raises"
+        term = "these gradients have no graph: the term of the loss that is made of them trains nothing"
+        yield Report(
+            event.node,
+            alone if raises else term,
+            hint=_HINT,
+            related=event.related,
+            effect="raises" if raises else None,
+            repair=with_argument(event.node, "create_graph=True", safe=False),
+        )
 
 
 _HINT = "pass `create_graph=True` to `torch.autograd.grad`"

@@ -93,11 +93,11 @@ class Turns:
     ) -> Waiting | None:
         """What becomes of a place that gathers: spent, if the former root was backpropagated already."""
         inner = parts_of(state, kept)
-        if any(isinstance(one, Node) and state.freed.get(one.id, one) is None for one in parts.all | inner.all):
-            return None  # A backward raised here: that is another finding.
+        spent = self._spent(state, inner.all)
+        if spent is None or self._spent(state, parts.all) is None:
+            return None
         if stored is None and reaches(parts.ends, kept):
             return None  # A state that each turn computes from the last: not gathered, but carried on.
-        spent = self._spent(state, inner.all)
         live = all(isinstance(one, Node) and one.tracked is True for one in (root, kept))
         syntax = stored or root.syntax
         if syntax is None or not (spent or live):
@@ -108,18 +108,24 @@ class Turns:
         )
         return Waiting(event, (root, kept, *parts.all))
 
-    def _spent(self, state: State, roots: Iterable[Root]) -> bool:
-        """Whether a backward of this loop has run through the graph and freed it: one through the roots would raise."""
+    def _spent(self, state: State, roots: Iterable[Root]) -> bool | None:
+        """Whether a backward of this loop has run through the graph and freed it, so that another would raise.
+
+        None where one has raised on it already: that is another finding.
+        """
+        spent = False
         seen: set[int] = set()
         stack = [root for root in roots if isinstance(root, Node)]
         while stack:
             node = stack.pop()
-            if node.id in state.spent or node.id in state.freed:
-                return True
-            if node.id not in seen and node.id > self.marks[0]:
-                seen.add(node.id)
-                stack.extend(edge.node for edge in node.edges if edge.flows is True)
-        return False
+            if node.id in seen or node.id <= self.marks[0]:
+                continue
+            seen.add(node.id)
+            if state.freed.get(node.id, node) is None:
+                return None
+            spent = spent or node.id in state.spent or node.id in state.freed
+            stack.extend(edge.node for edge in node.edges if edge.flows is True)
+        return spent
 
     def _carried(self, state: State, root: Root, kept: Root) -> Waiting | None:
         """A state carried over with its graph, which the backward of each turn walks down to the first."""

@@ -24,7 +24,7 @@ from gradlint.semantics.torch.bind import tensors_in
 from gradlint.semantics.torch.frozen import is_left_off
 from gradlint.semantics.torch.lost import Cut, lost_leaves, note_blind, note_lost, note_refused
 from gradlint.semantics.torch.old_calls import tell_gone_keyword
-from gradlint.semantics.torch.second_order import note_constant_gradients
+from gradlint.semantics.torch.second_order import note_constant_gradients, note_gradient_root
 from gradlint.semantics.torch.tensor import as_tensor, either, known_tensor, new_tensor, tensor_at
 from gradlint.semantics.torch.training_mode import judge_modes
 
@@ -139,6 +139,8 @@ def _check_root(
     tracked = record.grad
     cuts: tuple[tuple[str, cst.CSTNode], ...] = ()
     if tracked is False and is_left_off(machine, state, record.node, node):
+        return True
+    if tracked is False and note_gradient_root(machine, record.node, node):
         return True
     if tracked is False:
         blamed = note_refused(machine, state, [record.node], node)

@@ -27,6 +27,15 @@ def note_constant_gradients(machine: Machine, root: Node, backward: cst.CSTNode)
             faults.noticed(machine, "grad-without-create-graph", gradient.syntax, related=related)
 
 
+def note_gradient_root(machine: Machine, root: Node, backward: cst.CSTNode) -> bool:
+    """A root is made of such gradients and of nothing else that requires grad: torch raises."""
+    gradient = _gradient_behind(root, machine.ledger.gradients) if machine.ledger.gradients else None
+    if gradient is None:
+        return False
+    faults.refused(machine, "grad-without-create-graph", gradient.syntax, related=[(backward, "torch raises here")])
+    return True
+
+
 def _constant_terms(root: Node) -> list[Node]:
     """The untracked terms of a sum."""
     terms: list[Node] = []
