@@ -23,7 +23,7 @@ class LostOne(NamedTuple):
     """A leaf that one backward did not reach: the event to tell of it, and what speaks for a wish.
 
     `reborn` is the new leaf that was made of the value, `alone` says that the backward reached nothing but such
-    leaves, `dropped` that torch had recorded a graph up to the cut.
+    leaves, `dropped` that torch had recorded a graph up to the cut, `started` that the backward starts at the new leaf.
     """
 
     event: LostLeaf
@@ -31,6 +31,7 @@ class LostOne(NamedTuple):
     reborn: Node | None
     alone: bool
     dropped: bool
+    started: bool
 
 
 @dataclass
@@ -110,6 +111,8 @@ def _verdict(
     optimizers = gradients.optimized.get(making, set())
     if not optimizers and one.event.parameter and gradients.optimized:
         return None  # The program trains other parameters.
+    if not optimizers and one.reborn is not None and not one.started and one.event.kind == "detach":
+        return None  # `x.detach().requires_grad_()` is how a new leaf is asked for.
     if one.reborn is not None and (one.alone or one.event.kind in _TELLING):
         return _reborn(gradients, one)
     if one.reborn is not None and _used(gradients, one.reborn):

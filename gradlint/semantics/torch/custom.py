@@ -301,7 +301,12 @@ def _look_at_backward(
     if backward is None or requires is False:
         return set()
     aside = state.fork()
-    enter_mode(machine, aside, Context("no_grad"))
+    aside.grad = None  # Off, unless the caller asks for a graph of the gradient.
+    provisional = Node("apply", backward.code.node, tracked=requires)
+    for value in _parts(result):
+        ref = known_tensor(machine, aside, value)
+        if ref is not None and can_require_grad(tensor_at(aside, ref).dtype) is not False:
+            aside.put(ref.id, tensor_at(aside, ref)._replace(node=provisional, grad=requires))
     gradients = [_gradient(machine, aside, value, backward.code.node) for value in _parts(result)]
     first_exit, region = len(machine.exits), machine.open(aside)
     outcomes = invoke(machine, aside, backward, Args((ctx, *gradients)), backward.code.node)

@@ -171,7 +171,9 @@ def note_lost(machine: Machine, state: State, roots: Iterable[Node], found: Walk
             event = LostLeaf(
                 cut.syntax, cut.kind, cut.op, one.leaf.syntax, syntax, False, record.parameter, given=given
             )
-            machine.gradients.lost.append(LostOne(event, one.wished, one.reborn, alone, one.dropped))
+            machine.gradients.lost.append(
+                LostOne(event, one.wished, one.reborn, alone, one.dropped, one.reborn is root)
+            )
 
 
 def _is_reborn(leaf: Node) -> bool:
