@@ -226,6 +226,8 @@ def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: 
         ref = shown_tensor(machine, state, obj, name)
         if ref is None:
             machine.ledger.lend(origins(state, (value,)))
+            if isinstance(value, bool):
+                slips.of_unknown(machine, name, node)
             state.decide(("set", obj, name), value)
             return
         obj = ref

@@ -189,6 +189,9 @@ def symbolic(machine: Machine, op: str, left: Value, right: Value, node: cst.CST
     kind = "number" if number else _joint_kind(left, right)
     if origins:
         return Unknown(kind, derived(op, node, origins), None, node)
+    dtype = _float_array(op, left, right) if kind == "array" else None
+    if dtype is not None:
+        return Unknown("array", None, ("array", None, dtype, node), node)
     symbol = machine.symbol(op, left, right, kind=kind)
     if symbol.syntax is None:
         symbol.syntax = node
@@ -200,6 +203,14 @@ def _joint_kind(left: Value, right: Value) -> str | None:
     arrays = [isinstance(value, Unknown) and value.kind == "array" for value in (left, right)]
     certain = all(is_array or _is_number(value) for is_array, value in zip(arrays, (left, right), strict=True))
     return "array" if any(arrays) and certain else None
+
+
+def _float_array(op: str, left: Value, right: Value) -> str | None:
+    """The type of arithmetic on numpy arrays of one floating type, and numbers, which do not change it."""
+    keys = [v.key for v in (left, right) if isinstance(v, Unknown) and v.kind == "array"]
+    dtypes = {key[2] if key is not None and key[0] == "array" else None for key in keys}
+    (dtype,) = dtypes if len(dtypes) == 1 else (None,)
+    return str(dtype) if op in ("+", "-", "*", "/", "**") and dtype in ("float32", "float64") else None
 
 
 def derived(op: str, node: cst.CSTNode, origins: list[Node]) -> Node:

@@ -44,6 +44,8 @@ def read_item(machine: Machine, state: State, obj: Value, index: Value, node: cs
     if isinstance(obj, Unknown):
         if obj.origin is not None:
             return Unknown(obj.kind if obj.kind == "array" else None, obj.origin, None, node)
+        if obj.key is not None and obj.key[0] == "array":
+            return Unknown("array", None, ("array", None, obj.key[2], node), node)
         return machine.symbol("item", obj, index, kind="array" if obj.kind == "array" else None)
     return machine.symbol("item", obj, index)
 

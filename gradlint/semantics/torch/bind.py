@@ -178,8 +178,8 @@ def operand_of(machine: Machine, state: State, value: Value) -> object:
             return Operand(record.shape, record.dtype)  # type: ignore[arg-type]
         if value.key is not None and value.key[0] == "array":
             sizes, dtype = value.key[1], value.key[2]
-            assert isinstance(sizes, tuple)
-            return Operand(tuple(Sym() if size is None else size for size in sizes), dtype)  # type: ignore[arg-type]
+            shape = tuple(Sym() if size is None else size for size in sizes) if isinstance(sizes, tuple) else None
+            return Operand(shape, dtype)  # type: ignore[arg-type]
         if value.kind == "int":
             return size_symbol(machine, value)
         return Operand(None, None, True) if value.kind == "number" else UNKNOWN

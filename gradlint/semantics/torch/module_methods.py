@@ -107,10 +107,15 @@ def _to(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode)
             dtype = named(value.path.removeprefix("torch."))
             if dtype is not None and is_floating(dtype):
                 _retype(state, ref, dtype)
-        elif isinstance(value, Unknown):
+        elif isinstance(value, Unknown) and not _is_no_type(value):
             # A device most likely; a dtype cannot be ruled out.
             _retype(state, ref, None)
     return _moved(machine, state, ref, args, node)
+
+
+def _is_no_type(value: Unknown) -> bool:
+    """Whether an argument that is not known is certainly a device or a flag, and no element type."""
+    return value.kind in ("device", "str", "int", "bool") or (value.key is not None and value.key[0] == "device")
 
 
 def _retype(state: State, ref: Ref, dtype: str | None) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from gradlint.domain.event import LegacyVariable, MisspeltName, RemovedName
@@ -29,11 +31,12 @@ def of_namespace(machine: Machine, path: str, name: str, node: cst.CSTNode) -> N
 
 def of_tensor(machine: Machine, made: Node, name: str, node: cst.CSTNode) -> None:
     """loss.backwards; what is merely used like a tensor may be another sort of matrix, with methods of its own."""
-    if machine.guarded or not is_from_torch(made):
+    if machine.guarded or made.op in _UNSEEN:
         return
     instead = replacement(f"{TENSOR}.{name}")
     if instead is not None:
-        machine.emit(RemovedName(node, "name", name, instead, True))
+        if is_from_torch(made):
+            machine.emit(RemovedName(node, "name", name, instead, True))
         return
     real = meant(TENSOR, name)
     if real is not None:
@@ -63,6 +66,17 @@ def of_assigned(machine: Machine, name: str, node: cst.CSTNode) -> None:
     if name == "volatile":
         machine.emit(LegacyVariable(node, True, None, None))
     elif meant(TENSOR, name) == "requires_grad":
+        machine.emit(MisspeltName(node, "tensor", name, "requires_grad", True, assigned=True))
+
+
+def of_unknown(machine: Machine, name: str, node: cst.CSTNode) -> None:
+    """p.require_grad = False, for a p that is not known: told if the file only ever assigns it, and never reads it."""
+    if meant(TENSOR, name) != "requires_grad":
+        return
+    code = machine.program.nowhere
+    assert isinstance(code, cst.Module)
+    uses = re.findall(rf"(\.?)\b{name}\b\s*(=?)(?!=)", code.code)
+    if all(dot and assigned for dot, assigned in uses):
         machine.emit(MisspeltName(node, "tensor", name, "requires_grad", True, assigned=True))
 
 

@@ -141,7 +141,8 @@ def _reduced(inner: Zeros, node: Node, before: Term) -> Zeros | None:
         return inner
     dims = operand(node, "dim", "axis")
     listed = dims if isinstance(dims, tuple) else (dims,)
-    rank = None if before.shape is None else len(before.shape)
+    # Of an unknown rank at least the rows are taken to have elements: the last dimension is not on the diagonal.
+    rank = max(inner.axes) + 2 if before.shape is None else len(before.shape)
     found = [_from_the_front(dim, rank) for dim in listed]
     gone = {axis for axis in found if axis is not None}
     if len(gone) != len(listed) or gone & set(inner.axes):
