@@ -189,6 +189,8 @@ def _of_super(machine: Machine, state: State, obj: Super, name: str) -> Value:
 def _of_unknown(machine: Machine, state: State, obj: Unknown, name: str, node: cst.CSTNode) -> Value:
     """An attribute of something unknown; of a tensor, once something has shown that it is one."""
     from gradlint.semantics.torch.attributes import tensor_attribute
+    from gradlint.semantics.torch.methods import METHODS
+    from gradlint.semantics.torch.names import method_fact
     from gradlint.semantics.torch.tensor import shown_tensor
 
     value = state.facts.get(("set", obj, name))
@@ -203,7 +205,8 @@ def _of_unknown(machine: Machine, state: State, obj: Unknown, name: str, node: c
     if isinstance(typed, Ref):
         return get_attribute(machine, state, typed, name, node)
     if obj.origin is not None and obj.origin.live:
-        return Bound(obj, name)
+        # A result of a call that is not known: a tensor, or an object that holds some.
+        return Bound(obj, name) if method_fact(name) or name in METHODS else Unknown(None, obj.origin, None, node)
     return machine.symbol("attr", obj, name)
 
 

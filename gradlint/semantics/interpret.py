@@ -16,6 +16,7 @@ from gradlint.semantics.builtin import FUNCTIONS
 from gradlint.semantics.calling import invoke
 from gradlint.semantics.classes import find_in_class, instantiate
 from gradlint.semantics.held import graphs_in
+from gradlint.semantics.lightning import step_taken
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import Program, let_go, origins
 from gradlint.semantics.reveal import reveal
@@ -96,6 +97,7 @@ def _function(machine: Machine, state: State, function: Function, args: Args) ->
         region = machine.open(state)
         results = invoke(machine, state, function, args, function.code.node)
         for end, value in results:
+            step_taken(machine, end, function, args.get(0, ""), value)
             # Whoever calls the function may do anything with what it returns, and with what it was given.
             machine.ledger.lend(graphs_in(end, (value, *args.positional)))
         machine.close([end for end, _ in results], region)

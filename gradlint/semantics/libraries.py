@@ -17,7 +17,7 @@ from gradlint.semantics.program import origins
 from gradlint.semantics.torch import faults
 from gradlint.semantics.torch.bind import operand_of, tensors_in
 from gradlint.semantics.torch.size import Operand, result
-from gradlint.semantics.torch.tensor import UNCOUNTED, known_tensor, new_leaf, new_tensor, tensor_at
+from gradlint.semantics.torch.tensor import SUMMARY, UNCOUNTED, known_tensor, new_leaf, new_tensor, tensor_at
 
 Library: TypeAlias = "Callable[[Machine, State, Args, cst.CSTNode], Value]"
 
@@ -148,7 +148,12 @@ def _copied_tensor(machine: Machine, state: State, ref: Ref, node: cst.CSTNode, 
         return ref
     if record.grad is True:
         fresh = new_leaf(
-            state, node, dtype=record.dtype, shape=record.shape, parameter=record.parameter, tags=UNCOUNTED
+            state,
+            node,
+            dtype=record.dtype,
+            shape=record.shape,
+            parameter=record.parameter,
+            tags=UNCOUNTED | (record.tags & {SUMMARY}),
         )
     else:
         origin = Node("deepcopy", node, [Edge(record.node, False, "detach")] if record.node.live else ())

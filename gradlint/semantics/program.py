@@ -166,6 +166,7 @@ class Program:
     def library_call(self, machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Value:
         """A call of a library other than torch."""
         from gradlint.semantics.libraries import LIBRARIES
+        from gradlint.semantics.torch.foreign import makes_network, new_network
 
         known = LIBRARIES.get(path)
         if known is None:
@@ -173,6 +174,8 @@ class Program:
             known = LIBRARIES.get(f"{root}.*")
         if known is not None:
             return known(machine, state, args, node)
+        if makes_network(path):
+            return new_network(machine, state, node)
         return self.opaque(machine, state, args.values(), node)
 
 

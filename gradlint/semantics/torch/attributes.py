@@ -32,7 +32,7 @@ from gradlint.semantics.torch.backward import REPLACED, open_cycle
 from gradlint.semantics.torch.data import assigned_use
 from gradlint.semantics.torch.frozen import note_frozen
 from gradlint.semantics.torch.names import method_fact
-from gradlint.semantics.torch.tensor import STORED_ELSEWHERE, known_tensor, tensor_at
+from gradlint.semantics.torch.tensor import STORED_ELSEWHERE, SUMMARY, known_tensor, tensor_at
 
 Getter: TypeAlias = "Callable[[Machine, State, Ref, cst.CSTNode], Value]"
 
@@ -250,6 +250,8 @@ def _set_requires_grad(machine: Machine, state: State, ref: Ref, value: Value, n
 def set_flag(machine: Machine, state: State, ref: Ref, wanted: bool | None, node: cst.CSTNode, spelled: str) -> None:
     """requires_grad switched: on leaves, and on floating types only."""
     record = tensor_at(state, ref)
+    if SUMMARY in record.tags and wanted is not record.grad:
+        wanted = None
     if wanted is not True:
         machine.gradients.spared.add(record.node.syntax)
     note_frozen(machine, record, wanted, node)

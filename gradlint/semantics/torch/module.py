@@ -26,6 +26,7 @@ from gradlint.semantics.program import let_go
 from gradlint.semantics.torch import faults, slips
 from gradlint.semantics.torch.apply import apply
 from gradlint.semantics.torch.bind import bind, bind_loosely, defaults_of, flag_of, operands_of
+from gradlint.semantics.torch.foreign import call_foreign, foreign_part, is_foreign
 from gradlint.semantics.torch.module_parts import DICTS, LISTS, parts
 from gradlint.semantics.torch.names import fact
 from gradlint.semantics.torch.old_calls import tell_reduction
@@ -130,16 +131,19 @@ def module_attribute(
     machine: Machine, state: State, obj: Ref, record: Instance, base: str, name: str, node: cst.CSTNode
 ) -> Value:
     """An attribute that the program has not set: a method of torch's, or unknown."""
+    from gradlint.semantics import lightning
     from gradlint.semantics.torch.module_methods import METHODS
     from gradlint.semantics.torch.optim import OPTIMIZER_METHODS, is_optimizer_path
 
     if is_module_path(base):
-        if name in METHODS or name == "forward":
+        if name in METHODS or name == "forward" or (name in lightning.METHODS and base.endswith(".LightningModule")):
             return Bound(obj, name)
         if name == "training":
             return record.config.get("<training>", True)
         if name in record.config:
             return record.config[name]
+        if is_foreign(record):
+            return foreign_part(machine, state, obj, name) or machine.symbol("attr", obj, name)
         slips.of_object(machine, state, record, "module", name, node)
         return machine.symbol("attr", obj, name)
     if is_optimizer_path(base):
@@ -223,12 +227,12 @@ def index_module(machine: Machine, state: State, ref: Ref, record: Instance, ind
         if isinstance(index, Unknown) and items:
             let_go(machine, state, items)  # It stands for each of them.
             return items[0]
-    return machine.symbol("item", ref, index)
+    return ref if is_foreign(record) and isinstance(index, slice) else machine.symbol("item", ref, index)
 
 
 def replace_module(machine: Machine, state: State, ref: Ref, record: Instance, index: Value, value: Value) -> None:
     """container[index] = module"""
-    if isinstance(index, int):
+    if isinstance(index, int) and not is_foreign(record):
         names = list(record.attrs)
         if -len(names) <= index < len(names):
             state.put(ref.id, record._replace(attrs={**record.attrs, names[index]: value}))
@@ -254,6 +258,8 @@ def call_instance(machine: Machine, state: State, ref: Ref, record: Instance, ar
         return machine.program.opaque(machine, state, (ref, *args.values()), node)
     if base in WRAPPERS:
         return call_in_place(machine, state, record.attrs.get("module"), args, node)
+    if is_foreign(record):
+        return call_foreign(machine, state, ref, args, node)
     if base == "torch.nn.Sequential" and not record.open:
         value = args.get(0, "input")
         for module in tuple(parts(record).values()):
@@ -292,6 +298,7 @@ def call_module_method(
     machine: Machine, state: State, ref: Ref, record: Instance, name: str, args: Args, node: cst.CSTNode
 ) -> Value:
     """A method that torch gives an object."""
+    from gradlint.semantics import lightning
     from gradlint.semantics.torch.module_methods import METHODS
     from gradlint.semantics.torch.optim import OPTIMIZER_METHODS
 
@@ -300,7 +307,7 @@ def call_module_method(
     if module_base(state, record) is not None:
         if name == "forward":
             return call_instance(machine, state, ref, record, args, node)
-        method = METHODS.get(name)
+        method = METHODS.get(name) or lightning.METHODS.get(name)
         if method is not None:
             if UNINITIALISED in record.config:
                 refuse_uninitialised(machine, state, ref, record, node)

@@ -12,6 +12,7 @@ from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Te
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch.aliasing import loaded
+from gradlint.semantics.torch.foreign import is_foreign
 from gradlint.semantics.torch.frozen import note_frozen
 from gradlint.semantics.torch.inplace import bump
 from gradlint.semantics.torch.module_parts import get_part, insert_part
@@ -65,11 +66,15 @@ def _named_modules(machine: Machine, state: State, ref: Ref, args: Args, node: c
 
 def _children(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     record = _instance(state, ref)
+    if is_foreign(record):
+        return state.new(Sequence((), "iterator", True))
     return state.new(Sequence(tuple(child for _, child in children_of(state, record)), "iterator", record.open))
 
 
 def _named_children(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     record = _instance(state, ref)
+    if is_foreign(record):
+        return state.new(Sequence((), "iterator", True))
     return state.new(Sequence(tuple(children_of(state, record)), "iterator", record.open))
 
 

@@ -209,7 +209,8 @@ def _in_container(
 ) -> None:
     own = isinstance(record.cls, Ref) and any(find_in_class(state, record.cls, one) for one in _OWN_REGISTRY)
     trained = _trained(state, ref)
-    if own or not trained or _registered(state, owner, ref):
+    is_open = any(module.open for _, module in modules_of(state, ref))
+    if own or is_open or not trained or _registered(state, owner, ref):
         return
     made = state[ref]
     assert isinstance(made, Instance)

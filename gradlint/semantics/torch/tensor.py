@@ -63,6 +63,10 @@ UNCOUNTED = frozenset({"uncounted", "contiguous", "cpu"})
 """The tags of a tensor that torch made and initialised itself: how often it was written by then is not known."""
 
 
+SUMMARY = "summary"
+"""The tag of a leaf that stands for several: what is done to it is done to some of them."""
+
+
 def new_tensor(
     state: State,
     node: Node,

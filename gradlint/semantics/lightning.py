@@ -1,0 +1,81 @@
+"""Lightning modules: the framework calls `training_step`, zeroes, backpropagates what it returns, and steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import libcst as cst
+
+from gradlint.domain.state import State
+from gradlint.domain.value import Class, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
+from gradlint.semantics.args import Args
+from gradlint.semantics.classes import find_in_class
+from gradlint.semantics.machine import Machine
+from gradlint.semantics.torch.backward import walk
+from gradlint.semantics.torch.gradcall import tensor_backward
+from gradlint.semantics.torch.lost import note_lost
+from gradlint.semantics.torch.parameters import module_base
+from gradlint.semantics.torch.tensor import known_tensor, tensor_at
+
+Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
+
+
+def is_lightning(state: State, record: Instance) -> bool:
+    """Whether an object is a Lightning module."""
+    base = module_base(state, record)
+    return base is not None and base.endswith(".LightningModule")
+
+
+def _manual_backward(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """self.manual_backward(loss, ...) is loss.backward(...)"""
+    loss = known_tensor(machine, state, args.get(0, "loss"))
+    if loss is not None:
+        tensor_backward(machine, state, loss, Args(args.positional[1:], args.keywords, args.open), node)
+    return None
+
+
+def _logged(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """log and its like keep numbers: Lightning detaches what it is given."""
+    return None
+
+
+METHODS: dict[str, Method] = {
+    "manual_backward": _manual_backward,
+    "log": _logged,
+    "log_dict": _logged,
+    "print": _logged,
+    "save_hyperparameters": _logged,
+}
+"""Methods that Lightning gives its modules, beside those of torch."""
+
+
+def step_taken(machine: Machine, state: State, function: Function, receiver: Value, returned: Value) -> None:
+    """Behind a `training_step`: the framework backpropagates the loss, unless the module optimizes by hand."""
+    record = state.heap.get(receiver.id) if isinstance(receiver, Ref) else None
+    if function.code.name != "training_step" or not isinstance(record, Instance) or not is_lightning(state, record):
+        return
+    if not _is_automatic(state, record):
+        return
+    loss = _loss(state, returned)
+    tensor = known_tensor(machine, state, loss)
+    if tensor is not None:
+        syntax = tensor_at(state, tensor).syntax or function.code.node
+        tensor_backward(machine, state, tensor, Args(), syntax)
+    elif isinstance(loss, Unknown) and loss.origin is not None and loss.kind == "number":
+        note_lost(machine, state, [loss.origin], walk([loss.origin]), loss.syntax or function.code.node)
+
+
+def _is_automatic(state: State, record: Instance) -> bool:
+    """Whether the module leaves the optimization to the framework; a property may say that it does not."""
+    own = isinstance(record.cls, Ref) and isinstance(state[record.cls], Class)
+    told = record.attrs.get("automatic_optimization", True)
+    return told is True and not (own and find_in_class(state, record.cls, "automatic_optimization") is not None)
+
+
+def _loss(state: State, returned: Value) -> Value:
+    """The loss that a step returns: itself, or under its name in a dict."""
+    record = state.heap.get(returned.id) if isinstance(returned, Ref) else None
+    if isinstance(record, Mapping):
+        return record.items.get("loss")
+    return None if isinstance(record, Sequence) else returned
