@@ -9,11 +9,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from gradlint.confirm.entry import Way, ways_to
+from gradlint.confirm.measure import MEASURES
 from gradlint.confirm.ran import Ran
 from gradlint.confirm.sandbox import Sandbox, TorchMissingError
 from gradlint.confirm.script import Script, spaced, with_marks
 from gradlint.confirm.search import attempts, guarded
 from gradlint.confirm.shrink import shrunk
+from gradlint.confirm.silence import Silence
 from gradlint.confirm.sketch import sketch
 from gradlint.confirm.verdict import Expectation, judge
 from gradlint.domain.confirmation import Confirmation
@@ -32,6 +34,7 @@ class Claim:
     """What confirms a finding: torch's text for one that says torch raises, and the rows where it may raise."""
 
     pattern: str | None
+    raises: bool
     rows: frozenset[int]
     own: frozenset[int]
 
@@ -40,7 +43,7 @@ class Claim:
         """The rows are those of the finding and of the places that explain it."""
         own = frozenset(range(finding.span.start.row, finding.span.end.row + 1))
         related = (range(other.span.start.row, other.span.end.row + 1) for other in finding.related)
-        return cls(pattern, own.union(*related), own)
+        return cls(pattern, finding.effect == "raises", own.union(*related), own)
 
 
 class Prover:
@@ -67,16 +70,20 @@ class Prover:
         return replace(verdict, torch=self._sandbox.torch, seconds=time.monotonic() - begun)
 
     def _confirm(self, finding: Finding, text: str) -> Confirmation:
+        raises = finding.effect == "raises" or finding.name not in MEASURES
         pattern = self._patterns.get(finding.code)
-        if pattern is None:
+        if raises and pattern is None:
             return Confirmation("unconfirmed", "nothing is known that would confirm this rule")
         try:
             tree = ast.parse(text)
         except (SyntaxError, ValueError) as error:
             return Confirmation("unconfirmed", f"this Python cannot parse the file: {error}")
         end = time.monotonic() + self._seconds
-        case = _Case(Claim.of(finding, pattern), self._sandbox, self._errors, end, self._shrink)
         made = sketch(tree)
+        if not raises:
+            shrink = SECONDS if self._shrink else 0.0
+            return Silence(finding, MEASURES[finding.name], self._sandbox, end, shrink).confirm(made)
+        case = _Case(Claim.of(finding, pattern), self._sandbox, self._errors, end, self._shrink)
         for way in ways_to(made, finding.span.start.row):
             found = case.try_way(way)
             if found is not None:
@@ -123,7 +130,7 @@ class _Case:
 
     def defeat(self, dropped: int) -> Confirmation:
         """The verdict if no run is a proof."""
-        if self.is_refuted(dropped):
+        if self.is_refuted(dropped) and self._claim.raises:
             return Confirmation("refuted", "it ran through, and torch raised nothing")
         if self._passed:
             return Confirmation("unconfirmed", "with made-up values it ran through")

@@ -360,7 +360,7 @@ class _ImportKeeper(ast.NodeTransformer):
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         """A star stands for the names that the program uses."""
-        if node.level or node.module is None:
+        if node.level or node.module is None or node.module == "__future__":
             return
         aliases = [self._star(node.module)] if node.names[0].name == "*" else [node.names]
         module = _SHORTER.get(node.module, node.module)
