@@ -127,7 +127,7 @@ class LostLeaf(Event):
     `kind` of the cut is the operation's, such as "nondiff", "integer", "item", "rewrap"; `op` names it. The kind
     "hack" is a flag that made a new leaf of a value that was cut off before, at `cut`. `given`: what
     a copy was made of. `idle`: an optimizer has nothing but leaves that no
-    backward reaches.
+    backward reaches. `term`: the leaf may be reached by another way, but a whole term of the loss is cut off.
     """
 
     kind: str
@@ -139,6 +139,7 @@ class LostLeaf(Event):
     cut: cst.CSTNode | None = None
     given: Given | None = None
     idle: bool = False
+    term: bool = False
 
 
 @dataclass(frozen=True)

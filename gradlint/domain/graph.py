@@ -21,6 +21,9 @@ import libcst as cst
 Tri: TypeAlias = "bool | None"
 """Yes, no, or None for unknown."""
 
+Site: TypeAlias = "tuple[cst.CSTNode, Site] | None"
+"""The calls that are under way, the last one first: where the same line makes several things, it tells them apart."""
+
 _numbers = count(2)
 
 
@@ -71,9 +74,9 @@ class Node:
     `tracked`: whether autograd recorded it. `frees`: whether a backward frees something, so that a second one raises.
     `saved` is certain, `maybe_saved` says that it may keep more. `leaf` is the tensor that a gradient is accumulated
     into. `cut` names why nothing flows through an untracked node, `place` where that was decided, if elsewhere: the
-    `no_grad` block, the flag that makes a leaf. `live`: some leaf, or something unknown, stands behind it; where it
-    does not, no gradient could flow anyway. `operands` are the arguments by parameter name, with a `Term` for a
-    tensor: with them, a value is known as the formula that it was computed by.
+    `no_grad` block, the flag that makes a leaf. `site`: the calls that a leaf was made in. `live`: some leaf, or
+    something unknown, stands behind it; where it does not, no gradient could flow anyway. `operands` are the arguments
+    by parameter name, with a `Term` for a tensor: with them, a value is known as the formula that it was computed by.
     """
 
     __slots__ = (
@@ -88,6 +91,7 @@ class Node:
         "operands",
         "place",
         "saved",
+        "site",
         "syntax",
         "tracked",
     )
@@ -106,11 +110,13 @@ class Node:
         frees: Tri = None,
         place: cst.CSTNode | None = None,
         operands: Mapping[str, object] | None = None,
+        site: Site = None,
     ) -> None:
         self.id = next(_numbers)
         self.op = op
         self.syntax = syntax
         self.place = place
+        self.site = site
         self.edges = tuple(edges)
         self.tracked = tracked
         self.saved = saved

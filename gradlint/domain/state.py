@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from gradlint.domain.graph import Tri, fresh_number
+from gradlint.domain.graph import Site, Tri, fresh_number
 from gradlint.domain.value import Ref, Value, Write
 
 MISSING = object()
@@ -67,6 +67,7 @@ class State:
         "locals",
         "off",
         "once",
+        "site",
         "spent",
         "trained",
         "twice",
@@ -87,6 +88,7 @@ class State:
         self.blocked: Blocked | None = None
         self.inference: Tri = False
         self.off: tuple[int, cst.CSTNode] | None = None
+        self.site: Site = None
         self.frame = 0
         self.locals: dict[str | int, Value] = {}
         self.dirty: set[int] = set()
@@ -110,6 +112,7 @@ class State:
         other.blocked = self.blocked
         other.inference = self.inference
         other.off = self.off
+        other.site = self.site
         other.frame = self.frame
         other.locals = self.locals
         other.dirty = set()

@@ -14,6 +14,8 @@ def report(event: LostLeaf, cut: str, hint: str, repair: Repair | None = None) -
     leaf = "parameter" if event.parameter else "leaf"
     if event.raises:
         follows = "the backward of this loss raises"
+    elif event.term:
+        follows = "this term of the loss trains nothing"
     elif event.idle:
         follows = "no parameter of its optimizer is ever trained"
     else:

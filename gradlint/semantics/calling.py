@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from gradlint.domain.graph import Site
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import (
     Bound,
@@ -131,6 +132,8 @@ def invoke(
     first_exit = len(machine.exits)
     former = state.enter(fresh_address(), bind_parameters(machine, state, function, args))
     restore = [enter_mode(machine, state, mode) for mode in function.modes]
+    site = state.site
+    state.site = node, site
     ends = [(end, None) for end in machine.run(code.body, [state])]
     outcomes: list[tuple[State, Value]] = list(ends)
     raised: list[Exit] = []
@@ -141,12 +144,12 @@ def invoke(
             raised.append(exit)
     machine.exits[first_exit:] = raised
     machine.stack.pop()
-    results = [_leave(machine, code.is_generator, end, value, former, restore) for end, value in outcomes]
+    results = [_leave(machine, code.is_generator, end, value, former, restore, site) for end, value in outcomes]
     if before is not None and _live_yields(results):
         # A generator runs between the turns of whoever consumes it; what it yields with a graph is not known.
         return [(before, before.new(Sequence((), "iterator", True)))]
     for exit in raised:
-        _leave(machine, False, exit.state, None, former, restore)
+        _leave(machine, False, exit.state, None, former, restore, site)
     return results
 
 
@@ -169,11 +172,13 @@ def _leave(
     value: Value,
     former: int,
     restore: list[Saved],
+    site: Site,
 ) -> tuple[State, Value]:
     if generator:
         value = state.locals.get("<yields>") or state.new(Sequence((Unknown(),), "iterator", True))
     for saved in reversed(restore):
         leave_mode(state, saved)
+    state.site = site
     if "<captured>" not in state.locals:
         del state.frames[state.frame]
     state.leave(former)

@@ -8,15 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import libcst as cst
 
 from gradlint.domain.event import Event, Given, LostLeaf
-from gradlint.domain.graph import Node
+from gradlint.domain.graph import Node, Site
 
 if TYPE_CHECKING:
     from gradlint.semantics.machine import Machine
+
+LeafKey: TypeAlias = tuple[cst.CSTNode, Site]
+"""Where a leaf was made, and in which calls: the same on all paths, which know it by different addresses."""
+
+
+def leaf_key(leaf: Node) -> LeafKey:
+    """What a leaf is known by on all paths."""
+    return leaf.syntax, leaf.site
 
 
 class LostOne(NamedTuple):
@@ -26,6 +34,7 @@ class LostOne(NamedTuple):
     leaves, `dropped` that torch had recorded a graph up to the cut, `started` that the backward starts at the new leaf.
     """
 
+    key: LeafKey
     event: LostLeaf
     wished: bool
     reborn: Node | None
@@ -36,7 +45,7 @@ class LostOne(NamedTuple):
 
 @dataclass
 class Gradients:
-    """What all paths together know of gradients; leaves are named by the syntax that made them.
+    """What all paths together know of gradients.
 
     `reached`: some backward may fill them, with more than zeros. `optimized`: given to an optimizer, and to which.
     `starved`: behind which backwards an optimizer's step found no gradient in them. `read`: the program reads their
@@ -45,11 +54,11 @@ class Gradients:
     `given`: what a call that copies was given.
     """
 
-    reached: set[cst.CSTNode] = field(default_factory=set)
-    optimized: dict[cst.CSTNode, set[cst.CSTNode]] = field(default_factory=dict)
-    starved: dict[cst.CSTNode, set[cst.CSTNode]] = field(default_factory=dict)
-    read: set[cst.CSTNode] = field(default_factory=set)
-    spared: set[cst.CSTNode] = field(default_factory=set)
+    reached: set[LeafKey] = field(default_factory=set)
+    optimized: dict[LeafKey, set[cst.CSTNode]] = field(default_factory=dict)
+    starved: dict[LeafKey, set[cst.CSTNode]] = field(default_factory=dict)
+    read: set[LeafKey] = field(default_factory=set)
+    spared: set[LeafKey] = field(default_factory=set)
     escaped: dict[int, Node] = field(default_factory=dict)
     blind: bool = False
     lost: list[LostOne] = field(default_factory=list)
@@ -62,17 +71,40 @@ class Gradients:
             self.escaped[node.id] = node
 
 
+class _Reached:
+    """The leaves that some backward may reach."""
+
+    def __init__(self, keys: Iterable[LeafKey]) -> None:
+        self._keys = set(keys)
+        self._makings = {making for making, _ in self._keys}
+
+    def __contains__(self, key: object) -> bool:
+        assert isinstance(key, tuple)
+        making, site = key
+        # What a class was made of only to try its methods counts as one with what the program made itself.
+        return key in self._keys or (_is_trial(site) and making in self._makings)
+
+
+def _is_trial(site: Site) -> bool:
+    """Whether an object was made by nobody but gradlint, in order to run a class that nothing else runs."""
+    while site is not None:
+        node, site = site
+        if site is None:
+            return isinstance(node, cst.ClassDef)
+    return False
+
+
 def judge(machine: Machine) -> None:
     """Emit what is certain of leaves that no backward reaches."""
     gradients = machine.gradients
     if not gradients.lost:
         return
-    reached = gradients.reached | _makings(gradients.escaped.values())
+    reached = _Reached(gradients.reached | _makings(gradients.escaped.values()))
     closed = not gradients.blind and not any(machine.give_ups[what] for what in _GIVEN_UP)
-    for making, group in _by_leaf(gradients.lost).items():
-        if making in reached:
+    for key, group in _by_leaf(gradients.lost).items():
+        if key in reached:
             continue
-        event = _verdict(gradients, making, group, closed and making not in gradients.spared, reached)
+        event = _verdict(gradients, key, group, closed and key not in gradients.spared, reached)
         if event is not None:
             machine.emit(event)
 
@@ -80,16 +112,16 @@ def judge(machine: Machine) -> None:
 _GIVEN_UP = ("out of steps", "paths dropped", "calls too deep")
 
 
-def _by_leaf(lost: list[LostOne]) -> dict[cst.CSTNode, list[LostOne]]:
-    groups: dict[cst.CSTNode, list[LostOne]] = {}
+def _by_leaf(lost: list[LostOne]) -> dict[LeafKey, list[LostOne]]:
+    groups: dict[LeafKey, list[LostOne]] = {}
     for one in lost:
-        groups.setdefault(one.event.leaf, []).append(one)
+        groups.setdefault(one.key, []).append(one)
     return groups
 
 
-def _makings(roots: Iterable[Node]) -> set[cst.CSTNode]:
-    """Where the leaves were made to which a gradient may flow from any of the nodes."""
-    found: set[cst.CSTNode] = set()
+def _makings(roots: Iterable[Node]) -> set[LeafKey]:
+    """The leaves to which a gradient may flow from any of the nodes."""
+    found: set[LeafKey] = set()
     seen: set[int] = set()
     stack = list(roots)
     while stack:
@@ -98,17 +130,15 @@ def _makings(roots: Iterable[Node]) -> set[cst.CSTNode]:
             continue
         seen.add(node.id)
         if node.leaf is not None:
-            found.add(node.syntax)
+            found.add(leaf_key(node))
         stack.extend(edge.node for edge in node.edges if edge.flows is not False)
     return found
 
 
-def _verdict(
-    gradients: Gradients, making: cst.CSTNode, group: list[LostOne], closed: bool, reached: set[cst.CSTNode]
-) -> Event | None:
+def _verdict(gradients: Gradients, key: LeafKey, group: list[LostOne], closed: bool, reached: _Reached) -> Event | None:
     """What to say of a leaf that nothing reaches: the cut to blame, if a gradient was wanted there for certain."""
-    one = _blamed(gradients, making, group)
-    optimizers = gradients.optimized.get(making, set())
+    one = _blamed(gradients, key, group)
+    optimizers = gradients.optimized.get(key, set())
     if not optimizers and one.event.parameter and gradients.optimized:
         return None  # The program trains other parameters.
     if not optimizers and one.reborn is not None and not one.started and one.event.kind == "detach":
@@ -126,9 +156,9 @@ def _verdict(
     return None
 
 
-def _blamed(gradients: Gradients, making: cst.CSTNode, group: list[LostOne]) -> LostOne:
+def _blamed(gradients: Gradients, key: LeafKey, group: list[LostOne]) -> LostOne:
     """The cut to blame: that of the backward before the step that found nothing, and rather an accident."""
-    starved = gradients.starved.get(making, set())
+    starved = gradients.starved.get(key, set())
     return min(group, key=lambda one: (one.event.backward not in starved, one.wished))
 
 
@@ -145,16 +175,17 @@ def _reborn(gradients: Gradients, one: LostOne) -> Event | None:
 
 def _used(gradients: Gradients, leaf: Node) -> bool:
     """Whether a new leaf is trained itself, or its gradient read."""
-    return leaf.syntax in gradients.optimized or leaf.syntax in gradients.read
+    key = leaf_key(leaf)
+    return key in gradients.optimized or key in gradients.read
 
 
 _TELLING = frozenset({"nondiff", "integer", "sample", "zero"})
 """Cuts by an operation: that it has no gradient says more than that the flag was switched on behind it."""
 
 
-def _idle(gradients: Gradients, optimizers: set[cst.CSTNode], reached: set[cst.CSTNode]) -> bool:
+def _idle(gradients: Gradients, optimizers: set[cst.CSTNode], reached: _Reached) -> bool:
     """Whether an optimizer among them has nothing at all to do."""
-    held: dict[cst.CSTNode, list[cst.CSTNode]] = {}
+    held: dict[cst.CSTNode, list[LeafKey]] = {}
     for leaf, holders in gradients.optimized.items():
         for holder in holders:
             held.setdefault(holder, []).append(leaf)

@@ -167,6 +167,7 @@ def _class(machine: Machine, state: State, cls: Ref) -> None:
     after = state.fork()
     with machine.bounded(SHARE):
         region = machine.open(after)
+        after.site = record.code.node, None
         made = instantiate(machine, after, cls, Args((), {}, True), record.code.node)
         machine.close([after], region)
         unsettle(after, made)

@@ -25,6 +25,7 @@ from gradlint.domain.value import (
     Write,
 )
 from gradlint.semantics.args import Args
+from gradlint.semantics.flow import leaf_key
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch import faults, slips
 from gradlint.semantics.torch.apply import apply
@@ -74,7 +75,7 @@ def _grad(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
         related = [] if record.syntax is None else [(record.syntax, "the tensor is a result of this operation")]
         faults.noticed(machine, "nonleaf-grad", node, related=related)
         return NoGradient(None, -1)
-    machine.gradients.read.add(record.node.syntax)
+    machine.gradients.read.add(leaf_key(record.node))
     if record.retains is True or record.leaf is not True:
         return Unknown("gradient", Node("gradient", node, [Edge(record.node, False, "gradient")]), None, node)
     machine.holdings.handled.add(ref.id)
@@ -253,7 +254,7 @@ def set_flag(machine: Machine, state: State, ref: Ref, wanted: bool | None, node
     if SUMMARY in record.tags and wanted is not record.grad:
         wanted = None
     if wanted is not True:
-        machine.gradients.spared.add(record.node.syntax)
+        machine.gradients.spared.add(leaf_key(record.node))
     note_frozen(machine, record, wanted, node)
     if wanted is None:
         state.put(ref.id, record._replace(grad=None if record.grad is not wanted else record.grad))
@@ -292,7 +293,7 @@ def make_leaf(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> No
         return
     edges = [Edge(record.node, False, "leaf")] if record.node.live else []
     operands = {"value": Term(record.node)}
-    made = Node("leaf", record.syntax or node, edges, leaf=ref.id, place=node, operands=operands)
+    made = Node("leaf", record.syntax or node, edges, leaf=ref.id, place=node, operands=operands, site=state.site)
     state.put(ref.id, record._replace(grad=True, node=made))
 
 

@@ -15,6 +15,7 @@ from gradlint.domain.event import Refused, SecondBackward, StaleSaved
 from gradlint.domain.graph import Edge, Node, Saved, Tri
 from gradlint.domain.state import State
 from gradlint.domain.value import NoGradient, Ref, Tensor, Unknown, Write
+from gradlint.semantics.flow import leaf_key
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch.inplace import bump
 from gradlint.semantics.torch.tensor import new_tensor
@@ -162,7 +163,7 @@ def accumulate(
         if not isinstance(record, Tensor) or record.grad is not True:
             continue
         if leaf in felt:
-            machine.gradients.reached.add(node.syntax)
+            machine.gradients.reached.add(leaf_key(node))
         machine.ledger.trained.add(node.syntax)
         machine.holdings.reached.add(leaf)
         _add_gradient(machine, state, leaf, record, syntax, leaf in certain)

@@ -44,7 +44,7 @@ def call_distribution(
         flows = [Edge(one.node, one.grad) for one in parameters]
         made = Node(name, node, [*flows, *edges[len(flows) :]], tracked=tracked, maybe_saved=True)
         return new_tensor(state, made, grad=tracked)
-    live = any(edge.node.live for edge in edges)
+    live = parameters is None or any(edge.node.live for edge in edges)
     return unknown_tensor(state, node, Node("call", node, edges, tracked=None if live else False))
 
 

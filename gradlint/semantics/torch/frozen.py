@@ -9,6 +9,7 @@ import libcst as cst
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor
+from gradlint.semantics.flow import leaf_key
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch import faults
 
@@ -49,7 +50,7 @@ def _freeze_behind(machine: Machine, state: State, root: Node) -> cst.CSTNode | 
             continue
         seen.add(node.id)
         if node.leaf in machine.ledger.frozen and node.leaf is not None and _is_off(state, node.leaf):
-            wanted = node.syntax in machine.ledger.trained or node.syntax in machine.gradients.optimized
+            wanted = node.syntax in machine.ledger.trained or leaf_key(node) in machine.gradients.optimized
             return machine.ledger.frozen[node.leaf] if wanted else None
         stack.extend(edge.node for edge in node.edges)
     return None

@@ -151,7 +151,8 @@ def _wanted(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTN
             state.put(ref.id, record._replace(grad=None, node=Node("input", node, tracked=None)))
             return
         source = [Edge(record.node, False, "leaf")] if record.node.live else ()
-        made = Node("leaf", node, source, leaf=ref.id, place=node, operands={"value": Term(record.node)})
+        value = {"value": Term(record.node)}
+        made = Node("leaf", node, source, leaf=ref.id, place=node, operands=value, site=state.site)
         state.put(ref.id, record._replace(grad=True, node=made, tags=record.tags | {"contiguous"}))
     elif wanted is not False:
         made = Node("input", node, tracked=None)

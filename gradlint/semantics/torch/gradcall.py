@@ -10,6 +10,7 @@ from gradlint.domain.shape import is_single, same_shape
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor, Unknown, Value
 from gradlint.semantics.args import Args
+from gradlint.semantics.flow import leaf_key
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch import faults
 from gradlint.semantics.torch.backward import (
@@ -220,7 +221,7 @@ def _walk_to(
     note_blind(machine, found)
     for leaf in found.possible.values():
         if leaf.leaf is not None:
-            machine.gradients.reached.add(leaf.syntax)
+            machine.gradients.reached.add(leaf_key(leaf))
     _run_part(machine, state, part, node, retain)
 
 

@@ -5,7 +5,8 @@ Whether that is a fault is known only when the program has been read: see `gradl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import libcst as cst
@@ -14,9 +15,9 @@ from gradlint.domain.event import LostLeaf
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Tensor
-from gradlint.semantics.flow import LostOne
+from gradlint.semantics.flow import LostOne, leaf_key
 from gradlint.semantics.machine import Machine
-from gradlint.semantics.torch.backward import Walk, felt_leaves
+from gradlint.semantics.torch.backward import Walk, felt_leaves, walk
 
 
 class Cut(NamedTuple):
@@ -125,17 +126,20 @@ def note_refused(machine: Machine, state: State, roots: Sequence[Node], syntax: 
     if not lost:
         return None
     blamed = min(lost, key=lambda one: _blame(machine, one))
-    leaf = blamed.leaf
+    if blamed.cut.kind == "no_grad" and leaf_key(blamed.leaf) in machine.gradients.read:
+        # The new value of a parameter was computed there, from its gradient: another rule tells of that.
+        blamed = blamed._replace(cut=blamed.cut._replace(kind="update"))
+    machine.emit(_event(machine, state, blamed, syntax, raises=True))
+    return blamed.cut
+
+
+def _event(machine: Machine, state: State, one: Lost, backward: cst.CSTNode, *, raises: bool) -> LostLeaf:
+    leaf, cut = one.leaf, one.cut
     assert leaf.leaf is not None
     record = state.heap[leaf.leaf]
     assert isinstance(record, Tensor)
-    cut = blamed.cut
-    if cut.kind == "no_grad" and leaf.syntax in machine.gradients.read:
-        # The new value of a parameter was computed there, from its gradient: another rule tells of that.
-        cut = cut._replace(kind="update")
     given = machine.gradients.given.get(cut.syntax)
-    machine.emit(LostLeaf(cut.syntax, cut.kind, cut.op, leaf.syntax, syntax, True, record.parameter, given=given))
-    return cut
+    return LostLeaf(cut.syntax, cut.kind, cut.op, leaf.syntax, backward, raises, record.parameter, given=given)
 
 
 _ORDER = ("no_grad", "grad-off", "data", "detach")
@@ -144,7 +148,7 @@ _ORDER = ("no_grad", "grad-off", "data", "detach")
 
 def _blame(machine: Machine, one: Lost) -> tuple[bool, int]:
     rank = _ORDER.index(one.cut.kind) + 1 if one.cut.kind in _ORDER else 0
-    return one.leaf.syntax not in machine.gradients.optimized, rank
+    return leaf_key(one.leaf) not in machine.gradients.optimized, rank
 
 
 def _wants(state: State, leaf: Node) -> bool:
@@ -160,20 +164,63 @@ def note_lost(machine: Machine, state: State, roots: Iterable[Node], found: Walk
     alone = all(_is_reborn(node) for node in found.possible.values() if node.leaf is not None)
     for root in roots:
         for one in lost_leaves(root, felt):
-            if not _wants(state, one.leaf):
-                continue
-            assert one.leaf.leaf is not None
-            machine.holdings.cut_off.add(one.leaf.leaf)
-            record = state.heap[one.leaf.leaf]
-            assert isinstance(record, Tensor)
-            cut = one.cut
-            given = machine.gradients.given.get(cut.syntax)
-            event = LostLeaf(
-                cut.syntax, cut.kind, cut.op, one.leaf.syntax, syntax, False, record.parameter, given=given
-            )
-            machine.gradients.lost.append(
-                LostOne(event, one.wished, one.reborn, alone, one.dropped, one.reborn is root)
-            )
+            if _wants(state, one.leaf):
+                assert one.leaf.leaf is not None
+                machine.holdings.cut_off.add(one.leaf.leaf)
+                event = _event(machine, state, one, syntax, raises=False)
+                machine.gradients.lost.append(
+                    LostOne(leaf_key(one.leaf), event, one.wished, one.reborn, alone, one.dropped, one.reborn is root)
+                )
+        for one in _dead_terms(root):
+            if _wants(state, one.leaf):
+                machine.emit(replace(_event(machine, state, one, syntax, raises=False), term=True))
+
+
+# Terms of a loss.
+
+_SUMS = frozenset({"add", "sub", "rsub", "add_", "sub_", "neg"})
+_SCALES = frozenset({"mul", "div", "true_divide", "mul_", "div_"})
+_ACCIDENTS = frozenset({"item", "numpy", "rewrap", "nondiff", "integer", "zero"})
+
+
+def _dead_terms(root: Node) -> Iterator[Lost]:
+    """The terms of a sum that were computed from leaves and pass no gradient to any: each a constant to autograd.
+
+    Beside a term that was detached on purpose nothing is said: `hard - soft.detach() + soft` is the straight-through
+    trick.
+    """
+    terms = _terms(root)
+    dead = [term for term in terms if not _passes(term)]
+    if len(dead) == len(terms):
+        return  # The leaves behind them are lost altogether.
+    lost = [one for term in dead for one in lost_leaves(term, set())]
+    if not any(one.wished for one in lost):
+        yield from (one for one in lost if one.cut.kind in _ACCIDENTS and one.reborn is None)
+
+
+def _terms(root: Node) -> list[Node]:
+    """What a loss is the sum of, behind signs and constant factors."""
+    terms: list[Node] = []
+    stack, seen = [root], set[int]()
+    while stack:
+        node = stack.pop()
+        if node.id in seen or not node.live:
+            continue
+        seen.add(node.id)
+        name = node.op.removeprefix("Tensor.")
+        if node.leaf is None and (name in _SUMS or (name in _SCALES and len(node.edges) == 1)):
+            stack.extend(edge.node for edge in node.edges)
+        else:
+            terms.append(node)
+    return terms
+
+
+def _passes(term: Node) -> bool:
+    """Whether a gradient other than zero may get through a term to anything."""
+    if term.tracked is False and term.leaf is None:
+        return False
+    found = walk([term])
+    return bool(felt_leaves(found)) or any(node.tracked is None for node in found.possible.values())
 
 
 def _is_reborn(leaf: Node) -> bool:

@@ -10,6 +10,7 @@ import libcst as cst
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value, Write
 from gradlint.semantics.args import Args
+from gradlint.semantics.flow import leaf_key
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch.aliasing import loaded
 from gradlint.semantics.torch.foreign import is_foreign
@@ -158,7 +159,7 @@ def _requires_grad(machine: Machine, state: State, ref: Ref, args: Args, node: c
         note_frozen(machine, record, wanted if isinstance(wanted, bool) else None, node)
         state.put(parameter.id, record._replace(grad=wanted if isinstance(wanted, bool) else None))
         if wanted is not True:
-            machine.gradients.spared.add(record.node.syntax)
+            machine.gradients.spared.add(leaf_key(record.node))
     return ref
 
 

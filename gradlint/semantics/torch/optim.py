@@ -21,6 +21,7 @@ from gradlint.domain.value import (
     Write,
 )
 from gradlint.semantics.args import Args
+from gradlint.semantics.flow import leaf_key
 from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch import faults
@@ -75,7 +76,7 @@ def _admit(machine: Machine, state: State, params: list[Ref], node: cst.CSTNode)
             related = [] if record.syntax is None else [(record.syntax, "this operation makes it no leaf")]
             faults.refused(machine, "nonleaf-optimizer", node, related=related)
         if record.node.leaf is not None:
-            machine.gradients.optimized.setdefault(record.node.syntax, set()).add(node)
+            machine.gradients.optimized.setdefault(leaf_key(record.node), set()).add(node)
             machine.holdings.held.add(record.node.leaf)
 
 
@@ -142,7 +143,7 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
             continue
         certain = isinstance(record.accumulated, Ref)
         if not certain and isinstance(last, cst.CSTNode):
-            machine.gradients.starved.setdefault(record.node.syntax, set()).add(last)
+            machine.gradients.starved.setdefault(leaf_key(record.node), set()).add(last)
         if certain or not _absent(state, param, record.accumulated):
             bump(machine, state, param, Write(node, "optimizer.step", certain))
     return result

@@ -101,7 +101,7 @@ def new_leaf(
     cut = "parameter" if parameter else "leaf"
     edges = () if source is None or not source.live else (Edge(source, False, cut),)
     value = None if source is None else {"value": Term(source)}
-    node = Node("leaf", syntax, edges, leaf=address, operands=value)
+    node = Node("leaf", syntax, edges, leaf=address, operands=value, site=state.site)
     state.put(
         address,
         Tensor(
