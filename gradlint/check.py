@@ -15,7 +15,7 @@ import libcst as cst
 from gradlint.config import Config, Configs
 from gradlint.domain.event import Event
 from gradlint.domain.finding import Finding
-from gradlint.fixes.mend import mend
+from gradlint.fixes.mend import mend, without_fix_on_other_rows
 from gradlint.judgement import finding_about, findings_of, judge
 from gradlint.outcome import Checked, Crash, Outcome
 from gradlint.rules.base import Rule
@@ -144,6 +144,8 @@ class Checker:
         interpretation = self._interpret(module, text.count("\n") + 1)
         said = judge(interpretation.events, self._rules_for(config, filename))
         found = findings_of(said, module, filename) if said else ()
+        if "\f" in text:
+            found = tuple(without_fix_on_other_rows(finding, text, module.code) for finding in found)
         complete = not interpretation.give_ups.get(OUT_OF_STEPS)
         silencing = Silencing(self._rules, self._rules_for(config, filename), complete)
         kept, silenced = silencing.apply(found, text, filename, config)

@@ -32,8 +32,9 @@ def findings_of(said: Iterable[tuple[Rule, Report]], module: cst.Module, filenam
     places = Places(module)
     locator = Locator(module, places)
     for rule, report in said:
-        finding = _finding(rule, report, places, locator, filename)
-        found.setdefault((finding.code, finding.span), finding)
+        place = rule.code, places.span(report.node)
+        if place not in found:
+            found[place] = _finding(rule, report, places, locator, filename)
     return tuple(sorted(found.values(), key=lambda finding: finding.sort_key))
 
 

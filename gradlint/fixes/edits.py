@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from gradlint.domain.finding import Edit, Finding, Fix, Position
-from gradlint.source.lines import LINE_END
+from gradlint.source.lines import LINE_END, split_lines
+
+_HEADER = re.compile(r"with [^\r\n]*:[\r\n]+[ \t]*$")
 
 
 @dataclass
@@ -41,7 +44,47 @@ def apply(text: str, findings: Sequence[Finding]) -> tuple[str, list[Finding]]:
         if _free(edits, taken):
             taken.update(edits)
             applied.append(finding)
-    return _written(text, taken), applied
+    return _written(text, _joined(source, taken)), applied
+
+
+def moved(text: str, findings: Sequence[Finding], position: Position) -> range:
+    """Where in the new text, in characters from its start, a position of the old one may be with these fixes made.
+
+    That is one place, or all of the new text that has come in the place of what was there.
+    """
+    source = Text(text)
+    at = source.offset(position)
+    edits = {source.stretch(edit): edit.content for one in findings if one.fix for edit in one.fix.edits}
+    changes = sorted(_joined(source, edits).items())
+    to = at + sum(len(new) - (end - start) for (start, end), new in changes if end <= at)
+    around = next(((start, new) for (start, end), new in changes if start <= at < end), None)
+    if around is None:
+        return range(to, to + 1)
+    start, new = around
+    return range(to - (at - start), to - (at - start) + len(new))
+
+
+def _joined(source: Text, taken: dict[tuple[int, int], str]) -> dict[tuple[int, int], str]:
+    """Statements that follow each other and go below the same header go below one."""
+    wraps = sorted(stretch for stretch, content in taken.items() if _is_empty(stretch) and _HEADER.match(content))
+    joined = dict(taken)
+    for one, other in pairwise(wraps):
+        if taken[one] == taken[other] and _follows(source.text, one[0], other[0], taken):
+            joined[other] = _last_row(taken[other]).removeprefix(_last_row(source.text[: other[0]]))
+    return joined
+
+
+def _last_row(text: str) -> str:
+    return split_lines(text)[-1]
+
+
+def _follows(text: str, one: int, other: int, taken: dict[tuple[int, int], str]) -> bool:
+    """Whether a statement that begins at one place ends in the row before the other, which begins the next.
+
+    All rows between must be moved in as well: they belong to the first statement.
+    """
+    starts = [row.end() for row in LINE_END.finditer(text, one, other)]
+    return all((start, start) in taken for start in starts[:-1]) and text[starts[-1] : other].strip() == ""
 
 
 def _first_edit(finding: Finding) -> tuple[Position, str]:
@@ -83,4 +126,4 @@ def apart(text: str, fix: Fix) -> bool:
     """Whether the edits of one fix leave each other alone, so that it can be made at all."""
     source = Text(text)
     stretches = sorted(source.stretch(edit) for edit in fix.edits)
-    return not any(_within(one, other) for one, other in pairwise(stretches))
+    return not any(one == other or _within(one, other) for one, other in pairwise(stretches))

@@ -15,11 +15,14 @@ class Imports:
 
     def __init__(self, module: cst.Module) -> None:
         self._module = module
-        bound = dict(_imported(module))
+        imported = list(_imported(module))
+        bound = dict(imported)
         stores = _Stores()
         module.visit(stores)
-        self._names = {path: name for path, name in bound.items() if name not in stores.names}
-        self._clashes = stores.names | set(bound.values())
+        taken = stores.names | _renamed(stores.imported, bound)
+        self._names = {path: name for path, name in bound.items() if name not in taken}
+        elsewhere = stores.imported.difference(imported)
+        self._clashes = taken | set(bound.values()) | {path.partition(".")[0] for path, _ in elsewhere}
 
     def spell(self, text: str, path: str) -> str | None:
         """The text with a dotted path as this module calls it; None where it has no name for it.
@@ -39,12 +42,24 @@ class Imports:
         """Whether `import` of the path's package would bind a name that means nothing else here."""
         return path.partition(".")[0] not in self._clashes
 
-    def place(self) -> cst.CSTNode | None:
-        """The statement at the top level before which an import may stand; None for an empty module."""
-        for statement in self._module.body:
-            if not _comes_first(statement):
+    def place(self, path: str) -> cst.CSTNode | None:
+        """The statement at the top level before which an import of the path's package may stand.
+
+        That is the first import that sorts behind it, or else what follows the docstring and the imports from the
+        future; None for an empty module.
+        """
+        package = path.partition(".")[0]
+        rest = [statement for statement in self._module.body if not _comes_first(statement)]
+        for statement in rest:
+            modules = _modules(statement)
+            if not modules:
+                break
+            if package <= modules[0]:
                 return statement
-        return None
+        same = (
+            statement for statement in rest if any(module.split(".")[0] == package for module in _modules(statement))
+        )
+        return next(same, next(iter(rest), None))
 
 
 def _as_word(path: str) -> re.Pattern[str]:
@@ -54,12 +69,43 @@ def _as_word(path: str) -> re.Pattern[str]:
 def _imported(module: cst.Module) -> Iterator[tuple[str, str]]:
     """(dotted path, name) of the imports at the top level; of several names for one path the last counts."""
     for statement in module.body:
-        small = statement.body if isinstance(statement, cst.SimpleStatementLine) else ()
-        for one in small:
-            if isinstance(one, cst.Import):
-                yield from _plain(one)
-            elif isinstance(one, cst.ImportFrom) and not one.relative and one.module is not None:
-                yield from _from(one, _dotted(one.module))
+        for part in _tried(statement):
+            small = part.body if isinstance(part, cst.SimpleStatementLine) else ()
+            for one in small:
+                yield from _bound(one)
+
+
+def _tried(statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The statement itself, or what is in the body of a `try`: an import that may fail, and whose name is used."""
+    if isinstance(statement, cst.Try):
+        yield from statement.body.body
+    else:
+        yield statement
+
+
+def _bound(statement: cst.CSTNode) -> Iterator[tuple[str, str]]:
+    if isinstance(statement, cst.Import):
+        yield from _plain(statement)
+    elif isinstance(statement, cst.ImportFrom) and not statement.relative and statement.module is not None:
+        yield from _from(statement, _dotted(statement.module))
+
+
+def _renamed(imported: set[tuple[str, str]], bound: dict[str, str]) -> set[str]:
+    """The names that some import, inside of a function perhaps, binds to another thing than the top level does."""
+    meant = {name: path for path, name in bound.items()}
+    return {name for path, name in imported if meant.get(name, path) != path}
+
+
+def _modules(statement: cst.CSTNode) -> list[str]:
+    """What a line of imports imports from; nothing for other statements."""
+    small = statement.body if isinstance(statement, cst.SimpleStatementLine) else ()
+    found = []
+    for one in small:
+        if isinstance(one, cst.Import):
+            found += [_dotted(alias.name) for alias in one.names]
+        elif isinstance(one, cst.ImportFrom):
+            found.append("~" if one.module is None or one.relative else _dotted(one.module))
+    return found
 
 
 def _plain(statement: cst.Import) -> Iterator[tuple[str, str]]:
@@ -100,13 +146,20 @@ def _comes_first(statement: cst.CSTNode) -> bool:
 
 
 class _Stores(cst.CSTVisitor):
-    """All names that something other than an import binds, anywhere in the module."""
+    """All names that something other than an import binds, anywhere in the module, and all imports: (path, name).
+
+    `torch = None` behind an import that failed counts for nothing: then no line about torch runs.
+    """
 
     def __init__(self) -> None:
         self.names: set[str] = set()
+        self.imported: set[tuple[str, str]] = set()
+        self._fallbacks: set[cst.CSTNode] = set()
 
     def on_visit(self, node: cst.CSTNode) -> bool:
-        if isinstance(node, _STORES):
+        if isinstance(node, cst.ExceptHandler):
+            self._fallbacks.update(_fallbacks(node))
+        if isinstance(node, _STORES) and node not in self._fallbacks:
             target = node.name if isinstance(node, cst.Param) else node.target
             self._store(target)
         elif isinstance(node, (cst.FunctionDef, cst.ClassDef)):
@@ -115,6 +168,10 @@ class _Stores(cst.CSTVisitor):
             self._store(node.asname.name)
         elif isinstance(node, cst.ExceptHandler) and node.name is not None:
             self._store(node.name.name)
+        elif isinstance(node, (cst.MatchAs, cst.MatchStar)) and node.name is not None:
+            self._store(node.name)
+        elif isinstance(node, (cst.Import, cst.ImportFrom)):
+            self.imported.update(_bound(node))
         return True
 
     def _store(self, target: cst.CSTNode) -> None:
@@ -125,3 +182,12 @@ class _Stores(cst.CSTVisitor):
                 self._store(element.value)
         elif isinstance(target, cst.StarredElement):
             self._store(target.value)
+
+
+def _fallbacks(handler: cst.ExceptHandler) -> Iterator[cst.AssignTarget]:
+    """The targets of `name = None` in a handler."""
+    for statement in handler.body.body:
+        small = statement.body if isinstance(statement, cst.SimpleStatementLine) else ()
+        for one in small:
+            if isinstance(one, cst.Assign) and isinstance(one.value, cst.Name) and one.value.value == "None":
+                yield from one.targets

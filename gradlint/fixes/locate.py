@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
 
 import libcst as cst
 
 from gradlint.domain.finding import Edit, Fix, Position, Span
-from gradlint.fixes.edits import apart
+from gradlint.fixes.edits import Text, apart
 from gradlint.fixes.imports import Imports
+from gradlint.fixes.rewrite import bracketed, indented, rewritten, rows_to_indent
 from gradlint.rules.base import Before, Change, Repair, Statement, Wrap
 from gradlint.rules.base import Edit as Wish
 from gradlint.source.lines import split_lines
@@ -24,14 +26,18 @@ class Locator:
         self._places = places
 
     def fix(self, repair: Repair) -> Fix | None:
-        """The fix that a repair asks for; None where the statement's form or a taken name stands against it."""
+        """The fix that a repair asks for; None where the statement's form or a taken name stands against it.
+
+        A fix that would take a comment away is not safe, whatever the repair says of itself.
+        """
         try:
             edits = [edit for change in repair.changes for edit in self._edits(change, repair)]
-            edits += self._added_imports(repair)
+            edits = list(self._moved_in(edits, repair))
+            edits += self._added_imports(repair, "\n".join(edit.content for edit in edits))
         except _ImpossibleError:
             return None
-        edits = list(dict.fromkeys(edits))
-        fix = Fix(repair.message, tuple(sorted(edits, key=lambda edit: (edit.span.start, edit.span.end))), repair.safe)
+        edits = sorted(dict.fromkeys(edits), key=lambda edit: (edit.span.start, edit.span.end))
+        fix = Fix(repair.message, tuple(edits), repair.safe and not self._loses_comments(repair, edits))
         return fix if apart(self._text, fix) else None
 
     @cached_property
@@ -46,32 +52,48 @@ class Locator:
     def _text(self) -> str:
         return self._module.code
 
+    @cached_property
+    def _source(self) -> Text:
+        return Text(self._text)
+
     def _edits(self, change: Wish, repair: Repair) -> Iterator[Edit]:
         if isinstance(change, Change):
-            yield Edit(self._places.whole(change.node), self._spelled(change.text, repair))
+            edit = self._changed(change.node, self._spelled(change.text, repair))
+            yield self._removed_if_idle(change.node, edit)
         elif isinstance(change, Wrap):
             yield self._wrapped(self._alone(change.node), self._spelled(change.header, repair))
         elif isinstance(change, Before):
             line = self._alone(change.node)
             yield _insert(line.start, self._spelled(change.text, repair) + self._new_line(line))
         elif isinstance(change, Statement):
-            text = change.text if self._is_statement(change.node) else change.inside
+            text = change.text if self._places.is_statement(change.node) else change.inside
             if text is None:
                 raise _ImpossibleError
-            yield Edit(self._places.whole(change.node), self._spelled(text, repair))
+            yield self._changed(change.node, self._spelled(text, repair))
         else:
             yield self._removed(change.node)
+
+    def _changed(self, node: cst.CSTNode, text: str) -> Edit:
+        """A node's stretch with new content, in the rows of the old one, in brackets where it needs them."""
+        span = self._places.whole(node)
+        start, end = self._source.offset(span.start), self._source.offset(span.end)
+        bare = node.with_changes(lpar=(), rpar=()) if isinstance(node, cst.BaseExpression) else node
+        generated = cst.Module([]).code_for_node(bare)
+        content = rewritten(self._text[start:end], generated, text, self._module.default_newline)
+        if isinstance(node, cst.BaseExpression):
+            content = bracketed(self._text, start, end, content)
+        return Edit(span, content)
 
     def _spelled(self, text: str, repair: Repair) -> str:
         for path in repair.imports:
             text = self._imports.spell(text, path) or text
         return text
 
-    def _added_imports(self, repair: Repair) -> Iterator[Edit]:
+    def _added_imports(self, repair: Repair, written: str) -> Iterator[Edit]:
         for path in repair.imports:
-            if self._imports.spell(path, path) is not None:
+            if path not in written or self._imports.spell(path, path) is not None:
                 continue
-            place = self._imports.place()
+            place = self._imports.place(path)
             if place is None or not self._imports.can_add(path):
                 raise _ImpossibleError
             start = Position(self._places.whole(place).start.row, 1)
@@ -84,15 +106,23 @@ class Locator:
             raise _ImpossibleError
         return self._places.whole(statement)
 
-    def _is_statement(self, node: cst.CSTNode) -> bool:
-        """Whether a simple statement consists of a node."""
-        line = self._places.statement(node)
-        small = () if line is None else line.body
-        return any(one is node or (isinstance(one, cst.Expr) and one.value is node) for one in small)
-
     def _wrapped(self, line: Span, header: str) -> Edit:
-        """The header before the statement, which moves one level in: rows it goes on in are inside brackets."""
+        """The header before the statement, whose first row moves one level in."""
         return _insert(line.start, header + self._new_line(line) + self._module.default_indent)
+
+    def _moved_in(self, edits: list[Edit], repair: Repair) -> Iterator[Edit]:
+        """The edits, and the other rows of the statements that are wrapped, moved one level in as well."""
+        lines = [self._alone(change.node) for change in repair.changes if isinstance(change, Wrap)]
+        unit = self._module.default_indent
+        for edit in edits:
+            inside = any(line.start <= edit.span.start < edit.span.end <= line.end for line in lines)
+            yield Edit(edit.span, indented(edit.content, unit)) if inside else edit
+        for line in lines:
+            start, end = self._source.offset(line.start), self._source.offset(line.end)
+            for row in rows_to_indent(self._text[start:end]):
+                at = Position(line.start.row + row, 1)
+                if not any(edit.span.start < at <= edit.span.end for edit in edits):
+                    yield _insert(at, unit)
 
     def _new_line(self, line: Span) -> str:
         return self._module.default_newline + self._lines[line.start.row - 1][: line.start.column - 1]
@@ -111,6 +141,41 @@ class Locator:
         if rest.strip():
             raise _ImpossibleError  # A comment behind it may be about more than this statement.
         return Edit(Span(Position(span.start.row, 1), Position(span.end.row + 1, 1)), "")
+
+    def _removed_if_idle(self, node: cst.CSTNode, edit: Edit) -> Edit:
+        """`x = Variable(x)` would become `x = x`, which can go."""
+        statement = self._places.statement(node)
+        first = None if statement is None else statement.body[0]
+        if not isinstance(first, cst.Assign) or first.value is not node or len(first.targets) != 1:
+            return edit
+        target = first.targets[0].target
+        if not isinstance(target, cst.Name) or target.value != edit.content:
+            return edit
+        try:
+            return self._removed(node)
+        except _ImpossibleError:
+            return edit
+
+    def _loses_comments(self, repair: Repair, edits: list[Edit]) -> bool:
+        """Whether a comment inside of what changes is in none of the new texts."""
+        before = _Comments()
+        for change in repair.changes:
+            if isinstance(change, (Change, Statement)):
+                change.node.visit(before)
+        written = "\n".join(edit.content for edit in edits)
+        return any(written.count(comment) < number for comment, number in before.found.items())
+
+
+class _Comments(cst.CSTVisitor):
+    """How often each comment stands inside some nodes."""
+
+    def __init__(self) -> None:
+        self.found: Counter[str] = Counter()
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        if isinstance(node, cst.Comment):
+            self.found[node.value] += 1
+        return True
 
 
 class _ImpossibleError(Exception):

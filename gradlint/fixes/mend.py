@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from gradlint.domain.finding import Finding
-from gradlint.fixes.edits import apply
+from gradlint.fixes.edits import Text, apply, moved
 from gradlint.outcome import Mended
+from gradlint.source.lines import split_lines
 from gradlint.source.parse import parse
 from gradlint.source.unusable import Unusable
 
@@ -32,8 +34,8 @@ def mend(
 ) -> tuple[Result, Mended]:
     """The text with all wanted fixes, and what a check of it comes to.
 
-    `checked` is what a check of the text came to. A fix after which the text would not parse is not made, and its
-    rule makes no more of them here.
+    `checked` is what a check of the text came to. A fix after which the text would not parse, or after which the
+    same is found in the same place, is not made, and its rule makes no more of them here.
     """
     made: Counter[tuple[str, str]] = Counter()
     broken: set[str] = set()
@@ -43,16 +45,53 @@ def mend(
         if not found:
             settled = True
             break
-        new, applied = apply(now, found)
-        if isinstance(parse(new), Unusable):
-            broken |= _culprits(now, found)
+        new, applied = _applied(now, found)
+        after = check(new) if applied else checked
+        useless = _useless(now, new, applied, after)
+        if useless or not applied:
+            broken |= useless or {finding.code for finding in found}
             continue
         made.update((finding.code, finding.name) for finding in applied)
-        now, checked = new, check(new)
+        now, checked = new, after
     return checked, Mended(text, now, dict(made), tuple(sorted(broken)), settled)
 
 
-def _culprits(text: str, found: Sequence[Finding]) -> set[str]:
-    """The codes whose fixes break the text, each tried alone; all of them, where only the mixture does."""
-    alone = {finding.code for finding in found if isinstance(parse(apply(text, [finding])[0]), Unusable)}
-    return alone or {finding.code for finding in found}
+def _applied(text: str, found: Sequence[Finding]) -> tuple[str, list[Finding]]:
+    """As many fixes at once as leave a text that parses.
+
+    Two that are right alone may be wrong together, as where each takes one of the two statements of a block away;
+    then they are made one by one.
+    """
+    new, applied = apply(text, found)
+    if not isinstance(parse(new), Unusable):
+        return new, applied
+    kept: list[Finding] = []
+    for finding in applied:
+        together, made = apply(text, [*kept, finding])
+        if len(made) > len(kept) and not isinstance(parse(together), Unusable):
+            kept.append(finding)
+    return apply(text, kept)
+
+
+def _useless(before: str, after: str, applied: Sequence[Finding], checked: HasFindings) -> set[str]:
+    """The codes of the fixes behind which the same is found again, in the same place."""
+    text = Text(after)
+    left = {(finding.code, finding.message, text.offset(finding.span.start)) for finding in checked.findings}
+    return {
+        finding.code
+        for finding in applied
+        if any((finding.code, finding.message, at) in left for at in moved(before, applied, finding.span.start))
+    }
+
+
+def without_fix_on_other_rows(finding: Finding, text: str, parsed: str) -> Finding:
+    """The finding without a fix that edits a row which the parser has not read as it stands in the text.
+
+    libcst forgets a form feed in front of a statement, so that the columns behind it are too small.
+    """
+    if finding.fix is None:
+        return finding
+    rows, read = split_lines(text), split_lines(parsed)
+    edited = {row for edit in finding.fix.edits for row in range(edit.span.start.row, edit.span.end.row + 1)}
+    same = len(rows) == len(read) and all(rows[row - 1] == read[row - 1] for row in edited if row <= len(rows))
+    return finding if same else replace(finding, fix=None)

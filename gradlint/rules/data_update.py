@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import libcst as cst
@@ -147,7 +148,10 @@ norm = layer.weight.data.norm().item()
 
 
 def _without_data(node: cst.CSTNode) -> Repair | None:
-    """The same write to the tensor itself, under no_grad; `w.data = values` becomes a copy, which keeps the memory."""
+    """The same write to the tensor itself, under no_grad; `w.data = f(w)` becomes a copy, which keeps the memory.
+
+    What is assigned to `.data` may be of another shape or type, unless it is made of the tensor itself.
+    """
     target = _target(node)
     attributes = (part for part in _chain(target) if isinstance(part, cst.Attribute))
     found = next((part for part in attributes if part.attr.value == "data"), None)
@@ -155,9 +159,16 @@ def _without_data(node: cst.CSTNode) -> Repair | None:
         return None
     wrap, message = Wrap(node, "with torch.no_grad():"), "write to the tensor itself, under `torch.no_grad()`"
     if isinstance(node, cst.Assign) and found is target:
+        if not _mentions(node.value, found.value):
+            return None
         copied = f"{code(found.value)}.copy_({code(node.value)})"
         return Repair(message, (wrap, Change(node, copied)), safe=False, imports=("torch",))
     return Repair(message, (wrap, Change(found, code(found.value))), imports=("torch",))
+
+
+def _mentions(value: cst.BaseExpression, tensor: cst.BaseExpression) -> bool:
+    """Whether an expression stands somewhere in another."""
+    return re.search(rf"(?<![\w.]){re.escape(code(tensor))}(?!\w)", code(value)) is not None
 
 
 def _target(node: cst.CSTNode) -> cst.CSTNode | None:

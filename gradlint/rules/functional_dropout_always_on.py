@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import libcst as cst
-
 from gradlint.domain.event import Event, Noticed
-from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
-from gradlint.rules.phrases import source
+from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.repairs import with_argument
 
 
 class FunctionalDropoutAlwaysOn(Rule):
@@ -133,14 +131,5 @@ out = Net().eval()(torch.ones(256))
             "`dropout` drops in evaluation as well: nothing tells it of `model.eval()`",
             hint="pass `training=self.training`",
             related=event.related,
-            repair=_told(event.node),
+            repair=with_argument(event.node, "training=self.training", safe=False),
         )
-
-
-def _told(node: cst.CSTNode) -> Repair | None:
-    """The argument added at the end."""
-    if not isinstance(node, cst.Call) or not node.args:
-        return None
-    args = ", ".join(source(arg.with_changes(comma=cst.MaybeSentinel.DEFAULT)) for arg in node.args)
-    change = Change(node, f"{source(node.func)}({args}, training=self.training)")
-    return Repair("Pass `training=self.training`", (change,), safe=False)

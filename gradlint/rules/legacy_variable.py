@@ -8,6 +8,7 @@ import libcst as cst
 
 from gradlint.domain.event import Event
 from gradlint.domain.event import LegacyVariable as VariableMade
+from gradlint.rules.arguments import extended, keyword_of
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 from gradlint.rules.repairs import code, operand
 
@@ -106,6 +107,17 @@ def _repair(event: VariableMade) -> Repair | None:
         return Repair("use the tensor itself", (Change(call, code(data)),), event.live is False)
     keyword = call.args[1].keyword
     if len(call.args) == 2 and keyword is not None and keyword.value == "requires_grad" and event.requires_grad is True:
-        text = f"{operand(data)}.detach().requires_grad_()"
+        text = _flagged(data) or f"{operand(data)}.detach().requires_grad_()"
         return Repair("make the tensor a leaf", (Change(call, text),), event.live is False)
     return None
+
+
+_FACTORIES = ("torch.ones", "torch.zeros", "torch.randn", "torch.rand", "torch.tensor", "torch.eye", "torch.full")
+
+
+def _flagged(data: cst.BaseExpression) -> str | None:
+    """What is new, and known to nobody else, is made a leaf at once."""
+    if isinstance(data, cst.Call) and code(data.func) in _FACTORIES and keyword_of(data, "requires_grad") is None:
+        new = extended(data, "requires_grad", "True")
+        return None if new is None else code(new)
+    return f"{operand(data)}.requires_grad_()" if isinstance(data, cst.BinaryOperation) else None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import libcst as cst
 
 from gradlint.domain.event import Event, RemovedName
+from gradlint.rules.arguments import extended, keyword_of, without
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
-from gradlint.rules.repairs import code
+from gradlint.rules.repairs import code, without_argument
 
 _KEYWORDS = ("verbose", "retain_variables")
 
@@ -152,13 +153,13 @@ def _repair(event: RemovedName) -> Repair | None:
     if event.kind == "number first":
         return _number_last(node, event)
     if event.kind == "size_average" and event.instead != "reduction":
-        value = f'reduction="{event.instead}"'
-        return _changed(node, _without(node.args, ("size_average", "reduce")), value, "write `reduction`")
+        return _reduction(node, event.instead)
     if event.kind == "verbose":
-        return _changed(node, _without(node.args, ("verbose",)), "", "leave `verbose` out")
+        return without_argument(node, "verbose")
     if event.kind == "retain_variables":
-        keyword = next((arg.keyword for arg in node.args if arg.keyword and arg.keyword.value == event.kind), None)
-        return None if keyword is None else Repair("write `retain_graph`", (Change(keyword, event.instead),))
+        given = keyword_of(node, event.kind)
+        name = None if given is None else given.keyword
+        return None if name is None else Repair("write `retain_graph`", (Change(name, event.instead),))
     return None
 
 
@@ -172,25 +173,29 @@ def _item(node: cst.CSTNode) -> Repair | None:
     return Repair("write `.item()`", (Change(node, f"{code(value)}.item()"),))
 
 
+def _reduction(call: cst.Call, value: str) -> Repair | None:
+    """size_average=False -> reduction="sum"; what is given by place, or not as a constant, is left alone."""
+    old = [arg for arg in (keyword_of(call, name) for name in ("size_average", "reduce")) if arg is not None]
+    if not old or any(code(arg.value) not in ("True", "False", "None") for arg in old):
+        return None
+    kept = without(call, *old[1:])
+    new = f'reduction="{value}"'
+    return Repair("write `reduction`", (Change(call, code(kept.deep_replace(old[0], _renamed(old[0], new)))),))
+
+
+def _renamed(old: cst.Arg, new: str) -> cst.Arg:
+    made = cst.ensure_type(cst.parse_expression(f"f({new})"), cst.Call).args[0]
+    return old.with_changes(keyword=made.keyword, value=made.value)
+
+
 def _number_last(call: cst.Call, event: RemovedName) -> Repair | None:
     """x.add_(0.9, y) -> x.add_(y, alpha=0.9); torch.add(x, 0.9, y) -> torch.add(x, y, alpha=0.9)"""
-    args = list(call.args)
-    if any(arg.keyword is not None or arg.star for arg in args):
+    if any(arg.keyword is not None or arg.star for arg in call.args):
         return None
     tensors = 1 if event.instead == "alpha" else 2
-    place = len(args) - tensors - 1
+    place = len(call.args) - tensors - 1
     if place not in (0, 1):
         return None
-    number = args.pop(place)
-    return _changed(call, args, f"{event.instead}={code(number.value)}", f"write `{event.instead}=` at the end")
-
-
-def _without(args: Sequence[cst.Arg], names: tuple[str, ...]) -> list[cst.Arg]:
-    return [arg for arg in args if arg.keyword is None or arg.keyword.value not in names]
-
-
-def _changed(call: cst.Call, args: Sequence[cst.Arg], more: str, message: str) -> Repair:
-    """The call with other arguments, on one line."""
-    texts = [code(arg.with_changes(comma=cst.MaybeSentinel.DEFAULT)).strip() for arg in args]
-    text = ", ".join([*texts, *([more] if more else [])])
-    return Repair(message, (Change(call, f"{code(call.func)}({text})"),))
+    number = call.args[place]
+    new = extended(without(call, number), event.instead, code(number.value))
+    return None if new is None else Repair(f"write `{event.instead}=` at the end", (Change(call, code(new)),))

@@ -5,14 +5,13 @@ Each gives None where the node is not of the form that it mends.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import libcst as cst
 
+from gradlint.rules.arguments import extended, keyword_of, without
 from gradlint.rules.base import Change, Repair, Statement, Wrap
 
 _TORCH = ("torch",)
-_ATOMS = (cst.Name, cst.Attribute, cst.Call, cst.Subscript, cst.Integer, cst.Float, cst.Tuple, cst.List)
+_ATOMS = (cst.Name, cst.Attribute, cst.Call, cst.Subscript, cst.List)
 
 
 def code(node: cst.CSTNode) -> str:
@@ -37,9 +36,10 @@ def out_of_place(node: cst.CSTNode) -> Repair | None:
         return _without_augmentation(node)
     if not isinstance(node, cst.Call):
         return None
-    if any(_is_inplace(arg) for arg in node.args):
+    flag = keyword_of(node, "inplace")
+    if flag is not None:
         message = "compute it out of place"
-        plain = node.with_changes(args=_without(node.args))
+        plain = without(node, flag)
         if isinstance(node.args[0].value, cst.Name) and isinstance(node.func, cst.Attribute):
             return Repair(message, (Statement(node, f"{node.args[0].value.value} = {code(plain)}", code(plain)),))
         return Repair(message, (Change(node, code(plain)),))
@@ -73,16 +73,6 @@ _IN_PLACE_ONLY = frozenset(
 """Methods that fill or change the tensor itself; the one without the underscore is missing or another thing."""
 
 
-def _is_inplace(arg: cst.Arg) -> bool:
-    return arg.keyword is not None and arg.keyword.value == "inplace"
-
-
-def _without(args: Sequence[cst.Arg]) -> list[cst.Arg]:
-    """The arguments without `inplace=`; the last one keeps no comma."""
-    kept = [arg for arg in args if not _is_inplace(arg)]
-    return [*kept[:-1], kept[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)]
-
-
 def receiver_through(node: cst.CSTNode, method: str, *, safe: bool) -> Repair | None:
     """`x.f(...)` becomes `x.method().f(...)`."""
     if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
@@ -99,15 +89,20 @@ def with_argument(node: cst.CSTNode, argument: str, *, safe: bool, imports: tupl
     """A call gets one more keyword argument, or another value for it."""
     if not isinstance(node, cst.Call):
         return None
-    keyword = argument.partition("=")[0]
-    for arg in node.args:
-        if arg.keyword is not None and arg.keyword.value == keyword:
-            return Repair(f"set `{argument}`", (Change(arg.value, argument.partition("=")[2]),), safe, imports)
-    kept = [arg.with_changes(comma=cst.MaybeSentinel.DEFAULT) if arg is node.args[-1] else arg for arg in node.args]
-    name, value = argument.split("=")
-    equal = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
-    more = cst.Arg(cst.parse_expression(value), cst.Name(name), equal)
-    return Repair(f"add `{argument}`", (Change(node, code(node.with_changes(args=[*kept, more]))),), safe, imports)
+    name, _, value = argument.partition("=")
+    given, new = keyword_of(node, name), extended(node, name, value)
+    if given is not None:
+        return Repair(f"set `{argument}`", (Change(given.value, value),), safe, imports)
+    return None if new is None else Repair(f"add `{argument}`", (Change(node, code(new)),), safe, imports)
+
+
+def without_argument(node: cst.CSTNode, *names: str, safe: bool = True) -> Repair | None:
+    """A call gets rid of keyword arguments."""
+    if not isinstance(node, cst.Call):
+        return None
+    given = [arg for arg in (keyword_of(node, name) for name in names) if arg is not None]
+    said = " and ".join(f"`{code(arg.with_changes(comma=cst.MaybeSentinel.DEFAULT)).strip()}`" for arg in given)
+    return Repair(f"leave {said} out", (Change(node, code(without(node, *given))),), safe) if given else None
 
 
 def detached(node: cst.CSTNode) -> Repair | None:

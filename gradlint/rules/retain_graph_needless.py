@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import libcst as cst
 
 from gradlint.domain.event import Event, Noticed
-from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.arguments import keyword_of
+from gradlint.rules.base import Bad, Good, Repair, Report, Rule
+from gradlint.rules.repairs import with_argument, without_argument
 
 
 class RetainGraphNeedless(Rule):
@@ -104,12 +106,9 @@ for x in torch.randn(10, 3):
 
 
 def _dropped(node: cst.CSTNode) -> Repair | None:
-    """The call without its only argument; among others, it is set to False."""
+    """The call without the argument; beside `create_graph`, which retains by itself, it is set to False."""
     if not isinstance(node, cst.Call):
         return None
-    given = next((arg for arg in node.args if arg.keyword is not None and arg.keyword.value == "retain_graph"), None)
-    if given is None:
-        return None
-    if len(node.args) == 1:
-        return Repair("Leave `retain_graph=True` out", (Change(given, ""),))
-    return Repair("Set `retain_graph` to False", (Change(given.value, "False"),))
+    if keyword_of(node, "create_graph") is None or keyword_of(node, "retain_graph") is None:
+        return without_argument(node, "retain_graph")
+    return with_argument(node, "retain_graph=False", safe=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from gradlint.domain.event import Event, Noticed
+from gradlint.rules.arguments import keyword_of, without
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 from gradlint.rules.phrases import source
 
@@ -148,10 +149,8 @@ def _wrapped(node: cst.CSTNode) -> Repair | None:
     """The tensor without its flag, as a parameter."""
     if not isinstance(node, cst.Assign) or not isinstance(node.value, cst.Call):
         return None
-    kept = [arg for arg in node.value.args if arg.keyword is None or arg.keyword.value != "requires_grad"]
-    if len(kept) == len(node.value.args):
+    flag = keyword_of(node.value, "requires_grad")
+    if flag is None:
         return None
-    if kept:
-        kept[-1] = kept[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
-    text = f"torch.nn.Parameter({source(node.value.with_changes(args=kept))})"
+    text = f"torch.nn.Parameter({source(without(node.value, flag))})"
     return Repair("Make it a parameter", (Change(node.value, text),), imports=("torch.nn",))

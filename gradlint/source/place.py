@@ -54,6 +54,13 @@ class Places:
         line = self._simple[index][1]
         return line if at.end <= self.whole(line).end else None
 
+    def is_statement(self, node: cst.CSTNode) -> bool:
+        """Whether a simple statement consists of a node."""
+        at = self.whole(node)
+        index = bisect_right(self._small_starts, at.start) - 1
+        around = self._small[index][1] if index >= 0 else None
+        return around is node or (isinstance(around, cst.Expr) and around.value is node)
+
     def is_only_child(self, statement: cst.SimpleStatementLine) -> bool:
         """Whether a block would be empty without the statement."""
         blocks = (node for node in self._ranges if isinstance(node, cst.IndentedBlock))
@@ -63,6 +70,15 @@ class Places:
     def _simple(self) -> list[tuple[Position, cst.SimpleStatementLine]]:
         lines = (node for node in self._ranges if isinstance(node, cst.SimpleStatementLine))
         return sorted(((self.whole(line).start, line) for line in lines), key=lambda pair: pair[0])
+
+    @cached_property
+    def _small(self) -> list[tuple[Position, cst.BaseSmallStatement]]:
+        small = (node for node in self._ranges if isinstance(node, cst.BaseSmallStatement))
+        return sorted(((self.whole(one).start, one) for one in small), key=lambda pair: pair[0])
+
+    @cached_property
+    def _small_starts(self) -> list[Position]:
+        return [start for start, _ in self._small]
 
     @cached_property
     def _simple_starts(self) -> list[Position]:

@@ -86,6 +86,14 @@ def test_bytes_around_the_fix_stay(run: Run, tree: Tree, content: bytes) -> None
     assert (root / "a.py").read_bytes() == content.replace(b"fault_safe", b"mended")
 
 
+def test_a_form_feed_in_front_of_a_statement_keeps_fixes_away(run: Run, tree: Tree) -> None:
+    """The parser forgets it, so that columns would be wrong; the finding stands."""
+    root = tree({"a.py": b"import torch\n\x0cfault_safe\n", "b.py": b"import torch\n\x0c\nfault_safe\n"})
+    assert run("check", "--fix").code == 1
+    assert (root / "a.py").read_bytes() == b"import torch\n\x0cfault_safe\n"
+    assert (root / "b.py").read_bytes() == b"import torch\n\x0c\nmended\n"
+
+
 def test_modes_and_links_stay(run: Run, tree: Tree) -> None:
     """The file that a link names is written, and nothing is left beside it."""
     root = tree({"src/a.py": TWO})

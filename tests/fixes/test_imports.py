@@ -50,4 +50,4 @@ def test_blocks_keep_their_indentation() -> None:
     """The unit of the file, and tabs."""
     text = "import torch\nw = torch.ones(3, requires_grad=True)\nfor i in range(3):\n\tw.data.add_(\n\t\t1)  # why\n"
     found = [finding for finding in check_source(text) if finding.code == "GRD301"]
-    assert apply(text, found)[0].endswith("\twith torch.no_grad():\n\t\tw.add_(\n\t\t1)  # why\n")
+    assert apply(text, found)[0].endswith("\twith torch.no_grad():\n\t\tw.add_(\n\t\t\t1)  # why\n")

@@ -30,8 +30,12 @@ def of_namespace(machine: Machine, path: str, name: str, node: cst.CSTNode) -> N
 
 
 def of_tensor(machine: Machine, made: Node, name: str, node: cst.CSTNode) -> None:
-    """loss.backwards; what is merely used like a tensor may be another sort of matrix, with methods of its own."""
-    if machine.guarded or made.op in _UNSEEN:
+    """loss.backwards; what is merely used like a tensor may be another sort of matrix, with methods of its own.
+
+    What containers and texts have is no slip: where a value may be a tensor or a dictionary of tensors, the program
+    knows which.
+    """
+    if machine.guarded or made.op in _UNSEEN or name in _OF_CONTAINERS:
         return
     instead = replacement(f"{TENSOR}.{name}")
     if instead is not None:
@@ -98,6 +102,7 @@ def _is_known(state: State, cls: Value) -> bool:
     return all(_is_known(state, base) for base in record.bases)
 
 
+_OF_CONTAINERS = frozenset(name for kind in (dict, list, set, str) for name in dir(kind))
 _WRAPPING = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel"})
 
 

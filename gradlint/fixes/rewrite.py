@@ -1,0 +1,94 @@
+"""New text for a stretch of source that keeps the rows, the indentation and the line ends of what stays."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+
+_TOKEN = re.compile(r"\s+|\w+|[^\w\s]")
+_FSTRING_START = getattr(tokenize, "FSTRING_START", None)
+_FSTRING_END = getattr(tokenize, "FSTRING_END", None)
+_UNITS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.List, ast.Dict, ast.Set, ast.ListComp)
+
+
+def rewritten(real: str, generated: str, wanted: str, newline: str) -> str:
+    """The text `wanted`, where it agrees with `generated` in the white space of `real`.
+
+    libcst writes a node without the indentation of the block in which it stands, and with its own line ends. So
+    `generated`, the old node as libcst writes it, tells which parts of the real text the new one keeps.
+
+    >>> rewritten("f(x.view(\\n        3,\\n    ))", "f(x.view(\\n    3,\\n))", "x.view(\\n    3,\\n)", "\\n")
+    'x.view(\\n        3,\\n    )'
+    """
+    before, after, written = _TOKEN.findall(generated), _TOKEN.findall(wanted), _TOKEN.findall(real)
+    if [word for word in before if word.strip()] != [word for word in written if word.strip()]:
+        return wanted
+    if len(before) != len(written):
+        return wanted
+    pieces: list[str] = []
+    for kind, start, end, first, last in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if kind == "equal":
+            pieces += written[start:end]
+        else:
+            pieces += [re.sub(r"\r\n|\r|\n", newline, word) for word in after[first:last]]
+    return "".join(pieces)
+
+
+def bracketed(text: str, start: int, end: int, content: str) -> str:
+    """The content in brackets, if in the place of a stretch of the text it would fall apart without them.
+
+    Python's own parser is asked: brackets that change nothing are not in its tree. Where brackets cannot stand,
+    there are none, as around a statement or the name behind a dot.
+    """
+    if _is_unit(content):
+        return content
+    enclosed = _tree(f"{text[:start]}({content}){text[end:]}")
+    return content if enclosed is None or enclosed == _tree(text[:start] + content + text[end:]) else f"({content})"
+
+
+def _is_unit(content: str) -> bool:
+    try:
+        return isinstance(ast.parse(content, mode="eval").body, _UNITS)
+    except SyntaxError:
+        return False
+
+
+def _tree(text: str) -> str | None:
+    try:
+        return ast.dump(ast.parse(text))
+    except SyntaxError:
+        return None
+
+
+def rows_to_indent(text: str) -> Iterator[int]:
+    """The rows, counted from zero, that an indentation of the whole text moves: not the first, none inside a string."""
+    inside = _rows_inside_strings(text)
+    for row, line in enumerate(re.split(r"\r\n|\r|\n", text)):
+        if row > 0 and row not in inside and line.strip():
+            yield row
+
+
+def indented(text: str, unit: str) -> str:
+    """The text with its rows behind the first moved in."""
+    rows = set(rows_to_indent(text))
+    pieces = re.split(r"(\r\n|\r|\n)", text)
+    return "".join(
+        unit + piece if index % 2 == 0 and index // 2 in rows else piece for index, piece in enumerate(pieces)
+    )
+
+
+def _rows_inside_strings(text: str) -> set[int]:
+    """The rows whose first letter belongs to a string that began above; within brackets, any text has tokens."""
+    inside: set[int] = set()
+    opened: list[int] = []
+    for token in tokenize.generate_tokens(io.StringIO(f"({text}\n)").readline):
+        if token.type == _FSTRING_START:
+            opened.append(token.start[0])
+        first = opened.pop() if token.type == _FSTRING_END else token.start[0]
+        if token.type in (tokenize.STRING, _FSTRING_END):
+            inside.update(range(first, token.end[0]))
+    return inside

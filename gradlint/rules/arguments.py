@@ -1,0 +1,84 @@
+"""Calls with an argument more, another, or one less; rows, comments and trailing commas stay as they are."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+_TIGHT = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
+
+
+def keyword_of(call: cst.Call, name: str) -> cst.Arg | None:
+    """The argument that is given by that name."""
+    return next((arg for arg in call.args if arg.keyword is not None and arg.keyword.value == name), None)
+
+
+def without(call: cst.Call, *gone: cst.Arg) -> cst.Call:
+    """The call without some of its arguments."""
+    kept = [arg for arg in call.args if arg not in gone]
+    if not kept:
+        return call.with_changes(args=(), whitespace_before_args=cst.SimpleWhitespace(""))
+    last = call.args[-1]
+    if last in gone:
+        kept[-1] = kept[-1].with_changes(
+            comma=_closing(kept[-1].comma, last.comma), whitespace_after_arg=last.whitespace_after_arg
+        )
+    return call.with_changes(args=kept)
+
+
+def _closing(
+    inner: cst.Comma | cst.MaybeSentinel, last: cst.Comma | cst.MaybeSentinel
+) -> cst.Comma | cst.MaybeSentinel:
+    """The comma behind an argument that has become the last one: its own comment, and the row end of the last."""
+    if not isinstance(last, cst.Comma) or not isinstance(inner, cst.Comma):
+        return last
+    return last.with_changes(whitespace_after=_row_end(inner.whitespace_after, last.whitespace_after))
+
+
+def extended(call: cst.Call, name: str, value: str) -> cst.Call | None:
+    """The call with another value for a keyword, or with one more keyword, laid out as the others are.
+
+    None where the only argument is a generator without brackets of its own, which bears no argument beside it.
+    """
+    new = cst.parse_expression(value)
+    given = keyword_of(call, name)
+    if given is not None:
+        return call.with_changes(args=[arg.with_changes(value=new) if arg is given else arg for arg in call.args])
+    more = cst.Arg(new, cst.Name(name), _TIGHT)
+    if not call.args:
+        return call.with_changes(args=[more])
+    *before, last = call.args
+    if isinstance(last.value, cst.GeneratorExp) and not last.value.lpar:
+        return None
+    gap = _gap(call)
+    if isinstance(last.comma, cst.Comma):
+        more = more.with_changes(comma=last.comma.with_changes(whitespace_after=_plain(last.comma.whitespace_after)))
+        gap = _row_end(last.comma.whitespace_after, gap)
+    comma = cst.Comma(whitespace_after=gap)
+    more = more.with_changes(whitespace_after_arg=last.whitespace_after_arg)
+    last = last.with_changes(comma=comma, whitespace_after_arg=cst.SimpleWhitespace(""))
+    return call.with_changes(args=[*before, last, more])
+
+
+def _gap(call: cst.Call) -> cst.BaseParenthesizableWhitespace:
+    """What stands between two arguments of the call; a call with one argument in a row of its own goes on so."""
+    if len(call.args) > 1:
+        comma = call.args[-2].comma
+        return _plain(comma.whitespace_after) if isinstance(comma, cst.Comma) else cst.SimpleWhitespace(" ")
+    before = call.whitespace_before_args
+    return _plain(before) if isinstance(before, cst.ParenthesizedWhitespace) else cst.SimpleWhitespace(" ")
+
+
+def _plain(space: cst.BaseParenthesizableWhitespace) -> cst.BaseParenthesizableWhitespace:
+    """White space without its comments."""
+    if not isinstance(space, cst.ParenthesizedWhitespace):
+        return space
+    return space.with_changes(first_line=cst.TrailingWhitespace(), empty_lines=())
+
+
+def _row_end(
+    first: cst.BaseParenthesizableWhitespace, rest: cst.BaseParenthesizableWhitespace
+) -> cst.BaseParenthesizableWhitespace:
+    """The comment of one row end with the next row of another."""
+    if isinstance(first, cst.ParenthesizedWhitespace) and isinstance(rest, cst.ParenthesizedWhitespace):
+        return rest.with_changes(first_line=first.first_line, empty_lines=first.empty_lines)
+    return rest
