@@ -6,7 +6,7 @@ import re
 
 import libcst as cst
 
-from gradlint.domain.event import LegacyVariable, MisspeltName, RemovedName
+from gradlint.domain.event import LegacyVariable, MisspeltName, Noticed, RemovedName
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Class, External, Instance, Ref, Value
@@ -74,14 +74,17 @@ def of_assigned(machine: Machine, name: str, node: cst.CSTNode) -> None:
 
 
 def of_unknown(machine: Machine, name: str, node: cst.CSTNode) -> None:
-    """p.require_grad = False, for a p that is not known: told if the file only ever assigns it, and never reads it."""
+    """p.require_grad = False, for a p that is not known: most likely a parameter of a network that is not known either.
+
+    Told if the file only ever assigns the name, and never reads it.
+    """
     if meant(TENSOR, name) != "requires_grad":
         return
     code = machine.program.nowhere
     assert isinstance(code, cst.Module)
     uses = re.findall(rf"(\.?)\b{name}\b\s*(=?)(?!=)", code.code)
     if all(dot and assigned for dot, assigned in uses):
-        machine.emit(MisspeltName(node, "tensor", name, "requires_grad", True, assigned=True))
+        machine.emit(Noticed(node, "module-flag", f"tensor.{name}"))
 
 
 def of_object(machine: Machine, state: State, record: Instance, kind: str, name: str, node: cst.CSTNode) -> None:
