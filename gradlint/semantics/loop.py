@@ -74,10 +74,11 @@ def _counted(state: State, iterable: Value, items: Sequence, exact: bool) -> boo
     """Whether the program bounds a loop: so many numbers, modules, or a few tensors, rather than data."""
     first = items.items[0] if items.items else None
     few = exact and not (type(first) is tuple and len(items.items) > TURNS)
-    return few or isinstance(iterable, range) or (isinstance(first, Ref) and is_instance(state, first))
+    numbers = type(iterable) is tuple and isinstance(first, int)
+    return few or numbers or (isinstance(first, Ref) and _is_instance(state, first))
 
 
-def is_instance(state: State, value: Ref) -> bool:
+def _is_instance(state: State, value: Ref) -> bool:
     """Whether a value is an object, such as a module."""
     return isinstance(state.heap.get(value.id), Instance)
 
