@@ -212,6 +212,7 @@ def bind_parameters(machine: Machine, state: State, function: Function, args: Ar
 def call_in_place(machine: Machine, state: State, func: Value, args: Args, node: cst.CSTNode) -> Value:
     """Call any value where the program cannot split: of several outcomes the first that remains goes on."""
     from gradlint.semantics.dispatch import call_value
+    from gradlint.semantics.program import forget_attributes
 
     target = as_function(machine, state, func, args)
     if target is None:
@@ -230,6 +231,8 @@ def call_in_place(machine: Machine, state: State, func: Value, args: Args, node:
         # Every path raises: the caller goes on as if the call had not been made.
         state.become(before)
         state.dirty, state.dirty_frames = region.dirty, region.frames
+        for given in target[1].positional[:1]:
+            forget_attributes(state, given)  # An object whose constructor raises is not half made.
         return machine.unknown()
     if len(states) > 1:
         machine.give_ups["paths dropped"] += len(states) - 1
