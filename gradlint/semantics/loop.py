@@ -13,6 +13,7 @@ from gradlint.semantics.branch import assume, truth
 from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Exit, Machine, splitting
 from gradlint.semantics.program import let_go, origins
+from gradlint.semantics.torch.order import is_order
 from gradlint.semantics.turns import Turns
 from gradlint.source.core import Block, Const, For, While
 
@@ -219,8 +220,9 @@ def _widen_record(old: object, new: object, address: int, state: State) -> None:
 
 
 def _forget_facts(before: State, after: State) -> None:
-    """Tests made inside the loop may come out differently in another turn."""
-    after.facts = before.facts
+    """Tests made inside the loop may come out differently in another turn; how gradients were left is kept."""
+    orders = {key: fact for key, fact in after.facts.items() if is_order(key)}
+    after.facts = {**{key: fact for key, fact in before.facts.items() if not is_order(key)}, **orders}
 
 
 splitting(For, run_for)

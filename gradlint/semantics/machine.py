@@ -78,6 +78,8 @@ class Machine:
         self.gradients = Gradients()
         self.backwards = 0
         self.ledger = Ledger()
+        self.optimizers: list[int] = []
+        self.scaled: set[int] = set()
         self.without_backward: dict[int, cst.CSTNode] = {}
         self.other_default = False
         self.guarded = 0

@@ -148,7 +148,10 @@ class Program:
 
         A decorator that is not known is taken to leave the function as it is.
         """
+        from gradlint.semantics.torch.order import handed_out
+
         values = tuple(values)
+        handed_out(machine, state, values)
         if isinstance(node, cst.Decorator) and len(values) == 1:
             return values[0]
         let_go(machine, state, values)

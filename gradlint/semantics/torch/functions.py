@@ -22,9 +22,11 @@ from gradlint.domain.value import (
     Tensor,
     Unknown,
     Value,
+    Write,
 )
 from gradlint.facts import load
 from gradlint.semantics.args import Args
+from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import origins
 from gradlint.semantics.torch import faults
@@ -34,14 +36,16 @@ from gradlint.semantics.torch.bind import bind, bind_loosely, operand_of, operan
 from gradlint.semantics.torch.data_loader import new_data
 from gradlint.semantics.torch.distribution import new_distribution
 from gradlint.semantics.torch.gradcall import autograd_backward, autograd_grad
-from gradlint.semantics.torch.inplace import write
+from gradlint.semantics.torch.inplace import bump, write
 from gradlint.semantics.torch.methods import METHODS, call_tensor_method
 from gradlint.semantics.torch.module import WRAPPERS, new_module
 from gradlint.semantics.torch.names import fact, method_fact
 from gradlint.semantics.torch.old_calls import tell_gone_keyword, tell_variable
 from gradlint.semantics.torch.optim import is_optimizer_path, new_optimizer
+from gradlint.semantics.torch.order import clipped
 from gradlint.semantics.torch.parameters import is_module_path
 from gradlint.semantics.torch.registration import note_dropout
+from gradlint.semantics.torch.scaler import SCALERS, is_scheduler_path, new_helper
 from gradlint.semantics.torch.size import Operand, result
 from gradlint.semantics.torch.tensor import as_tensor, known_tensor, new_leaf, new_tensor, tensor_at
 
@@ -64,6 +68,8 @@ def call_torch(machine: Machine, state: State, path: str, args: Args, node: cst.
         tell_gone_keyword(machine, "verbose", "", args, node)
     if is_optimizer_path(path) and name.rpartition(".")[2][:1].isupper():
         return new_optimizer(machine, state, path, args, node)
+    if path in SCALERS or (is_scheduler_path(path) and name.rpartition(".")[2][:1].isupper()):
+        return new_helper(state, path, args, node)
     if path.startswith("torch.distributions.") and name.rpartition(".")[2][:1].isupper():
         return new_distribution(machine, state, path, args, node)
     if path in WRAPPERS or _is_module_class(path):
@@ -400,6 +406,22 @@ def _device(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Va
     return Unknown("device", syntax=node)
 
 
+def _clip(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """clip_grad_norm_, clip_grad_value_: written in place to each gradient; without a bound, only measured."""
+    given, bound = args.get(0, "parameters"), args.get(1, "max_norm", args.keywords.get("clip_value"))
+    tensor = known_tensor(machine, state, given)
+    items = Sequence((tensor,)) if tensor is not None else items_of(machine, state, given, node)
+    params = [ref for item in items.items if (ref := known_tensor(machine, state, item)) is not None]
+    endless = isinstance(bound, float) and bound == float("inf")
+    if not items.open and len(params) == len(items.items) and not args.open and not endless:
+        clipped(machine, state, params, node)
+    for param in params:
+        gradient = tensor_at(state, param).accumulated
+        if isinstance(gradient, Ref):
+            bump(machine, state, gradient, Write(node, "clip_grad"))
+    return machine.unknown("number")
+
+
 SPECIAL: dict[str, Special] = {
     "torch.nn.Buffer": _buffer,
     "torch.nn.utils.weight_norm": _reparametrised,
@@ -455,9 +477,9 @@ SPECIAL: dict[str, Special] = {
     "torch.jit.unused": _same,
     "torch.utils.data.DataLoader": _data("torch.utils.data.DataLoader"),
     "torch.utils.data.TensorDataset": _data("torch.utils.data.TensorDataset"),
-    "torch.nn.utils.clip_grad_norm_": _number,
-    "torch.nn.utils.clip_grad_value_": _number,
-    "torch.nn.utils.clip_grad_norm": _number,
+    "torch.nn.utils.clip_grad_norm_": _clip,
+    "torch.nn.utils.clip_grad_value_": _clip,
+    "torch.nn.utils.clip_grad_norm": _clip,
     "torch.nn.init.calculate_gain": _number,
     "torch.Size": _size,
     "torch.utils.checkpoint.checkpoint": _checkpoint,

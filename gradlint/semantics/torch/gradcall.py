@@ -25,6 +25,7 @@ from gradlint.semantics.torch.bind import tensors_in
 from gradlint.semantics.torch.frozen import is_left_off
 from gradlint.semantics.torch.lost import Cut, lost_leaves, note_blind, note_lost, note_refused
 from gradlint.semantics.torch.old_calls import tell_gone_keyword
+from gradlint.semantics.torch.order import fed
 from gradlint.semantics.torch.second_order import note_constant_gradients, note_gradient_root
 from gradlint.semantics.torch.tensor import as_tensor, either, known_tensor, new_tensor, tensor_at
 from gradlint.semantics.torch.training_mode import judge_modes
@@ -98,6 +99,7 @@ def _backward(
     if refused:
         return
     found = run_backward(machine, state, nodes, node, retain)
+    raised = found is None
     if found is None:
         found = walk(nodes)
     elif retain and create is False and machine.ledger.depth:
@@ -108,10 +110,28 @@ def _backward(
     machine.ledger.backwards += 1
     state.trained = fresh_number()
     judge_modes(machine, found.certain, node)
+    if not raised:
+        _feed_optimizers(machine, state, found, nodes, only, node)
     accumulate(machine, state, found, node, only, create if isinstance(create, bool) else None)
     for number in nodes:
         note_constant_gradients(machine, number, node)
     machine.backwards += 1
+
+
+def _feed_optimizers(
+    machine: Machine, state: State, found: Walk, roots: list[Node], only: set[int] | None, node: cst.CSTNode
+) -> None:
+    certain = {one.leaf for one in found.certain if one.leaf is not None and (only is None or one.leaf in only)}
+    possible = {one.leaf for one in found.possible.values() if one.leaf is not None}
+    known = all(root.op != "call" and root.tracked is not None for root in roots)
+    fed(
+        machine,
+        state,
+        certain,
+        possible,
+        node,
+        scaled=any(root.id in machine.scaled for root in roots) if known else None,
+    )
 
 
 def _only(machine: Machine, state: State, inputs: Value) -> set[int] | None:

@@ -34,6 +34,7 @@ from gradlint.semantics.torch.operation import Input
 from gradlint.semantics.torch.parameter_shapes import parameter_shape, spelled_out
 from gradlint.semantics.torch.parameters import is_module_path, module_base
 from gradlint.semantics.torch.registration import UNINITIALISED, attribute_set, refuse_uninitialised
+from gradlint.semantics.torch.scaler import SCALERS, call_helper, is_scheduler_path
 from gradlint.semantics.torch.tensor import UNCOUNTED, new_leaf, new_tensor
 from gradlint.semantics.torch.training_mode import note_mode
 
@@ -150,9 +151,13 @@ def module_attribute(
         if name in OPTIMIZER_METHODS:
             return Bound(obj, name)
         slips.of_object(machine, state, record, "optimizer", name, node)
-    if base.startswith("torch.distributions."):
+    if base.startswith("torch.distributions.") or _is_helper(base):
         return Bound(obj, name)
     return machine.symbol("attr", obj, name)
+
+
+def _is_helper(path: str) -> bool:
+    return path in SCALERS or is_scheduler_path(path)
 
 
 def set_module_attribute(
@@ -312,6 +317,8 @@ def call_module_method(
             if UNINITIALISED in record.config:
                 refuse_uninitialised(machine, state, ref, record, node)
             return method(machine, state, ref, args, node)
+    elif isinstance(record.cls, External) and _is_helper(record.cls.path):
+        return call_helper(machine, state, ref, record, name, args, node)
     elif isinstance(record.cls, External) and record.cls.path.startswith("torch.distributions."):
         from gradlint.semantics.torch.distribution import call_distribution
 

@@ -18,6 +18,7 @@ from gradlint.semantics.torch.frozen import note_frozen
 from gradlint.semantics.torch.inplace import bump
 from gradlint.semantics.torch.module_parts import get_part, insert_part
 from gradlint.semantics.torch.optim import clear_gradient
+from gradlint.semantics.torch.order import zeroed
 from gradlint.semantics.torch.parameters import children_of, is_module, modules_of, parameters_of
 from gradlint.semantics.torch.registration import parameter_registered
 from gradlint.semantics.torch.snapshot import note_loaded, note_taken
@@ -164,6 +165,7 @@ def _requires_grad(machine: Machine, state: State, ref: Ref, args: Args, node: c
 
 
 def _zero_grad(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    zeroed(machine, state, [parameter for _, parameter in parameters_of(state, ref)[0]], node)
     for _, parameter in parameters_of(state, ref)[0]:
         clear_gradient(machine, state, parameter, args, node)
     return None

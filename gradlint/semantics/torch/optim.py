@@ -24,7 +24,7 @@ from gradlint.semantics.args import Args
 from gradlint.semantics.flow import leaf_key
 from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Machine
-from gradlint.semantics.torch import faults
+from gradlint.semantics.torch import faults, order
 from gradlint.semantics.torch.backward import LAST_BACKWARD, open_cycle
 from gradlint.semantics.torch.frozen import note_idle_step
 from gradlint.semantics.torch.inplace import bump
@@ -43,6 +43,7 @@ def new_optimizer(machine: Machine, state: State, path: str, args: Args, node: c
     """torch.optim.X(params, ...)"""
     ref = state.new(Instance(External(path), {}, {}, False, node))
     fill_optimizer(machine, state, ref, args, node)
+    order.made(machine, state, ref)
     return ref
 
 
@@ -135,6 +136,11 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
     if closure is not None:
         for _ in range(_evaluations(state, ref)):
             result = call_in_place(machine, state, closure, Args(), node)
+    if closure is None:
+        _judge_scaled(machine, state, ref, node)
+        order.stepped(machine, state, ref, node)
+    else:
+        order.handed_out(machine, state, (ref,))
     stepped(machine, state, ref, frozenset(param.id for param in _params(state, ref)), node)
     last = state.facts.get(LAST_BACKWARD)
     for param in _params(state, ref):
@@ -147,6 +153,15 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
         if certain or not _absent(state, param, record.accumulated):
             bump(machine, state, param, Write(node, "optimizer.step", certain))
     return result
+
+
+def _judge_scaled(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> None:
+    """A step on the gradients of a scaled loss that no scaler has unscaled."""
+    known = order.order_of(state, ref.id)
+    if known is not None and known.filled is not None and known.scaled is True:
+        related = ((known.filled, "this is the backward of a scaled loss"),)
+        subject = "it uses gradients that are still scaled: call `scaler.step(optimizer)`"
+        faults.noticed(machine, "amp-order", node, subject, related)
 
 
 def _evaluations(state: State, ref: Ref) -> int:
@@ -165,6 +180,7 @@ def _absent(state: State, param: Ref, gradient: Value) -> bool:
 
 
 def _zero_grad(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    order.zeroed(machine, state, _params(state, ref), node)
     for param in _params(state, ref):
         clear_gradient(machine, state, param, args, node)
     return None

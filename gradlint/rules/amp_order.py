@@ -1,0 +1,116 @@
+"""GRD505: the calls of a GradScaler are out of order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import Event, Noticed
+from gradlint.rules.base import Bad, Good, Report, Rule
+
+
+class AmpOrder(Rule):
+    """The calls of a GradScaler are out of order.
+
+    What torch does
+        It raises where `step` or `unscale_` comes twice before `update`, where `unscale_` comes behind
+        `step`, and where `update` comes with neither before it. It says nothing where the optimizer steps
+        by itself on gradients of a scaled loss, which are 65536 times too large, or where the scaler steps
+        on gradients of a loss that was not scaled.
+
+    Why it matters
+        Each call stands for a state of the gradients, scaled or not, which nothing but the order tells.
+
+    When it may be wrong
+        Where the scaler is switched off (`enabled=False`); then it lets everything pass.
+
+    Instead
+        `scaler.scale(loss).backward()`, then `scaler.unscale_(optimizer)` where gradients are looked at,
+        then `scaler.step(optimizer)`, then `scaler.update()`.
+
+    References
+        https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step
+        https://docs.pytorch.org/docs/stable/notes/amp_examples.html
+    """
+
+    code = "GRD505"
+    name = "amp-order"
+    effect = "raises"
+    events = (Noticed,)
+    bad = (
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+scaler = torch.amp.GradScaler("cpu")
+for step in range(2):
+    optimizer.zero_grad()
+    scaler.scale(model(torch.randn(4, 3)).pow(2).mean()).backward()
+    scaler.step(optimizer)  # GRD505
+""",
+            error="step\\(\\) has already been called since the last update",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+scaler = torch.amp.GradScaler("cpu")
+optimizer.zero_grad()
+scaler.scale(model(torch.randn(4, 3)).pow(2).mean()).backward()
+scaler.step(optimizer)
+scaler.unscale_(optimizer)  # GRD505
+scaler.update()
+""",
+            error="unscale_\\(\\) is being called after step",
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+scaler = torch.amp.GradScaler("cpu")
+for step in range(2):
+    optimizer.zero_grad()
+    scaler.scale(model(torch.randn(4, 3)).pow(2).mean()).backward()
+    scaler.step(optimizer)
+    scaler.update()
+""",
+            shows="model.weight.grad is not None",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+scaler = torch.amp.GradScaler("cpu", enabled=False)
+for step in range(2):
+    optimizer.zero_grad()
+    scaler.scale(model(torch.randn(4, 3)).pow(2).mean()).backward()
+    scaler.step(optimizer)
+""",
+            shows="model.weight.grad is not None",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """What the interpreter saw when the function was applied."""
+        if not isinstance(event, Noticed) or event.fault != "amp-order":
+            return
+        yield Report(
+            event.node,
+            event.subject,
+            hint="scale, backward, `unscale_` if need be, `scaler.step`, `scaler.update`",
+            related=event.related,
+            effect=None if event.subject.endswith("torch raises here") else "silent",
+        )

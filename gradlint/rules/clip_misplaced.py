@@ -1,0 +1,151 @@
+"""GRD504: gradients are clipped where there are none, or where clipping comes too late."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import Event, Noticed
+from gradlint.rules.base import Bad, Good, Report, Rule
+
+
+class ClipMisplaced(Rule):
+    """Gradients are clipped where there are none, or where clipping comes too late.
+
+    What torch does
+        `clip_grad_norm_` looks at `.grad` as it is when it is called. Before the backward there is nothing
+        to clip, behind the step it is too late, before `scaler.unscale_` the gradients are some ten
+        thousand times too large, so that clipping shrinks them to nothing; and a loss, which is no leaf,
+        has no gradient at all. torch says nothing.
+
+    Why it matters
+        The bound that should keep the training stable is not there, or holds for other numbers than one
+        thinks.
+
+    When it may be wrong
+        Where the norm is wanted for a log only; a bound of `inf` is not reported.
+
+    Instead
+        Between `backward` (with a scaler: `scaler.unscale_(optimizer)`) and the step.
+
+    References
+        https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step
+        https://docs.pytorch.org/docs/stable/notes/amp_examples.html
+    """
+
+    code = "GRD504"
+    name = "clip-misplaced"
+    effect = "fragile"
+    events = (Noticed,)
+    bad = (
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(3):
+    optimizer.zero_grad()
+    loss = model(torch.full((4, 3), 100.0)).pow(2).mean()
+    nn.utils.clip_grad_norm_(model.parameters(), 1.0)  # GRD504
+    loss.backward()
+    optimizer.step()
+""",
+            shows="model.weight.grad.norm() > 1 or model.weight.isnan().any()",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(2):
+    optimizer.zero_grad()
+    loss = model(torch.randn(4, 3)).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+    nn.utils.clip_grad_norm_(model.parameters(), 1.0)  # GRD504
+""",
+            shows="model.weight.grad is not None",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+optimizer.zero_grad()
+loss = model(torch.full((4, 3), 100.0)).pow(2).mean()
+loss.backward()
+nn.utils.clip_grad_norm_(loss, 1.0)  # GRD504
+optimizer.step()
+""",
+            shows="model.weight.grad.norm() > 1",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+scaler = torch.amp.GradScaler("cpu")
+for step in range(2):
+    optimizer.zero_grad()
+    scaler.scale(model(torch.randn(4, 3)).pow(2).mean()).backward()
+    nn.utils.clip_grad_norm_(model.parameters(), 1.0)  # GRD504
+    scaler.step(optimizer)
+    scaler.update()
+""",
+            shows="model.weight.grad.norm() < 1e-3",
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(3):
+    optimizer.zero_grad()
+    loss = model(torch.full((4, 3), 100.0)).pow(2).mean()
+    loss.backward()
+    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+""",
+            shows="model.weight.grad.norm() < 1.1",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+scaler = torch.amp.GradScaler("cpu")
+for step in range(2):
+    optimizer.zero_grad()
+    scaler.scale(model(torch.randn(4, 3)).pow(2).mean()).backward()
+    scaler.unscale_(optimizer)
+    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    scaler.step(optimizer)
+    scaler.update()
+""",
+            shows="model.weight.grad is not None",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """What the interpreter saw when the function was applied."""
+        if not isinstance(event, Noticed) or event.fault != "clip-misplaced":
+            return
+        yield Report(
+            event.node,
+            f"this clips nothing that matters: {event.subject}",
+            hint="clip between the backward and the step; with a scaler behind `unscale_`",
+            related=event.related,
+        )

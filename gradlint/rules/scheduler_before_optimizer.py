@@ -1,0 +1,107 @@
+"""GRD506: a learning rate scheduler steps before its optimizer has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import Event, Noticed
+from gradlint.rules.base import Bad, Good, Report, Rule
+
+
+class SchedulerBeforeOptimizer(Rule):
+    """A learning rate scheduler steps before its optimizer has.
+
+    What torch does
+        It warns: \"Detected call of `lr_scheduler.step()` before `optimizer.step()`\". The first value of
+        the schedule is skipped.
+
+    Why it matters
+        The first step is made with the second learning rate: harmless for slow schedules, and not for a
+        warm-up.
+
+    When it may be wrong
+        Where the optimizer is stepped by something that gradlint does not see.
+
+    Instead
+        `optimizer.step()`, then `scheduler.step()`.
+
+    References
+        https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step
+        https://docs.pytorch.org/docs/stable/notes/amp_examples.html
+    """
+
+    code = "GRD506"
+    name = "scheduler-before-optimizer"
+    effect = "fragile"
+    events = (Noticed,)
+    bad = (
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1)
+for epoch in range(2):
+    scheduler.step()  # GRD506
+    optimizer.zero_grad()
+    model(torch.randn(4, 3)).pow(2).mean().backward()
+    optimizer.step()
+""",
+            shows="scheduler.last_epoch == 2",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.9)
+scheduler.step()  # GRD506
+""",
+            shows="scheduler.get_last_lr()[0] < 0.1",
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1)
+for epoch in range(2):
+    optimizer.zero_grad()
+    model(torch.randn(4, 3)).pow(2).mean().backward()
+    optimizer.step()
+    scheduler.step()
+""",
+            shows="scheduler.last_epoch == 2",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer)
+scheduler.step(1.0)
+""",
+            shows="scheduler.last_epoch == 1",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """What the interpreter saw when the function was applied."""
+        if not isinstance(event, Noticed) or event.fault != "scheduler-before-optimizer":
+            return
+        yield Report(
+            event.node,
+            "the scheduler steps before its optimizer has: the first learning rate is skipped",
+            hint="step the optimizer first",
+            related=event.related,
+        )

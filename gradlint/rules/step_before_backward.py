@@ -1,0 +1,112 @@
+"""GRD503: a step comes before the backward whose gradients it should use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import Event, Noticed
+from gradlint.rules.base import Bad, Good, Report, Rule
+
+
+class StepBeforeBackward(Rule):
+    """A step comes before the backward whose gradients it should use.
+
+    What torch does
+        The step finds no gradient and skips each parameter; the backward behind it fills the gradients, and
+        they are cleared before the next step sees them. torch says nothing.
+
+    Why it matters
+        Nothing is trained, and the loss stays where it began.
+
+    When it may be wrong
+        Where the step is for other parameters.
+
+    Instead
+        `zero_grad`, backward, step, in this order.
+
+    References
+        https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step
+        https://docs.pytorch.org/docs/stable/notes/amp_examples.html
+    """
+
+    code = "GRD503"
+    name = "step-before-backward"
+    effect = "silent"
+    events = (Noticed,)
+    bad = (
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+before = model.weight.detach().clone()
+for step in range(3):
+    optimizer.zero_grad()
+    loss = model(torch.randn(4, 3)).pow(2).mean()
+    optimizer.step()  # GRD503
+    loss.backward()
+""",
+            shows="torch.equal(model.weight, before)",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+before = model.weight.detach().clone()
+for step in range(3):
+    loss = model(torch.randn(4, 3)).pow(2).mean()
+    optimizer.step()  # GRD503
+    loss.backward()
+    optimizer.zero_grad()
+""",
+            shows="torch.equal(model.weight, before)",
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(3):
+    optimizer.zero_grad()
+    loss = model(torch.randn(4, 3)).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+""",
+            shows="model.weight.grad is not None",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+optimizer.step()
+for step in range(3):
+    optimizer.zero_grad()
+    model(torch.randn(4, 3)).pow(2).mean().backward()
+    optimizer.step()
+""",
+            shows="model.weight.grad is not None",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """What the interpreter saw when the function was applied."""
+        if not isinstance(event, Noticed) or event.fault != "step-before-backward":
+            return
+        yield Report(
+            event.node,
+            "this step comes before the backward, whose gradients are cleared before the next one: nothing is trained",
+            hint="call `backward` first, then `step`",
+            related=event.related,
+        )

@@ -1,0 +1,114 @@
+"""GRD502: gradients are cleared between the backward and the step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import Event, Noticed
+from gradlint.rules.base import Bad, Good, Report, Rule
+
+
+class ZeroGradMisplaced(Rule):
+    """Gradients are cleared between the backward and the step.
+
+    What torch does
+        `zero_grad` throws away what the backward has just computed, and the step finds no gradient: it
+        skips each parameter, and torch says nothing.
+
+    Why it matters
+        Nothing is trained, and the loss stays where it began.
+
+    When it may be wrong
+        Where the gradients were wanted for something else and the step is for other parameters.
+
+    Instead
+        `zero_grad`, backward, step, in this order.
+
+    References
+        https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step
+        https://docs.pytorch.org/docs/stable/notes/amp_examples.html
+    """
+
+    code = "GRD502"
+    name = "zero-grad-misplaced"
+    effect = "silent"
+    events = (Noticed,)
+    bad = (
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+before = model.weight.detach().clone()
+for step in range(3):
+    loss = model(torch.randn(4, 3)).pow(2).mean()
+    loss.backward()
+    optimizer.zero_grad()  # GRD502
+    optimizer.step()
+""",
+            shows="torch.equal(model.weight, before)",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+before = model.weight.detach().clone()
+model(torch.randn(4, 3)).pow(2).mean().backward()
+model.zero_grad()  # GRD502
+optimizer.step()
+""",
+            shows="torch.equal(model.weight, before)",
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(3):
+    optimizer.zero_grad()
+    loss = model(torch.randn(4, 3)).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+""",
+            shows="model.weight.grad is not None",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+critic = nn.Linear(1, 1)
+critic_optimizer = torch.optim.SGD(critic.parameters(), lr=0.1)
+for step in range(3):
+    optimizer.zero_grad()
+    critic(model(torch.randn(4, 3))).mean().backward()
+    optimizer.step()
+    critic_optimizer.zero_grad()
+    critic(model(torch.randn(4, 3)).detach()).pow(2).mean().backward()
+    critic_optimizer.step()
+""",
+            shows="critic.weight.grad is not None",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """What the interpreter saw when the function was applied."""
+        if not isinstance(event, Noticed) or event.fault != "zero-grad-misplaced":
+            return
+        yield Report(
+            event.node,
+            "this throws away the gradients that the step behind it should use: nothing is trained",
+            hint="clear the gradients before the backward, or behind the step",
+            related=event.related,
+        )

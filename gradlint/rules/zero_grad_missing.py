@@ -1,0 +1,130 @@
+"""GRD501: a backward adds to gradients that a step has used already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import Event, Noticed
+from gradlint.rules.base import Bad, Good, Report, Rule
+
+
+class ZeroGradMissing(Rule):
+    """A backward adds to gradients that a step has used already.
+
+    What torch does
+        `backward` adds to `.grad`; it does not replace it. Where nothing clears the gradients between a
+        step and the next backward, each step uses the sum of all gradients since the beginning, and torch
+        says nothing.
+
+    Why it matters
+        Training runs on, with steps that grow and point to where the parameters once were. It looks like a
+        learning rate that is too high.
+
+    When it may be wrong
+        Gradients that are added up before one step are not reported: it is the step in between that makes
+        the sum wrong. Where the old gradients are kept on purpose, as a momentum, say so in a comment.
+
+    Instead
+        `optimizer.zero_grad()` once in each turn, before the backward or behind the step.
+
+    References
+        https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step
+        https://docs.pytorch.org/docs/stable/notes/amp_examples.html
+    """
+
+    code = "GRD501"
+    name = "zero-grad-missing"
+    effect = "silent"
+    events = (Noticed,)
+    bad = (
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+x = torch.ones(1, 3)
+for step in range(3):
+    loss = model(x).sum()
+    loss.backward()  # GRD501
+    optimizer.step()
+""",
+            shows="model.weight.grad.tolist() == [[3.0, 3.0, 3.0]]",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+x = torch.ones(1, 3)
+model(x).sum().backward()
+optimizer.step()
+model(x).sum().backward()  # GRD501
+optimizer.step()
+""",
+            shows="model.weight.grad.tolist() == [[2.0, 2.0, 2.0]]",
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(3):
+    optimizer.zero_grad()
+    loss = model(torch.randn(4, 3)).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+""",
+            shows="model.weight.grad is not None",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(4):
+    loss = model(torch.randn(4, 3)).pow(2).mean() / 2
+    loss.backward()
+    if step % 2 == 1:
+        optimizer.step()
+        optimizer.zero_grad()
+""",
+            shows="model.weight.grad is None",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(3):
+    loss = model(torch.randn(4, 3)).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+    for p in model.parameters():
+        p.grad = None
+""",
+            shows="model.weight.grad is None",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """What the interpreter saw when the function was applied."""
+        if not isinstance(event, Noticed) or event.fault != "zero-grad-missing":
+            return
+        yield Report(
+            event.node,
+            "this backward adds to gradients that a step has used already: nothing clears them in between",
+            hint="call `optimizer.zero_grad()` once in each turn",
+            related=event.related,
+        )
