@@ -31,7 +31,8 @@ class RefusedWrite(Event):
 
     `reason` is torch's, `op` what writes (`+=`, `add_`, `index assignment`, `out=`), `made` where the tensor, or the
     leaf it is a view of, was made, `viewed` where the view was taken. `used`: torch lets the write pass and refuses the
-    view there, because its history cannot be told any more.
+    view there, because its history cannot be told any more. `tracked`: what is written has a graph for certain.
+    `built` is the constructor of the module that writes.
     """
 
     reason: Refusal
@@ -40,6 +41,8 @@ class RefusedWrite(Event):
     viewed: cst.CSTNode | None = None
     parameter: bool = False
     used: cst.CSTNode | None = None
+    tracked: bool = False
+    built: cst.CSTNode | None = None
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,8 @@ class StaleSaved(Event):
     """A value saved for backward was written before the backward that needs it: the node is the write.
 
     `by` is what wrote; `saver` the operation that saved, and `label` what it saved (an input's name, `>` for its
-    result); `silent`: the write went past the version counter, so that torch says nothing and is wrong.
+    result); `silent`: the write went past the version counter, so that torch says nothing and is wrong. `built` is
+    the constructor of the module that writes.
     """
 
     by: str
@@ -74,6 +78,7 @@ class StaleSaved(Event):
     label: str
     backward: cst.CSTNode
     silent: bool = False
+    built: cst.CSTNode | None = None
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ import libcst as cst
 from gradlint.domain.finding import Edit, Fix, Position, Span
 from gradlint.fixes.edits import Text, apart
 from gradlint.fixes.imports import Imports
-from gradlint.fixes.rewrite import bracketed, indented, rewritten, rows_to_indent
-from gradlint.rules.base import Before, Change, Repair, Statement, Wrap
+from gradlint.fixes.rewrite import bracketed, in_place, indented, rewritten, rows_to_indent
+from gradlint.rules.base import Before, Behind, Change, Rebinding, Repair, Statement, Wrap
 from gradlint.rules.base import Edit as Wish
 from gradlint.source.lines import split_lines
 from gradlint.source.place import Places
@@ -63,8 +63,14 @@ class Locator:
         elif isinstance(change, Wrap):
             yield self._wrapped(self._alone(change.node), self._spelled(change.header, repair))
         elif isinstance(change, Before):
-            line = self._alone(change.node)
+            line = self._headed(change.node)
             yield _insert(line.start, self._spelled(change.text, repair) + self._new_line(line))
+        elif isinstance(change, Behind):
+            self._assigned(change.node, change.name)
+            line = self._alone(change.node)
+            yield _insert(self._end_of_row(line), self._new_line(line) + change.text)
+        elif isinstance(change, Rebinding):
+            yield from self._written_in_place(change.node, self._spelled(change.header, repair))
         elif isinstance(change, Statement):
             text = change.text if self._places.is_statement(change.node) else change.inside
             if text is None:
@@ -105,6 +111,34 @@ class Locator:
         if statement is None or len(statement.body) != 1:
             raise _ImpossibleError
         return self._places.whole(statement)
+
+    def _headed(self, node: cst.CSTNode) -> Span:
+        """The statement around a node, or the definition that it is."""
+        return self._places.whole(node) if isinstance(node, cst.FunctionDef) else self._alone(node)
+
+    def _end_of_row(self, line: Span) -> Position:
+        """Behind a statement and the comment behind it."""
+        return Position(line.end.row, len(self._lines[line.end.row - 1]) + 1)
+
+    def _assigned(self, node: cst.CSTNode, name: str | None = None) -> tuple[cst.Assign, str]:
+        """The statement that assigns a node to one name, and nothing else."""
+        statement = self._places.statement(node)
+        assign = None if statement is None else statement.body[0]
+        if not isinstance(assign, cst.Assign) or assign.value is not node or len(assign.targets) != 1:
+            raise _ImpossibleError
+        target = assign.targets[0].target
+        if not isinstance(target, cst.Name) or name not in (None, target.value):
+            raise _ImpossibleError
+        return assign, target.value
+
+    def _written_in_place(self, node: cst.CSTNode, header: str) -> Iterator[Edit]:
+        assign, name = self._assigned(node)
+        text = in_place(name, assign.value)
+        if text is None:
+            raise _ImpossibleError
+        edit = self._changed(assign, text)
+        yield Edit(edit.span, indented(edit.content, self._module.default_indent))
+        yield self._wrapped(self._alone(node), header)
 
     def _wrapped(self, line: Span, header: str) -> Edit:
         """The header before the statement, whose first row moves one level in."""

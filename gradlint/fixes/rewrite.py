@@ -9,6 +9,8 @@ import tokenize
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 
+import libcst as cst
+
 _TOKEN = re.compile(r"\s+|\w+|[^\w\s]")
 _FSTRING_START = getattr(tokenize, "FSTRING_START", None)
 _FSTRING_END = getattr(tokenize, "FSTRING_END", None)
@@ -62,6 +64,25 @@ def _tree(text: str) -> str | None:
         return ast.dump(ast.parse(text))
     except SyntaxError:
         return None
+
+
+def in_place(name: str, value: cst.BaseExpression) -> str | None:
+    """`name = value` as a write to what the name means; None where the value is not made of it.
+
+    >>> in_place("w", cst.parse_expression("w - lr * w.grad"))
+    'w -= lr * w.grad'
+    """
+    source = cst.Module([]).code_for_node(value)
+    if re.search(rf"(?<![\w.]){name}(?!\w)", source) is None:
+        return None
+    if isinstance(value, cst.BinaryOperation) and isinstance(value.left, cst.Name) and value.left.value == name:
+        sign = _SIGNS.get(type(value.operator))
+        if sign is not None:
+            return f"{name} {sign}= {cst.Module([]).code_for_node(value.right)}"
+    return f"{name}.copy_({source})"
+
+
+_SIGNS = {cst.Add: "+", cst.Subtract: "-", cst.Multiply: "*", cst.Divide: "/"}
 
 
 def rows_to_indent(text: str) -> Iterator[int]:

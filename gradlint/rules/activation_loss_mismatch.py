@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from gradlint.domain.event import Event, WrongActivation
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.repairs import code
 
 _HINTS = {
     "cross_entropy": "give it the scores: it applies `log_softmax` itself",
@@ -50,6 +53,7 @@ class ActivationLossMismatch(Rule):
     name = "activation-loss-mismatch"
     effect = "silent"
     events = (WrongActivation,)
+    fixable = True
     bad = (
         Bad(
             """\
@@ -156,4 +160,34 @@ loss.backward()
             hint=_HINTS[event.loss],
             related=((event.made, f"the {event.kind} come from here"),),
             effect="raises" if raises else None,
+            repair=_fitting(event),
         )
+
+
+_FITTING = {
+    ("nll_loss", "scores"): "cross_entropy",
+    ("NLLLoss", "scores"): "CrossEntropyLoss",
+    ("binary_cross_entropy", "scores"): "binary_cross_entropy_with_logits",
+    ("BCELoss", "scores"): "BCEWithLogitsLoss",
+}
+_ACTIVATIONS = ("softmax", "log_softmax", "sigmoid")
+
+
+def _fitting(event: WrongActivation) -> Repair | None:
+    """The loss that takes what it is given; or the scores themselves, where the activation is called by itself."""
+    call = event.node
+    loss = call.func if isinstance(call, cst.Call) else None
+    loss = loss.func if isinstance(loss, cst.Call) else loss
+    if isinstance(loss, cst.Attribute) and (loss.attr.value, event.kind) in _FITTING:
+        name = _FITTING[loss.attr.value, event.kind]
+        return Repair(f"use `{name}`", (Change(loss.attr, name),), safe=False)
+    made = event.made
+    if event.takes == "scores" and isinstance(made, cst.Call) and isinstance(made.func, cst.Attribute):
+        owner = code(made.func.value)
+        if made.func.attr.value in _ACTIVATIONS and not (owner in _MODULES and not made.args):
+            scores = made.args[0].value if owner in _MODULES else made.func.value
+            return Repair(f"leave `{made.func.attr.value}` out", (Change(made, code(scores)),), safe=False)
+    return None
+
+
+_MODULES = ("F", "torch", "nn.functional", "torch.nn.functional")

@@ -69,13 +69,28 @@ class Statement(NamedTuple):
     inside: str | None = None
 
 
+class Behind(NamedTuple):
+    """An edit: a statement on a row of its own behind the assignment of a node to a name."""
+
+    node: cst.CSTNode
+    name: str
+    text: str
+
+
+class Rebinding(NamedTuple):
+    """An edit: `name = <node>`, where the name stands in the node, writes to what the name means, below a header."""
+
+    node: cst.CSTNode
+    header: str
+
+
 class Remove(NamedTuple):
     """An edit: the statement in which a node stands goes."""
 
     node: cst.CSTNode
 
 
-Edit: TypeAlias = Change | Wrap | Before | Statement | Remove
+Edit: TypeAlias = Change | Wrap | Before | Behind | Rebinding | Statement | Remove
 
 
 @dataclass(frozen=True)

@@ -163,7 +163,32 @@ def _without_data(node: cst.CSTNode) -> Repair | None:
             return None
         copied = f"{code(found.value)}.copy_({code(node.value)})"
         return Repair(message, (wrap, Change(node, copied)), safe=False, imports=("torch",))
-    return Repair(message, (wrap, Change(found, code(found.value))), imports=("torch",))
+    return Repair(message, (wrap, Change(found, code(found.value))), not _Calls.of_strangers(node), imports=("torch",))
+
+
+class _Calls(cst.CSTVisitor):
+    """Calls of the program's own functions: under no_grad, a graph that they keep for later would not be made."""
+
+    def __init__(self) -> None:
+        self.own = False
+
+    @classmethod
+    def of_strangers(cls, node: cst.CSTNode) -> bool:
+        """Whether a node holds a call of which its spelling does not say that it only computes."""
+        calls = cls()
+        node.visit(calls)
+        return calls.own
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        if isinstance(node, cst.Call):
+            called = node.func
+            is_name = isinstance(called, cst.Name) and called.value not in _HARMLESS
+            of_self = isinstance(called, cst.Attribute) and code(called.value) == "self"
+            self.own = self.own or is_name or of_self or isinstance(called, (cst.Call, cst.Subscript))
+        return True
+
+
+_HARMLESS = frozenset({"abs", "float", "int", "len", "max", "min", "range", "round", "sqrt", "sum", "tuple", "list"})
 
 
 def _mentions(value: cst.BaseExpression, tensor: cst.BaseExpression) -> bool:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from gradlint.domain.event import Event, TypeClash
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.arguments import keyword_of
+from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.repairs import code
 
 _LOSSES = frozenset(
     {"cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits", "huber_loss"}
@@ -43,6 +47,7 @@ class DtypeMismatch(Rule):
     name = "dtype-mismatch"
     effect = "raises"
     events = (TypeClash,)
+    fixable = True
     bad = (
         Bad(
             """\
@@ -134,4 +139,24 @@ promoted = F.mse_loss(scores, torch.zeros(8, 4, dtype=torch.float64))
             message = f"`{event.op}` gets {event.got} beside {event.wants}: {where}"
             hint = "convert one of them, such as `.float()` on data from numpy"
         made = () if event.made is None else ((event.made, f"the {event.got} comes from here"),)
-        yield Report(event.node, message, hint=hint, related=made)
+        yield Report(event.node, message, hint=hint, related=made, repair=_converted(event))
+
+
+def _converted(event: TypeClash) -> Repair | None:
+    """The target of a loss, or the only input of a module, in the type that is wanted."""
+    call = event.node
+    method = _METHODS.get(event.wants)
+    if not isinstance(call, cst.Call) or method is None or any(arg.star for arg in call.args):
+        return None
+    given = [arg.value for arg in call.args if arg.keyword is None]
+    target = keyword_of(call, "target")
+    if event.op in _LOSSES:
+        value = target.value if target is not None else given[1] if len(given) > 1 else None
+    else:
+        value = given[0] if len(call.args) == 1 and given and event.argument in ("input", "") else None
+    if not isinstance(value, (cst.Name, cst.Attribute, cst.Call, cst.Subscript)):
+        return None
+    return Repair(f"convert it: `.{method}()`", (Change(value, f"{code(value)}.{method}()"),), safe=False)
+
+
+_METHODS = {"int64": "long", "float32": "float", "float64": "double"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradlint.domain.event import Event, Noticed
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, Before, Good, Repair, Report, Rule
 
 
 class FunctionNonstatic(Rule):
@@ -37,6 +37,7 @@ class FunctionNonstatic(Rule):
     name = "function-nonstatic"
     effect = "fragile"
     events = (Noticed,)
+    fixable = True
     bad = (
         Bad(
             """\
@@ -55,7 +56,7 @@ class Double(torch.autograd.Function):
 x = torch.ones(3, requires_grad=True)
 Double.apply(x).sum().backward()
 """,
-            shows="x.grad is not None",
+            shows="x.grad is not None and not isinstance(vars(Double)['forward'], staticmethod)",
         ),
         Bad(
             """\
@@ -74,7 +75,7 @@ class Reverse(torch.autograd.Function):
 x = torch.ones(3, requires_grad=True)
 Reverse.apply(x).sum().backward()
 """,
-            shows="x.grad.sum() == -3",
+            shows="x.grad.sum() == -3 and not isinstance(vars(Reverse)['backward'], staticmethod)",
         ),
     )
     good = (
@@ -126,4 +127,5 @@ Double().forward(x).sum().backward()
             f"`{event.subject}` of a custom function is not static: this works by chance, and not on an object",
             hint="put `@staticmethod` above it",
             related=event.related,
+            repair=Repair("add `@staticmethod`", (Before(event.node, "@staticmethod"),)),
         )

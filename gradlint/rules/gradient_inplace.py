@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from gradlint.domain.event import Event, Noticed
-from gradlint.rules.base import Bad, Good, Report, Rule
-from gradlint.rules.phrases import writing
+from gradlint.rules.base import Bad, Before, Good, Repair, Report, Rule
+from gradlint.rules.phrases import target, writing
 
 
 class GradientInplace(Rule):
@@ -36,6 +38,7 @@ class GradientInplace(Rule):
     name = "gradient-inplace"
     effect = "fragile"
     events = (Noticed,)
+    fixable = True
     bad = (
         Bad(
             """\
@@ -142,4 +145,13 @@ Square.apply(x).sum().backward()
             f"{writing(event.subject, event.node)} writes to the gradient that arrives, which others may be given too",
             hint="write to a copy: `grad_output.clone()`",
             related=event.related,
+            repair=_copied(event.node),
         )
+
+
+def _copied(node: cst.CSTNode) -> Repair | None:
+    """The name of the gradient means a copy from here on."""
+    text = target(node)
+    if text is None or not text.isidentifier():
+        return None
+    return Repair(f"write to a copy of `{text}`", (Before(node, f"{text} = {text}.clone()"),))

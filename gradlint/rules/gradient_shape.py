@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gradlint.domain.event import Backward, Event
 from gradlint.rules.base import Bad, Good, Report, Rule
 from gradlint.rules.phrases import sizes
+from gradlint.rules.repairs import ones_as_gradient
 
 _RAISES = "Mismatch in shape"
 
@@ -39,6 +40,7 @@ class GradientShape(Rule):
     name = "gradient-shape"
     effect = "raises"
     events = (Backward,)
+    fixable = True
     bad = (
         Bad(
             """\
@@ -114,4 +116,5 @@ torch.autograd.grad(x @ w, w, grad_outputs=torch.ones(8, 1))
             f"`{keyword}` has another shape than {tensor}, and is not broadcast: torch raises here",
             hint="pass `torch.ones_like(...)` of the tensor itself, or weights of its shape",
             related=() if event.root is None else ((event.root, "backward starts at this tensor"),),
+            repair=ones_as_gradient(event.node, safe=False),
         )

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import libcst as cst
-
 from gradlint.domain.event import Event, Noticed
-from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
-from gradlint.rules.phrases import source
+from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.repairs import ones_as_gradient
 
 
 class GradientUninitialised(Rule):
@@ -95,21 +93,5 @@ weight = torch.empty(1).fill_(0.5)
             "the gradient argument is uninitialised memory: all gradients are multiplied by what stands there",
             hint="pass `torch.ones_like` of the tensor, or nothing for a loss of one element",
             related=event.related,
-            repair=_ones(event.node),
+            repair=ones_as_gradient(event.node, safe=True),
         )
-
-
-def _ones(node: cst.CSTNode) -> Repair | None:
-    """`y.backward(g)` with the argument that torch itself takes for one element."""
-    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute) or not node.args:
-        return None
-    root = node.func.value
-    given = next(
-        (arg for arg in node.args if arg.keyword is not None and arg.keyword.value == "gradient"), node.args[0]
-    )
-    if node.func.attr.value != "backward" or not isinstance(root, (cst.Name, cst.Attribute)):
-        return None
-    if given.star or (given.keyword is not None and given.keyword.value != "gradient"):
-        return None
-    fresh = f"torch.ones_like({source(root)})"
-    return Repair(f"Pass `{fresh}`", (Change(given.value, fresh),), imports=("torch",))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradlint.domain.event import Event, RefusedWrite
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, Good, Repair, Report, Rule
 from gradlint.rules.phrases import target, writing
-from gradlint.rules.repairs import out_of_place, under_no_grad
+from gradlint.rules.repairs import built_out_of_place, out_of_place, under_no_grad
 
 _RAISES = "a leaf Variable that requires grad is being used in an in-place operation"
 
@@ -138,8 +138,14 @@ positive.sum().backward()
             f"{writing(event.op, event.node)} writes in place to {what} requires grad: torch raises here",
             hint=_NO_INPLACE if event.op.startswith("nn.") else _NO_GRAD,
             related=related,
-            repair=out_of_place(event.node) if event.op.startswith("nn.") else under_no_grad(event.node, safe=False),
+            repair=_repair(event),
         )
+
+
+def _repair(event: RefusedWrite) -> Repair | None:
+    if event.built is not None:
+        return built_out_of_place(event.built)
+    return out_of_place(event.node) if event.op.startswith("nn.") else under_no_grad(event.node, safe=False)
 
 
 _NO_GRAD = "wrap the write in `with torch.no_grad():`, or write to a copy: `.clone()`"

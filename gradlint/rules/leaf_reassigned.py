@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gradlint.domain.event import Event, Refused
 from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.leaves import updated_in_place
 
 _RAISES = "unsupported operand type.*NoneType|NoneType' object"
 
@@ -39,6 +40,7 @@ class LeafReassigned(Rule):
     name = "leaf-reassigned"
     effect = "raises"
     events = (Refused,)
+    fixable = True
     bad = (
         Bad(
             """\
@@ -104,4 +106,5 @@ for _ in range(3):
             "this uses a `.grad` that is None here: no backward has filled it, and Python raises",
             hint="update the leaf under `torch.no_grad()`, or make a new leaf: `.detach().requires_grad_()`",
             related=event.related,
+            repair=updated_in_place(event.related[0][0]) if event.related else None,
         )

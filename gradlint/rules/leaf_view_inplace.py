@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from gradlint.domain.event import Event, RefusedWrite
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.arguments import keyword_of
+from gradlint.rules.base import Bad, Good, Repair, Report, Rule
 from gradlint.rules.phrases import writing
-from gradlint.rules.repairs import under_no_grad
+from gradlint.rules.repairs import under_no_grad, without_argument
 
 _RAISES = "a view of a leaf Variable that requires grad is being used in an in-place operation"
 
@@ -129,8 +132,17 @@ table(torch.tensor([1, 2])).sum().backward()
             " torch raises here",
             hint=_FOR_PARAMETER if event.parameter else _FOR_BUFFER,
             related=tuple(related),
-            repair=under_no_grad(event.node, safe=False) if event.parameter else None,
+            repair=under_no_grad(event.node, safe=False) if event.parameter else _joining(event),
         )
+
+
+def _joining(event: RefusedWrite) -> Repair | None:
+    """A buffer that values with a graph are written to joins that graph, if it is no leaf of its own."""
+    made = event.made
+    if not event.tracked or not isinstance(made, cst.Call):
+        return None
+    flag = keyword_of(made, "requires_grad")
+    return None if flag is None else without_argument(made, "requires_grad")
 
 
 _FOR_PARAMETER = "wrap the write in `with torch.no_grad():`"

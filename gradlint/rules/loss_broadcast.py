@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from gradlint.domain.event import Event, OuterLoss
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.repairs import operand
 
 
 class LossBroadcast(Rule):
@@ -36,6 +39,7 @@ class LossBroadcast(Rule):
     name = "loss-broadcast"
     effect = "silent"
     events = (OuterLoss,)
+    fixable = True
     bad = (
         Bad(
             """\
@@ -48,7 +52,7 @@ x, y = torch.randn(8, 3), torch.randn(8)
 loss = F.mse_loss(model(x), y)  # GRD702
 loss.backward()
 """,
-            shows="(model(x) - y).shape == (8, 8)",
+            shows="not torch.isclose(loss, F.mse_loss(model(x).squeeze(1), y))",
         ),
         Bad(
             """\
@@ -125,7 +129,23 @@ loss.backward()
             "the loss compares every prediction with every target",
             hint="give both the same shape: `prediction.squeeze(1)`, or `target.unsqueeze(1)`",
             related=related,
+            repair=_squeezed(event),
         )
+
+
+def _squeezed(event: OuterLoss) -> Repair | None:
+    """The column loses its dimension of one element."""
+    met = event.met
+    sides: tuple[cst.BaseExpression, ...] = ()
+    if isinstance(met, cst.BinaryOperation):
+        sides = (met.left, met.right)
+    elif isinstance(met, cst.Call) and len(met.args) == 2 and not any(arg.keyword or arg.star for arg in met.args):
+        sides = (met.args[0].value, met.args[1].value)
+    for side, shape in zip(sides, (event.one, event.other), strict=False):
+        if len(shape) == 2 and shape[1] == 1:
+            text = f"{operand(side)}.squeeze(1)"
+            return Repair("give both the same shape: `.squeeze(1)`", (Change(side, text),), safe=False)
+    return None
 
 
 def _shape(shape: tuple[object, ...]) -> str:

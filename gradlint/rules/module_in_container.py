@@ -215,7 +215,7 @@ def _wrapped(node: cst.CSTNode) -> Repair | None:
         return None
     inner = "" if isinstance(value, cst.List) and not value.elements else source(value)
     change = Change(value, f"torch.nn.{twin}({inner})")
-    return Repair(f"Use `nn.{twin}`", (change,), imports=("torch.nn",))
+    return Repair(f"Use `nn.{twin}`", (change,), safe=False, imports=("torch.nn",))
 
 
 def _has_text_keys(value: cst.Dict | cst.DictComp) -> bool:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from gradlint.domain.event import Event, Noticed
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, Good, Repair, Report, Rule
+from gradlint.rules.leaves import leaf_at_once, retained, updated_in_place
+from gradlint.rules.repairs import code
 
 
 class NonleafGrad(Rule):
@@ -39,6 +43,7 @@ class NonleafGrad(Rule):
     name = "nonleaf-grad"
     effect = "silent"
     events = (Noticed,)
+    fixable = True
     bad = (
         Bad(
             """\
@@ -118,4 +123,12 @@ print(image.grad)
             "`.grad` of a tensor that is no leaf is None, with no more than a warning",
             hint="read it from the leaf, or call `retain_grad()` on this tensor before the backward",
             related=event.related,
+            repair=_repair(event.node, event.related[0][0]) if event.related else None,
         )
+
+
+def _repair(read: cst.CSTNode, made: cst.CSTNode) -> Repair | None:
+    """A leaf made in one go; an update that made the leaf a result; or else the gradient of a result is retained."""
+    if ".grad" in code(made):
+        return updated_in_place(made)
+    return leaf_at_once(made, safe=False) or retained(read, made)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gradlint.domain.event import Event, Refused
 from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.leaves import leaf_at_once
 
 _RAISES = "can't optimize a non-leaf Tensor"
 
@@ -37,6 +38,7 @@ class NonleafOptimizer(Rule):
     name = "nonleaf-optimizer"
     effect = "raises"
     events = (Refused,)
+    fixable = True
     bad = (
         Bad(
             """\
@@ -88,4 +90,5 @@ optimizer = torch.optim.Adam([{"params": [code]}])
             "this optimizer is given a tensor that an operation made, which is no leaf: torch raises here",
             hint="make the leaf last: `value.detach().requires_grad_()`, or `nn.Parameter(value)`",
             related=event.related,
+            repair=leaf_at_once(event.related[0][0], safe=True) if event.related else None,
         )

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from gradlint.domain.event import Event, Refused
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.arguments import keyword_of, without
+from gradlint.rules.base import Bad, Good, Repair, Report, Rule, Statement
 from gradlint.rules.phrases import operation
+from gradlint.rules.repairs import code, under_no_grad
 
 _RAISES = "functions with out=... arguments don't support automatic differentiation"
 
@@ -38,6 +42,7 @@ class OutRequiresGrad(Rule):
     name = "out-requires-grad"
     effect = "raises"
     events = (Refused,)
+    fixable = True
     bad = (
         Bad(
             """\
@@ -100,4 +105,16 @@ torch.mm(torch.randn(2, 3), torch.randn(3, 3), out=y)
             f"{op} has `out=` and an argument that requires grad: torch raises here",
             hint="assign the result instead, or compute it under `torch.no_grad()`",
             related=event.related,
+            repair=_assigned(event.node),
         )
+
+
+def _assigned(node: cst.CSTNode) -> Repair | None:
+    """`f(x, out=y)` as a statement becomes `y = f(x)`; a tensor that is updated is written under no_grad."""
+    given = keyword_of(node, "out") if isinstance(node, cst.Call) else None
+    if not isinstance(node, cst.Call) or given is None or not isinstance(given.value, cst.Name):
+        return None
+    name = given.value.value
+    if any(code(arg.value) == name for arg in node.args if arg is not given):
+        return under_no_grad(node, safe=False)
+    return Repair(f"write `{name} = ...`", (Statement(node, f"{name} = {code(without(node, given))}"),))

@@ -158,7 +158,7 @@ def _wrapped_last(node: cst.CSTNode, made: cst.CSTNode) -> Repair | None:
     value = node.value.deep_replace(made, _enclosed(data.value))
     flags = "".join(f", {source(arg.with_changes(comma=cst.MaybeSentinel.DEFAULT))}" for arg in rest)
     text = f"{source(made.func)}({source(value)}{flags})"
-    return Repair("Wrap the result", (Change(node.value, text),))
+    return Repair("Wrap the result", (Change(node.value, text),), safe=False)
 
 
 def _enclosed(value: cst.BaseExpression) -> cst.BaseExpression:

@@ -12,7 +12,7 @@ from types import ModuleType
 import gradlint.rules
 from gradlint.rules.base import Rule
 
-_NO_RULE = frozenset({"arguments", "base", "lost", "phrases", "registry", "repairs"})
+_NO_RULE = frozenset({"arguments", "base", "leaves", "lost", "phrases", "registry", "repairs"})
 _CODE = re.compile(r"GRD[0-8]\d\d")
 
 

@@ -48,11 +48,34 @@ def out_of_place(node: cst.CSTNode) -> Repair | None:
     return None
 
 
+def built_out_of_place(built: cst.CSTNode | None) -> Repair | None:
+    """`inplace=True` is left out where the module is made."""
+    return without_argument(built, "inplace") if isinstance(built, cst.Call) else None
+
+
+def ones_as_gradient(node: cst.CSTNode, *, safe: bool) -> Repair | None:
+    """`y.backward(g)` or `grad(y, x, grad_outputs=g)` with the gradient that torch itself takes for one element."""
+    if not isinstance(node, cst.Call) or not node.args or not isinstance(node.func, (cst.Attribute, cst.Name)):
+        return None
+    is_method = isinstance(node.func, cst.Attribute) and node.func.attr.value == "backward"
+    keyword = "gradient" if is_method else "grad_outputs"
+    given = keyword_of(node, keyword)
+    first = node.args[0]
+    if given is None and is_method and first.keyword is None and not first.star:
+        given = first
+    root = node.func.value if is_method and isinstance(node.func, cst.Attribute) else first.value
+    if given is None or not isinstance(root, (cst.Name, cst.Attribute, cst.BinaryOperation)):
+        return None
+    fresh = f"torch.ones_like({code(root)})"
+    return Repair(f"pass `{fresh}`", (Change(given.value, fresh),), safe, _TORCH)
+
+
 def _without_augmentation(node: cst.AugAssign) -> Repair | None:
     if not isinstance(node.target, cst.Name):
         return None
     name, sign = node.target.value, code(node.operator).strip().removesuffix("=")
-    text = f"{name} = {name} {sign} {operand(node.value)}"
+    value = code(node.value) if isinstance(node.value, (cst.Integer, cst.Float)) else operand(node.value)
+    text = f"{name} = {name} {sign} {value}"
     return Repair(f"write `{name} = {name} {sign} ...`", (Change(node, text),))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gradlint.domain.event import Event, StaleSaved
 from gradlint.rules.base import Bad, Good, Report, Rule
 from gradlint.rules.phrases import operation, writing
-from gradlint.rules.repairs import out_of_place
+from gradlint.rules.repairs import built_out_of_place, out_of_place
 
 _RAISES = "modified by an inplace operation"
 
@@ -124,7 +124,7 @@ y.sum().backward()
             f"{writing(event.by, event.node)} changes {what}: torch raises at the backward",
             hint=_NO_INPLACE if event.by.startswith("nn.") else _OUT_OF_PLACE,
             related=((event.saver, f"{saver} saves it here"), (event.backward, "this backward needs it")),
-            repair=out_of_place(event.node),
+            repair=out_of_place(event.node) if event.built is None else built_out_of_place(event.built),
         )
 
 

@@ -153,4 +153,4 @@ def _wrapped(node: cst.CSTNode) -> Repair | None:
     if flag is None:
         return None
     text = f"torch.nn.Parameter({source(without(node.value, flag))})"
-    return Repair("Make it a parameter", (Change(node.value, text),), imports=("torch.nn",))
+    return Repair("Make it a parameter", (Change(node.value, text),), safe=False, imports=("torch.nn",))

@@ -85,9 +85,20 @@ class Machine:
         self.guarded = 0
         self.assigned: frozenset[str] | None = None
         self.emptied: dict[cst.CSTNode, bool] = {}
+        self._builders: dict[tuple[cst.CSTNode, str], cst.CSTNode | None] = {}
         self.holdings = Holdings()
         self.sizes: dict[Unknown, Sym] = {}
         self._symbols: dict[tuple[object, ...], Unknown] = {}
+
+    def note_builder(self, node: cst.CSTNode, op: str, built: cst.CSTNode | None) -> None:
+        """A module made by a constructor is called at a node."""
+        known = self._builders.setdefault((node, op), built)
+        if known is not built:
+            self._builders[node, op] = None
+
+    def builder(self, node: cst.CSTNode, op: str) -> cst.CSTNode | None:
+        """The constructor of the one module of that class that is called at a node; None if there are several."""
+        return self._builders.get((node, op))
 
     # Running.
 

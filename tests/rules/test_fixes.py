@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from functools import cache
 
 import pytest
@@ -49,13 +51,69 @@ def test_a_second_application_changes_nothing(rule: Rule, bad: Bad) -> None:
     assert mended(rule, once).after == once
 
 
+@pytest.mark.parametrize("name", [name for name, (_, bad) in BAD.items() if bad.error is None])
+def test_a_safe_fix_keeps_the_values(name: str) -> None:
+    """Of a program that runs through, all tensors and numbers of the module, and what its networks hold.
+
+    Excepted are gradients, which are not among them, and what was infinite or no number: that is the fault itself.
+    """
+    rule, bad = BAD[name]
+    safe = mended(rule, bad.code, only_safe=True)
+    if not safe.made:
+        return
+    before, after = values(bad.code), values(safe.after)
+    assert before
+    assert after.keys() >= before.keys()
+    assert {name: value for name, value in before.items() if not same(value, after[name])} == {}
+
+
+def values(code: str) -> dict[str, object]:
+    """What the names of a program hold in the end, from a fixed seed."""
+    raised = run_under_torch(code + VALUES).raised
+    assert raised is not None
+    assert raised.text.startswith("VALUES"), raised
+    found: dict[str, object] = json.loads(raised.text.removeprefix("VALUES"))
+    return found
+
+
+def same(before: object, after: object) -> bool:
+    """Whether two values are the same but for rounding."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        return before.keys() == after.keys() and all(same(before[name], after[name]) for name in before)
+    if isinstance(before, list) and isinstance(after, list):
+        return len(before) == len(after) and all(map(same, before, after))
+    if isinstance(before, float) and isinstance(after, float):
+        return not math.isfinite(before) or math.isclose(before, after, rel_tol=1e-5, abs_tol=1e-7)
+    return before == after
+
+
+VALUES = """
+import json as _json, torch as _torch
+
+def _value(value, depth=0):
+    if isinstance(value, _torch.Tensor):
+        return value.detach().tolist()
+    if isinstance(value, _torch.nn.Module):
+        return {name: tensor.tolist() for name, tensor in value.state_dict().items()}
+    if isinstance(value, (list, tuple)) and depth < 3:
+        return [_value(one, depth + 1) for one in value]
+    if isinstance(value, dict) and depth < 3:
+        return {str(name): _value(one, depth + 1) for name, one in value.items()}
+    return value if isinstance(value, (bool, int, float, str)) else None
+
+raise RuntimeError("VALUES" + _json.dumps({n: _value(v) for n, v in list(globals().items()) if n[0] != "_"}))
+"""
+
+
 @cache
-def mended(rule: Rule, code: str) -> Mended:
-    """All fixes of one rule."""
+def mended(rule: Rule, code: str, *, only_safe: bool = False) -> Mended:
+    """All fixes of one rule, or the safe ones."""
+
+    def wanted(finding: Finding) -> bool:
+        return finding.fix is not None and (finding.fix.safe or not only_safe)
+
     checked = Checked(FILENAME, reported(rule, code))
-    return mend(
-        code, checked, lambda text: Checked(FILENAME, reported(rule, text)), lambda found: found.fix is not None
-    )[1]
+    return mend(code, checked, lambda text: Checked(FILENAME, reported(rule, text)), wanted)[1]
 
 
 @cache

@@ -74,7 +74,7 @@ def _grad(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
     if record.grad is True and record.leaf is False and record.retains is False:
         related = [] if record.syntax is None else [(record.syntax, "the tensor is a result of this operation")]
         faults.noticed(machine, "nonleaf-grad", node, related=related)
-        return NoGradient(None, -1)
+        return NoGradient(record.syntax, -1)
     machine.gradients.read.add(leaf_key(record.node))
     if record.retains is True or record.leaf is not True:
         return Unknown("gradient", Node("gradient", node, [Edge(record.node, False, "gradient")]), None, node)

@@ -93,7 +93,10 @@ def troubled(machine: Machine, state: State, found: Walk, syntax: cst.CSTNode) -
         for saved in node.saved:
             culprit = first_write(state, saved)
             if culprit is not None:
-                machine.emit(StaleSaved(culprit.syntax, culprit.op, node.syntax, node.op, saved.label, syntax))
+                built = machine.builder(culprit.syntax, culprit.op)
+                machine.emit(
+                    StaleSaved(culprit.syntax, culprit.op, node.syntax, node.op, saved.label, syntax, built=built)
+                )
                 return True
             if not silent:
                 silent = _silently(machine, state, node, saved, syntax)

@@ -82,7 +82,9 @@ def write(
     if refused is not None:
         reason, leaf = refused
         viewed = record.syntax if record.view is not None else None
-        machine.emit(RefusedWrite(syntax, reason, op, leaf.syntax, viewed, leaf.parameter))
+        tracked = any(edge.flows is True for edge in sources)
+        built = machine.builder(syntax, op)
+        machine.emit(RefusedWrite(syntax, reason, op, leaf.syntax, viewed, leaf.parameter, None, tracked, built))
         return False
     bump(machine, state, ref, Write(syntax, op, certain))
     if "data" in record.tags:

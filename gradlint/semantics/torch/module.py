@@ -273,6 +273,8 @@ def call_instance(machine: Machine, state: State, ref: Ref, record: Instance, ar
     entry = fact(base.removeprefix("torch."))
     if entry is None or not entry.row.is_module:
         return machine.program.opaque(machine, state, (ref, *args.values()), node)
+    if record.config.get("inplace") is True:
+        machine.note_builder(node, base.removeprefix("torch."), record.syntax)
     value = _call_torch_module(machine, state, record, entry, args, node)
     note_mode(machine, state, ref, record, base, value)
     return value

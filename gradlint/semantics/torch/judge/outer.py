@@ -59,7 +59,8 @@ def _tell_crossing(call: Operation, found: Term, depth: int) -> None:
     left, right = pair(found.node)
     for one, other in ((left, right), (right, left)):
         if isinstance(one, Term) and isinstance(other, Term) and _is_column(one) and _is_row(other):
-            call.machine.emit(OuterLoss(call.node, found.node.syntax, one.shape or (), other.shape or ()))
+            shapes = [side.shape or () for side in (left, right) if isinstance(side, Term)]
+            call.machine.emit(OuterLoss(call.node, found.node.syntax, shapes[0], shapes[1]))
             return
     for one in (left, right):
         if isinstance(one, Term):
