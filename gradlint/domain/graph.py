@@ -24,6 +24,9 @@ Tri: TypeAlias = "bool | None"
 Site: TypeAlias = "tuple[cst.CSTNode, Site] | None"
 """The calls that are under way, the last one first: where the same line makes several things, it tells them apart."""
 
+LeafKey: TypeAlias = "tuple[cst.CSTNode, str, Site]"
+"""Where a leaf was made, as which parameter, in which calls: the same on all paths, whatever its address there."""
+
 _numbers = count(2)
 
 
@@ -74,7 +77,7 @@ class Node:
     `tracked`: whether autograd recorded it. `frees`: whether a backward frees something, so that a second one raises.
     `saved` is certain, `maybe_saved` says that it may keep more. `leaf` is the tensor that a gradient is accumulated
     into. `cut` names why nothing flows through an untracked node, `place` where that was decided, if elsewhere: the
-    `no_grad` block, the flag that makes a leaf. `site`: the calls that a leaf was made in. `live`: some leaf, or
+    `no_grad` block, the flag that makes a leaf. `key`: what a leaf is known by on all paths. `live`: some leaf, or
     something unknown, stands behind it; where it does not, no gradient could flow anyway. `operands` are the arguments
     by parameter name, with a `Term` for a tensor: with them, a value is known as the formula that it was computed by.
     """
@@ -84,6 +87,7 @@ class Node:
         "edges",
         "frees",
         "id",
+        "key",
         "leaf",
         "live",
         "maybe_saved",
@@ -91,7 +95,6 @@ class Node:
         "operands",
         "place",
         "saved",
-        "site",
         "syntax",
         "tracked",
     )
@@ -110,13 +113,13 @@ class Node:
         frees: Tri = None,
         place: cst.CSTNode | None = None,
         operands: Mapping[str, object] | None = None,
-        site: Site = None,
+        key: LeafKey | None = None,
     ) -> None:
         self.id = next(_numbers)
         self.op = op
         self.syntax = syntax
         self.place = place
-        self.site = site
+        self.key = key
         self.edges = tuple(edges)
         self.tracked = tracked
         self.saved = saved

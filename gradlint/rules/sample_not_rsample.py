@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import libcst as cst
 
@@ -29,7 +30,9 @@ class SampleNotRsample(Rule):
 
     When it may be wrong
         Where the score function is wanted: `log_prob(sample)` times a reward, as in REINFORCE. A sample
-        whose `log_prob` is in the loss is not reported.
+        whose `log_prob` is in the loss is not reported. Where the distribution is trained by another part
+        of the loss, such as a divergence, the finding is a warning: a sequence model may feed samples
+        back on purpose.
 
     Instead
         Write `rsample()`. Distributions without one (categorical ones, Bernoulli) have relaxed
@@ -73,6 +76,23 @@ loss.backward()
 """,
             shows="grad_is_none(encoder.weight) and decoder.weight.grad is not None",
         ),
+        Bad(
+            """\
+import torch
+from torch import nn
+from torch.distributions import Normal
+
+encoder, decoder = nn.Linear(4, 2), nn.Linear(2, 4)
+x = torch.randn(8, 4)
+mean = encoder(x)
+z = Normal(mean, 1.0).sample()  # GRD404
+reconstruction = (decoder(z) - x).pow(2).mean()
+(through_z,) = torch.autograd.grad(reconstruction, mean, allow_unused=True)
+loss = (decoder(z) - x).pow(2).mean() + mean.pow(2).mean()
+loss.backward()
+""",
+            shows="through_z is None and encoder.weight.grad is not None",
+        ),
     )
     good = (
         Good(
@@ -109,7 +129,9 @@ reward = -(action - 1).abs()
         if not isinstance(event, LostLeaf) or event.kind != "sample":
             return
         hint = "write `rsample()`, or a loss with `log_prob(sample)`"
-        yield report(event, "no gradient flows through `sample`", hint, _repair(event))
+        said = report(event, "no gradient flows through `sample`", hint, _repair(event))
+        # Another part of the loss trains the distribution: a sample may be fed back on purpose.
+        yield replace(said, severity="warning") if event.term else said
 
 
 def _repair(event: LostLeaf) -> Repair | None:

@@ -22,6 +22,7 @@ from gradlint.semantics.classes import find_in_class
 from gradlint.semantics.held import graphs_in
 from gradlint.semantics.machine import DEPTH, Exit, Machine, Region, simple, splitting
 from gradlint.semantics.modes import Saved, enter_mode, leave_mode
+from gradlint.semantics.program import let_go, origins
 from gradlint.source.core import Call, Code, Return, Yield
 
 
@@ -147,6 +148,8 @@ def invoke(
     results = [_leave(machine, code.is_generator, end, value, former, restore, site) for end, value in outcomes]
     if before is not None and _live_yields(results):
         # A generator runs between the turns of whoever consumes it; what it yields with a graph is not known.
+        for end, value in results:
+            let_go(machine, end, (value,))
         return [(before, before.new(Sequence((), "iterator", True)))]
     for exit in raised:
         _leave(machine, False, exit.state, None, former, restore, site)
@@ -160,8 +163,6 @@ def _generates(code: Code) -> bool:
 
 def _live_yields(results: list[tuple[State, Value]]) -> bool:
     """Whether a generator yields anything that a gradient could flow through."""
-    from gradlint.semantics.program import origins
-
     return any(one.live for state, value in results for one in origins(state, (value,)))
 
 

@@ -6,25 +6,22 @@ noted here by the place where a leaf was made, and judged behind the last path.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from gradlint.domain.event import Event, Given, LostLeaf
-from gradlint.domain.graph import Node, Site
+from gradlint.domain.event import Event, Given, LostLeaf, Noticed
+from gradlint.domain.graph import LeafKey, Node, Site
 
 if TYPE_CHECKING:
     from gradlint.semantics.machine import Machine
 
-LeafKey: TypeAlias = tuple[cst.CSTNode, Site]
-"""Where a leaf was made, and in which calls: the same on all paths, which know it by different addresses."""
-
 
 def leaf_key(leaf: Node) -> LeafKey:
     """What a leaf is known by on all paths."""
-    return leaf.syntax, leaf.site
+    return leaf.key or (leaf.syntax, "", None)
 
 
 class LostOne(NamedTuple):
@@ -76,13 +73,17 @@ class _Reached:
 
     def __init__(self, keys: Iterable[LeafKey]) -> None:
         self._keys = set(keys)
-        self._makings = {making for making, _ in self._keys}
+        self._makings = {making for making, _, _ in self._keys}
 
     def __contains__(self, key: object) -> bool:
         assert isinstance(key, tuple)
-        making, site = key
+        making, _, site = key
         # What a class was made of only to try its methods counts as one with what the program made itself.
         return key in self._keys or (_is_trial(site) and making in self._makings)
+
+    def any_of(self, making: cst.CSTNode) -> bool:
+        """Whether anything that this syntax made may be reached."""
+        return making in self._makings
 
 
 def _is_trial(site: Site) -> bool:
@@ -97,19 +98,38 @@ def _is_trial(site: Site) -> bool:
 def judge(machine: Machine) -> None:
     """Emit what is certain of leaves that no backward reaches."""
     gradients = machine.gradients
-    if not gradients.lost:
-        return
     reached = _Reached(gradients.reached | _makings(gradients.escaped.values()))
     closed = not gradients.blind and not any(machine.give_ups[what] for what in _GIVEN_UP)
-    for key, group in _by_leaf(gradients.lost).items():
+    groups = _by_leaf(gradients.lost)
+    for key, group in groups.items():
         if key in reached:
             continue
         event = _verdict(gradients, key, group, closed and key not in gradients.spared, reached)
         if event is not None:
             machine.emit(event)
 
+    if closed and machine.backwards and not any(_misses(event) for event in machine.events):
+        for making in _never_reached(gradients, {key[0] for key in groups}, reached):
+            machine.emit(Noticed(making, "parameter-never-reached"))
+
+
+def _never_reached(gradients: Gradients, lost: set[cst.CSTNode], reached: _Reached) -> Iterator[cst.CSTNode]:
+    """What made parameters for an optimizer that no loss of the program depends on, though on others it holds."""
+    makings: dict[cst.CSTNode, bool] = {}
+    for key, holders in gradients.optimized.items():
+        excused = key in gradients.spared or key in gradients.read or _idle(gradients, holders, reached)
+        makings[key[0]] = makings.get(key[0], True) and not excused
+    for making, whole in makings.items():
+        if whole and making not in lost and not reached.any_of(making):
+            yield making
+
 
 _GIVEN_UP = ("out of steps", "paths dropped", "calls too deep")
+
+
+def _misses(event: Event) -> bool:
+    """Whether an optimizer holds the wrong parameters: that explains those that are not trained."""
+    return isinstance(event, Noticed) and event.fault == "optimizer-misses-parameter"
 
 
 def _by_leaf(lost: list[LostOne]) -> dict[LeafKey, list[LostOne]]:

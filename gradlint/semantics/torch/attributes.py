@@ -293,7 +293,9 @@ def make_leaf(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> No
         return
     edges = [Edge(record.node, False, "leaf")] if record.node.live else []
     operands = {"value": Term(record.node)}
-    made = Node("leaf", record.syntax or node, edges, leaf=ref.id, place=node, operands=operands, site=state.site)
+    made_at = record.syntax or node
+    key = made_at, "", state.site
+    made = Node("leaf", made_at, edges, leaf=ref.id, place=node, operands=operands, key=key)
     state.put(ref.id, record._replace(grad=True, node=made))
 
 

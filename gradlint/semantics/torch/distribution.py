@@ -10,7 +10,7 @@ from gradlint.domain.value import External, Instance, Ref, Tensor, Unknown, Valu
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import origins
-from gradlint.semantics.torch.tensor import both, either, new_tensor, unknown_tensor
+from gradlint.semantics.torch.tensor import both, either, known_tensor, new_tensor, tensor_at, unknown_tensor
 
 _KNOWN = frozenset(
     ("Categorical", "Normal", "Bernoulli", "Beta", "Gamma", "Laplace", "MultivariateNormal", "Independent", "LogNormal")
@@ -19,6 +19,14 @@ _KNOWN = frozenset(
 
 _DISCRETE = frozenset({"Categorical", "Bernoulli", "Beta"})
 """Those of which the entropy depends on every parameter; that of a normal distribution does not on its mean."""
+
+_NO_RSAMPLE = frozenset(
+    {
+        "Bernoulli", "Binomial", "Categorical", "Geometric", "MixtureSameFamily", "Multinomial", "NegativeBinomial",
+        "OneHotCategorical", "Poisson", "VonMises",
+    }
+)  # fmt: skip
+"""Distributions without `rsample`."""
 
 
 def new_distribution(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Ref:
@@ -33,16 +41,21 @@ def call_distribution(
     """A method of a distribution; the shapes are its own affair."""
     values = (ref, *args.values())
     edges = [Edge(origin, None) for origin in origins(state, values)]
-    if name == "sample":
-        cut = [Edge(edge.node, False, "sample") for edge in edges]
-        return new_tensor(state, Node("sample", node, cut, cut="sample"))
-    parameters = _parameters(state, record)
     assert isinstance(record.cls, External)
     kind = record.cls.path.rpartition(".")[2]
+    if name == "sample":
+        cut = [Edge(edge.node, False, "sample") for edge in edges]
+        op = f"{kind}.sample" if kind in _NO_RSAMPLE else "sample"
+        return new_tensor(state, Node(op, node, cut, cut="sample"))
+    parameters = _parameters(state, record)
     if parameters and ((name == "log_prob" and kind in _KNOWN) or (name == "entropy" and kind in _DISCRETE)):
-        tracked = both(either(one.grad for one in parameters), state.grad)
+        given = [found for value in args.values() if (found := known_tensor(machine, state, value)) is not None]
+        scored = [tensor_at(state, one) for one in given]
+        tracked = both(either(one.grad for one in (*parameters, *scored)), state.grad)
         flows = [Edge(one.node, one.grad) for one in parameters]
-        made = Node(name, node, [*flows, *edges[len(flows) :]], tracked=tracked, maybe_saved=True)
+        flows += [Edge(one.node, one.grad, "scored" if one.grad is False else None) for one in scored]
+        others = [Edge(value.origin, None) for value in args.values() if isinstance(value, Unknown) and value.origin]
+        made = Node(name, node, [*flows, *others], tracked=tracked, maybe_saved=True)
         return new_tensor(state, made, grad=tracked)
     live = parameters is None or any(edge.node.live for edge in edges)
     return unknown_tensor(state, node, Node("call", node, edges, tracked=None if live else False))

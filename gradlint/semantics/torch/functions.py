@@ -158,7 +158,7 @@ def _wanted(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTN
             return
         source = [Edge(record.node, False, "leaf")] if record.node.live else ()
         value = {"value": Term(record.node)}
-        made = Node("leaf", node, source, leaf=ref.id, place=node, operands=value, site=state.site)
+        made = Node("leaf", node, source, leaf=ref.id, place=node, operands=value, key=(node, "", state.site))
         state.put(ref.id, record._replace(grad=True, node=made, tags=record.tags | {"contiguous"}))
     elif wanted is not False:
         made = Node("input", node, tracked=None)

@@ -18,6 +18,7 @@ from gradlint.domain.value import Tensor
 from gradlint.semantics.flow import LostOne, leaf_key
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch.backward import Walk, felt_leaves, walk
+from gradlint.semantics.torch.sampled import cutting_samples
 
 
 class Cut(NamedTuple):
@@ -55,6 +56,9 @@ class _Way(NamedTuple):
 
 _WISHES = frozenset({"detach", "no_grad", "grad-off", "data", "leaf", "parameter", "grad", "gradient"})
 _NUMBERS = frozenset({"item", "numpy", "rewrap"})
+_NO_WAYS = frozenset({"overwritten", "scored"})
+"""A value that is gone, and one whose density is asked for: what either was computed from is none of the loss's."""
+
 _UNTOLD = frozenset({"untracked"})
 
 MOST_CUTS = 4_000
@@ -81,7 +85,7 @@ def lost_leaves(root: Node, reached: set[int]) -> list[Lost]:
             if former is None or (former.wished and not way.wished):
                 found[node.leaf] = Lost(node, way.cut, way.wished, way.reborn, way.dropped)
         for edge in node.edges:
-            if edge.cut != "overwritten":
+            if edge.cut not in _NO_WAYS:
                 stack.append(_along(way, edge))
     return list(found.values())
 
@@ -174,12 +178,17 @@ def note_lost(machine: Machine, state: State, roots: Iterable[Node], found: Walk
         for one in _dead_terms(root):
             if _wants(state, one.leaf):
                 machine.emit(replace(_event(machine, state, one, syntax, raises=False), term=True))
+    for sample in cutting_samples(found, felt):
+        for one in lost_leaves(sample, set()):
+            if _wants(state, one.leaf) and one.cut.kind == "sample":
+                machine.emit(replace(_event(machine, state, one, syntax, raises=False), term=True))
 
 
 # Terms of a loss.
 
 _SUMS = frozenset({"add", "sub", "rsub", "add_", "sub_", "neg"})
 _SCALES = frozenset({"mul", "div", "true_divide", "mul_", "div_"})
+_REDUCTIONS = frozenset({"sum", "mean", "squeeze", "view", "reshape"})
 _ACCIDENTS = frozenset({"item", "numpy", "rewrap", "nondiff", "integer", "zero"})
 
 
@@ -208,7 +217,8 @@ def _terms(root: Node) -> list[Node]:
             continue
         seen.add(node.id)
         name = node.op.removeprefix("Tensor.")
-        if node.leaf is None and (name in _SUMS or (name in _SCALES and len(node.edges) == 1)):
+        linear = name in _SUMS or name in _REDUCTIONS or (name in _SCALES and len(node.edges) == 1)
+        if node.leaf is None and linear and node.tracked is not False:
             stack.extend(edge.node for edge in node.edges)
         else:
             terms.append(node)

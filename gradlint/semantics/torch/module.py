@@ -92,7 +92,7 @@ def fill_module(machine: Machine, state: State, ref: Ref, path: str, args: Args,
     sizes = operands_of(machine, state, config)
     for name in spelled_out(names.must, sizes):
         shape = parameter_shape(entry.name, name, sizes)
-        attrs[name] = new_leaf(state, node, dtype="float32", shape=shape, parameter=True, tags=UNCOUNTED)
+        attrs[name] = new_leaf(state, node, dtype="float32", shape=shape, parameter=True, tags=UNCOUNTED, name=name)
     for name in sorted(buffers.must):
         attrs[name] = new_tensor(state, _origin(node), tags=UNCOUNTED)
     is_open = record.open or bool(names.may - names.must) or args.open

@@ -95,13 +95,14 @@ def new_leaf(
     parameter: bool = False,
     source: Node | None = None,
     tags: frozenset[str] = frozenset(),
+    name: str = "",
 ) -> Ref:
     """A leaf that requires grad; `source` is what its value was made of, to which no gradient goes."""
     address = fresh_address()
     cut = "parameter" if parameter else "leaf"
     edges = () if source is None or not source.live else (Edge(source, False, cut),)
     value = None if source is None else {"value": Term(source)}
-    node = Node("leaf", syntax, edges, leaf=address, operands=value, site=state.site)
+    node = Node("leaf", syntax, edges, leaf=address, operands=value, key=(syntax, name, state.site))
     state.put(
         address,
         Tensor(
