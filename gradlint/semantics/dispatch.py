@@ -102,7 +102,10 @@ def _bound(machine: Machine, state: State, func: Bound, args: Args, node: cst.CS
 
 def _unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cst.CSTNode) -> Value:
     """A call of something unknown; a method of something unknown gets its receiver as an argument."""
+    from gradlint.semantics.torch.order import forget
+
     if func.kind == "raised":
+        forget(state)
         return func
     key = func.key
     if key is not None and key[0] == "requires_grad":

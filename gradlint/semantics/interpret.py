@@ -23,6 +23,7 @@ from gradlint.semantics.reveal import reveal
 from gradlint.semantics.torch.backward import walk
 from gradlint.semantics.torch.custom import apply, is_function_class
 from gradlint.semantics.torch.module_methods import set_training
+from gradlint.semantics.torch.order import forget
 from gradlint.semantics.torch.parameters import is_module
 from gradlint.source.lower import lower_module
 
@@ -94,6 +95,7 @@ def _function(machine: Machine, state: State, function: Function, args: Args) ->
     with machine.bounded(SHARE):
         # Between the top level and this call anything may have run.
         state.escape()
+        forget(state)
         region = machine.open(state)
         results = invoke(machine, state, function, args, function.code.node)
         for end, value in results:

@@ -25,7 +25,7 @@ from gradlint.semantics.torch.bind import tensors_in
 from gradlint.semantics.torch.frozen import is_left_off
 from gradlint.semantics.torch.lost import Cut, lost_leaves, note_blind, note_lost, note_refused
 from gradlint.semantics.torch.old_calls import tell_gone_keyword
-from gradlint.semantics.torch.order import fed
+from gradlint.semantics.torch.order import fed, forget
 from gradlint.semantics.torch.second_order import note_constant_gradients, note_gradient_root
 from gradlint.semantics.torch.tensor import as_tensor, either, known_tensor, new_tensor, tensor_at
 from gradlint.semantics.torch.training_mode import judge_modes
@@ -90,6 +90,7 @@ def _backward(
     node: cst.CSTNode,
 ) -> None:
     if not roots:
+        forget(state)
         return
     refused = False
     for root, gradient in zip(roots, gradients, strict=True):
@@ -124,14 +125,9 @@ def _feed_optimizers(
     certain = {one.leaf for one in found.certain if one.leaf is not None and (only is None or one.leaf in only)}
     possible = {one.leaf for one in found.possible.values() if one.leaf is not None}
     known = all(root.op != "call" and root.tracked is not None for root in roots)
-    fed(
-        machine,
-        state,
-        certain,
-        possible,
-        node,
-        scaled=any(root.id in machine.scaled for root in roots) if known else None,
-    )
+    scaled = any(root.id in machine.scaled for root in roots) if known else None
+    blind = any(one.op in ("call", "input") for one in found.possible.values())
+    fed(machine, state, certain, possible, node, scaled=scaled, blind=blind)
 
 
 def _only(machine: Machine, state: State, inputs: Value) -> set[int] | None:

@@ -67,6 +67,12 @@ def made(machine: Machine, state: State, optimizer: Ref) -> None:
     _enter(state, optimizer.id, Order())
 
 
+def forget(state: State) -> None:
+    """Anything may have happened to gradients, optimizers and scalers."""
+    for key in [key for key in state.facts if is_order(key)]:
+        state.decide(key, None)
+
+
 def handed_out(machine: Machine, state: State, values: Iterable[Value]) -> None:
     """Something unknown is given objects: it may clear gradients, and step."""
     if machine.optimizers and any(_holds(state, value) for value in values):
@@ -99,14 +105,21 @@ def params_of(state: State, optimizer: int) -> tuple[Ref, ...]:
 
 
 def fed(
-    machine: Machine, state: State, certain: set[int], possible: set[int], node: cst.CSTNode, *, scaled: Tri
+    machine: Machine,
+    state: State,
+    certain: set[int],
+    possible: set[int],
+    node: cst.CSTNode,
+    *,
+    scaled: Tri,
+    blind: bool,
 ) -> None:
-    """A backward is about to add into the gradients of leaves."""
+    """A backward is about to add into the gradients of leaves; `blind`: and perhaps of others that are not known."""
     for optimizer in machine.optimizers:
         params = params_of(state, optimizer)
         order = order_of(state, optimizer)
         if not any(param.id in certain for param in params):
-            if any(param.id in possible for param in params):
+            if blind or any(param.id in possible for param in params):
                 _enter(state, optimizer, None)
             continue
         idle, stepped = (None, None) if order is None else (order.idle, order.stepped)

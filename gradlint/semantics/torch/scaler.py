@@ -106,7 +106,8 @@ def _unscale(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CST
     """unscale_(optimizer): the gradients are divided in place."""
     optimizer = args.get(0, "optimizer")
     stages = _stages(state, ref)
-    if not isinstance(optimizer, Ref):
+    if not isinstance(optimizer, Ref) or not params_of(state, optimizer.id):
+        state.decide(("scaler", ref.id), None)
         return None
     if stages is not None and optimizer.id in stages.of:
         how = "twice before" if stages.of[optimizer.id] == "unscaled" else "behind `step` and before"
@@ -129,6 +130,7 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
 
     optimizer = args.get(0, "optimizer")
     if not isinstance(optimizer, Ref) or not params_of(state, optimizer.id):
+        state.decide(("scaler", ref.id), None)
         return machine.program.opaque(machine, state, args.values(), node)
     stages, order = _stages(state, ref), order_of(state, optimizer.id)
     if stages is not None:
