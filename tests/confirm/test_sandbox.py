@@ -20,6 +20,8 @@ RAISING = {
     for n, bad in enumerate(rule.bad, 1)
     if rule.effect != "invalid" and bad.error is not None
 }
+SLIPS = {key: bad for key, bad in RAISING.items() if "no attribute" in str(bad.error) and key.startswith("GRD801")}
+"""Names that torch does not have: the gate, which lets names pass that it knows, lets none of these pass."""
 CALLED = """\
 import torch
 
@@ -46,7 +48,15 @@ def test_the_walls_are_told(sandbox: Sandbox) -> None:
     assert set(sandbox.walls) >= {"audit", *linux}
 
 
-@pytest.mark.parametrize("bad", RAISING.values(), ids=RAISING.keys())
+@pytest.mark.parametrize("bad", SLIPS.values(), ids=SLIPS.keys())
+def test_a_name_that_nobody_knows_does_not_pass_the_gate(sandbox: Sandbox, bad: Bad) -> None:
+    """A slip of the pen is not executed, and so not confirmed."""
+    assert judge(Expectation("raises", bad.error, None), sandbox.run(bad.code)).verdict == "unconfirmed"
+
+
+@pytest.mark.parametrize(
+    "bad", [bad for key, bad in RAISING.items() if key not in SLIPS], ids=[key for key in RAISING if key not in SLIPS]
+)
 def test_the_walls_leave_torch_as_it_is(sandbox: Sandbox, bad: Bad) -> None:
     """The examples of the rules pass the gate, and raise behind the walls what they raise without."""
     assert bad.error is not None
