@@ -5,6 +5,7 @@ crash of gradlint itself is caught here, once per file, and reported as ours; th
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ import libcst as cst
 from gradlint.config import Config, Configs
 from gradlint.domain.event import Event
 from gradlint.domain.finding import Finding
+from gradlint.domain.unit import Neighbours, Unit
 from gradlint.fixes.mend import mend, without_fix_on_other_rows
 from gradlint.judgement import finding_about, findings_of, judge
 from gradlint.outcome import Checked, Crash, Outcome
@@ -24,7 +26,7 @@ from gradlint.running import sparse_collection, with_deep_stack
 from gradlint.selection import select
 from gradlint.silencing import OUT_OF_STEPS, Silencing
 from gradlint.source.discover import Discovery, Found
-from gradlint.source.parse import parse
+from gradlint.source.files import Files
 from gradlint.source.read import decode, mentions_torch, read_bytes
 from gradlint.source.unusable import Unusable
 
@@ -37,12 +39,20 @@ class Interpreted(Protocol):
         """What torch was seen to do, in order."""
 
     @property
+    def absences(self) -> Sequence[Event]:
+        """What did not happen on any path; of other files this says nothing."""
+
+    @property
+    def units(self) -> Sequence[Unit]:
+        """The other files that were read; events may be about nodes of these."""
+
+    @property
     def give_ups(self) -> Mapping[str, int]:
         """What the interpreter let go of, counted."""
 
 
-Interpret = Callable[[cst.Module, int], Interpreted]
-"""Takes the module and its number of lines, which bounds the work."""
+Interpret = Callable[[cst.Module, int, str, Neighbours], Interpreted]
+"""Takes the module, its number of lines, which bounds the work, and its file with those that it may import."""
 
 Progress = Callable[[int, int], None]
 
@@ -59,15 +69,15 @@ def check_paths(
     """Check files, and Python files below directories, by the nearest configuration unless one is given."""
     names = [str(path) for path in paths]
     files = Discovery(configs or Configs(config), force_exclude).files(names)
-    check = (checker or Checker()).check_file
+    checking = checker or Checker()
     report = progress or (lambda done, total: None)
 
     def run() -> Outcome:
         checked = []
         for done, found in enumerate(files, start=1):
-            checked.append(check(found))
+            checked.append(checking.check_file(found))
             report(done, len(files))
-        return Outcome(tuple(checked))
+        return Outcome(checking.gather(files, checked))
 
     with sparse_collection():
         return with_deep_stack(run)
@@ -102,6 +112,7 @@ class Checker:
         self._wanted = wanted
         self._interpret = interpret or _default_interpret()
         self._chosen: dict[Config, tuple[Rule, ...]] = {}
+        self._files = Files()
 
     def check_file(self, found: Found) -> Checked:
         """One file of the disk; without the word torch in it, it is looked at only if it was named."""
@@ -134,22 +145,62 @@ class Checker:
         touched = mended.after != text or mended.broken or not mended.settled
         return replace(last, mended=mended) if touched else last
 
-    def check_text(self, text: str, filename: str, config: Config) -> Checked:
-        """Parse, interpret, judge, suppress; a text that is not about torch is only parsed."""
-        module = parse(text)
-        if isinstance(module, Unusable):
-            return self._refuse(module, text, filename, config)
+    def check_text(self, text: str, filename: str, config: Config, also: Sequence[Finding] = ()) -> Checked:
+        """Parse, interpret, judge, suppress; a text that is not about torch is only parsed.
+
+        `also` is what the check of other files has found in this one.
+        """
+        path = os.path.abspath(filename) if os.path.isfile(filename) else ""
+        unit = self._files.own(path, text)
+        if isinstance(unit, Unusable):
+            return self._refuse(unit, text, filename, config)
         if "torch" not in text:
             return Checked(filename)
-        interpretation = self._interpret(module, text.count("\n") + 1)
-        said = judge(interpretation.events, self._rules_for(config, filename))
-        found = findings_of(said, module, filename) if said else ()
+        interpretation = self._interpret(unit.module, text.count("\n") + 1, path, self._files)
+        rules = self._rules_for(config, filename)
+        found, elsewhere = self._judged(interpretation, unit.module, filename, rules)
         if "\f" in text:
-            found = tuple(without_fix_on_other_rows(finding, text, module.code) for finding in found)
+            found = tuple(without_fix_on_other_rows(finding, text, unit.module.code) for finding in found)
+        found += tuple(finding for finding in also if not any(map(finding.repeats, found)))
         complete = not interpretation.give_ups.get(OUT_OF_STEPS)
-        silencing = Silencing(self._rules, self._rules_for(config, filename), complete)
-        kept, silenced = silencing.apply(found, text, filename, config)
-        return Checked(filename, kept, text if kept else "", silenced, True, interpretation.give_ups)
+        kept, silenced = Silencing(self._rules, rules, complete).apply(found, text, filename, config)
+        return Checked(
+            *(filename, kept, text if kept else "", silenced, True, interpretation.give_ups), elsewhere=elsewhere
+        )
+
+    def _judged(
+        self, seen: Interpreted, module: cst.Module, filename: str, rules: Sequence[Rule]
+    ) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
+        """The findings in this file, and those in others, whose configuration is not known here."""
+        said = judge(seen.events, self._rules if seen.units else rules)
+        missing = judge(seen.absences, rules)
+        found = findings_of(said, missing, module, filename, seen.units) if said or missing else ()
+        codes = {rule.code for rule in rules}
+        here = tuple(finding for finding in found if finding.filename == filename and finding.code in codes)
+        return here, tuple(finding for finding in found if finding.filename != filename)
+
+    def gather(self, files: Sequence[Found], checked: Sequence[Checked]) -> tuple[Checked, ...]:
+        """Hand each finding to the file in which it stands, if that is checked too; one that was mended is settled."""
+        others: dict[str, list[Finding]] = {}
+        for one in checked:
+            for finding in one.elsewhere:
+                others.setdefault(finding.filename, []).append(finding)
+        return tuple(
+            self._with(found, one, others.get(str(found.path), ())) if one.mended is None else one
+            for found, one in zip(files, checked, strict=True)
+        )
+
+    def _with(self, found: Found, checked: Checked, others: Sequence[Finding]) -> Checked:
+        """The file checked again where other files have shown something new in it."""
+        rules = {rule.code for rule in self._rules_for(found.config, found.name)}
+        own = [replace(finding, filename=found.name) for finding in others if finding.code in rules]
+        new = [finding for finding in own if not any(map(finding.repeats, checked.findings))]
+        content = read_bytes(found.path) if new and checked.crash is None else None
+        text = decode(content) if isinstance(content, bytes) else None
+        if not isinstance(text, str):
+            return checked
+        order = sorted(new, key=lambda finding: finding.sort_key)
+        return self.check_text(text, found.name, found.config, order)
 
     def _refuse(self, unusable: Unusable, text: str, filename: str, config: Config) -> Checked:
         rules = (rule for rule in self._rules_for(config, filename) if rule.code == unusable.code)

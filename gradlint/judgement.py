@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 
 import libcst as cst
 
 from gradlint.domain.event import Event
-from gradlint.domain.finding import SEVERITY_OF, Finding, Related, Span
+from gradlint.domain.finding import SEVERITY_OF, Finding, Fix, Related, Span
+from gradlint.domain.unit import Unit
 from gradlint.fixes.locate import Locator
-from gradlint.rules.base import Report, Rule
+from gradlint.rules.base import Repair, Report, Rule
 from gradlint.source.place import Places
 from gradlint.source.unusable import Unusable
 
@@ -26,15 +28,46 @@ def judge(events: Iterable[Event], rules: Sequence[Rule]) -> list[tuple[Rule, Re
     return said
 
 
-def findings_of(said: Iterable[tuple[Rule, Report]], module: cst.Module, filename: str) -> tuple[Finding, ...]:
-    """The findings in order, one for each code and place: several paths may lead to the same fault."""
-    found: dict[tuple[str, Span], Finding] = {}
-    places = Places(module)
-    locator = Locator(module, places)
-    for rule, report in said:
-        place = rule.code, places.span(report.node)
+class Atlas:
+    """The file that is checked and those its run led through: which of them a node stands in, and where there."""
+
+    def __init__(self, module: cst.Module, units: Sequence[Unit] = ()) -> None:
+        self.home = Places(module)
+        self._units = units
+
+    def sheet(self, node: cst.CSTNode) -> tuple[str | None, Places]:
+        """The path of another file, or None for the one that is checked, and the places of its nodes."""
+        if not self._units or node in self.home:
+            return None, self.home
+        for unit in self._units:
+            if not isinstance(unit.ranges, Places):
+                unit.ranges = Places(unit.module)
+            if node in unit.ranges:
+                return unit.path, unit.ranges
+        raise AssertionError(f"this {type(node).__name__} stands in none of the files that were read")
+
+
+def findings_of(
+    said: Iterable[tuple[Rule, Report]],
+    missing: Iterable[tuple[Rule, Report]],
+    module: cst.Module,
+    filename: str,
+    units: Sequence[Unit] = (),
+) -> tuple[Finding, ...]:
+    """The findings in order, one for each code and place: several paths may lead to the same fault.
+
+    Those about nodes of another file bear its path as their filename, and no fix. What is `missing` counts in this
+    file alone: whoever else uses the other file may do it there.
+    """
+    found: dict[tuple[str, str, Span], Finding] = {}
+    atlas = Atlas(module, units)
+    locator = Locator(module, atlas.home)
+    here = (pair for pair in missing if pair[1].node in atlas.home)
+    for rule, report in (*said, *here):
+        path, places = atlas.sheet(report.node)
+        place = path or filename, rule.code, places.span(report.node)
         if place not in found:
-            found[place] = _finding(rule, report, places, locator, filename)
+            found[place] = _finding(rule, report, atlas, locator, filename)
     return tuple(sorted(found.values(), key=lambda finding: finding.sort_key))
 
 
@@ -53,7 +86,8 @@ def finding_about(unusable: Unusable, rule: Rule, filename: str) -> Finding:
     )
 
 
-def _finding(rule: Rule, report: Report, places: Places, locator: Locator, filename: str) -> Finding:
+def _finding(rule: Rule, report: Report, atlas: Atlas, locator: Locator, filename: str) -> Finding:
+    path, places = atlas.sheet(report.node)
     span = places.span(report.node)
     effect = report.effect or rule.effect
     return Finding(
@@ -62,10 +96,29 @@ def _finding(rule: Rule, report: Report, places: Places, locator: Locator, filen
         message=report.message,
         severity=report.severity or (rule.severity if effect == rule.effect else SEVERITY_OF[effect]),
         effect=effect,
-        filename=filename,
+        filename=filename if path is None else path,
         span=span,
         lines=places.rows(span),
         hint=report.hint,
-        related=tuple(Related(places.span(node), message) for node, message in report.related),
-        fix=None if report.repair is None else locator.fix(report.repair),
+        related=tuple(_related(atlas, path, filename, node, message) for node, message in report.related),
+        fix=None if path is not None else _fix(report.repair, atlas, locator),
     )
+
+
+def _related(atlas: Atlas, path: str | None, filename: str, node: cst.CSTNode, message: str) -> Related:
+    """Another place, with its file where that is not the finding's own."""
+    other, places = atlas.sheet(node)
+    return Related(places.span(node), message, None if other == path else _shown(other) if other else filename)
+
+
+def _shown(path: str) -> str:
+    """A path as people name it: from where they stand, if it is below."""
+    short = os.path.relpath(path)
+    return path if short.startswith(os.pardir) else short
+
+
+def _fix(repair: Repair | None, atlas: Atlas, locator: Locator) -> Fix | None:
+    """The fix, if all that it changes stands in the file that is checked."""
+    if repair is None or not all(change.node in atlas.home for change in repair.changes):
+        return None
+    return locator.fix(repair)

@@ -52,7 +52,8 @@ class Mended:
 class Checked:
     """What became of one file; `text` is kept only where findings may have to be shown.
 
-    `mended` is set where fixes were asked for; the findings are those that are left then.
+    `mended` is set where fixes were asked for; the findings are those that are left then. `elsewhere` is what
+    was found in other files by running this one: it counts where those are checked too.
     """
 
     filename: str
@@ -63,6 +64,7 @@ class Checked:
     give_ups: Mapping[str, int] = field(default_factory=dict)
     crash: Crash | None = None
     mended: Mended | None = None
+    elsewhere: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -39,10 +39,14 @@ class Span:
 
 @dataclass(frozen=True)
 class Related:
-    """Another place that explains a finding: where the leaf was made, where the path was cut."""
+    """Another place that explains a finding: where the leaf was made, where the path was cut.
+
+    `filename` names its file where that is not the finding's own.
+    """
 
     span: Span
     message: str
+    filename: str | None = None
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,10 @@ class Finding:
     def stands(self) -> bool:
         """Whether the finding counts: not if torch was asked and refuted it."""
         return self.confirmation is None or self.confirmation.verdict != "refuted"
+
+    def repeats(self, other: Finding) -> bool:
+        """Whether the other says the same of the same place: several paths and files may lead to it."""
+        return (self.filename, self.code, self.span) == (other.filename, other.code, other.span)
 
     @property
     def sort_key(self) -> tuple[str, Position, str, str]:

@@ -11,7 +11,8 @@ freed, how far a version counter has moved) is kept in the state.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import count
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
@@ -27,12 +28,25 @@ Site: TypeAlias = "tuple[cst.CSTNode, Site] | None"
 LeafKey: TypeAlias = "tuple[cst.CSTNode, str, Site]"
 """Where a leaf was made, as which parameter, in which calls: the same on all paths, whatever its address there."""
 
-_numbers = count(2)
+_ancient = count(2)
+_recent = count(1 << 28)
+_numbers = _recent
 
 
 def fresh_number() -> int:
     """A number never used before, for nodes and addresses alike: a larger one is younger."""
     return next(_numbers)
+
+
+@contextmanager
+def ancient() -> Iterator[None]:
+    """What is made in here counts as older than all else: other files of a program, whenever they are read."""
+    global _numbers
+    former, _numbers = _numbers, _ancient
+    try:
+        yield
+    finally:
+        _numbers = former
 
 
 class Saved(NamedTuple):

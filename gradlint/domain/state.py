@@ -141,6 +141,12 @@ class State:
         self.put(address, record)
         return Ref(address)
 
+    def admit(self, frames: dict[int, dict[str | int, Value]], heap: dict[int, object]) -> None:
+        """Take in what another file left behind; what is here already stays as it is."""
+        self.frames.update((frame, names) for frame, names in frames.items() if frame not in self.frames)
+        self.heap = {**heap, **self.heap}
+        self._owns_heap = True
+
     def writes(self, counter: int) -> tuple[Write, ...]:
         """The writes that a version counter, or a memory for hidden ones, has seen."""
         return self.heap.get(counter, ())  # type: ignore[return-value]

@@ -66,6 +66,19 @@ class External(NamedTuple):
     path: str
 
 
+class Imported(NamedTuple):
+    """A name that another file of the program binds; whoever reads it gets the value itself."""
+
+    file: str
+    name: str
+
+
+class File(NamedTuple):
+    """A module of the program: the path of its file, or of the folder of a package that has none."""
+
+    path: str
+
+
 class Function(NamedTuple):
     """A function of the program: its code, the frame it closes over, and the values of its defaults.
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 
-from gradlint.domain.finding import Edit, Finding, Fix, Position
+from gradlint.domain.finding import Edit, Finding, Fix, Position, Related
 
 
 def as_json(findings: Iterable[Finding], urls: Mapping[str, str | None]) -> str:
@@ -25,10 +25,18 @@ def _finding(finding: Finding, url: str | None) -> dict[str, object]:
         "filename": finding.filename,
         "location": _position(finding.span.start),
         "end_location": _position(finding.span.end),
-        "related": [{"location": _position(other.span.start), "message": other.message} for other in finding.related],
+        "related": [_related(other, finding) for other in finding.related],
         "url": url,
         "fix": None if finding.fix is None else _fix(finding.fix),
         **({} if finding.confirmation is None else {"confirmation": asdict(finding.confirmation)}),
+    }
+
+
+def _related(related: Related, finding: Finding) -> dict[str, object]:
+    return {
+        "filename": related.filename or finding.filename,
+        "location": _position(related.span.start),
+        "message": related.message,
     }
 
 

@@ -25,8 +25,12 @@ def _paragraph(finding: Finding, text: str, paint: Paint, fixes: Fixes, repros: 
     yield f"{head}{star(finding, paint, fixes)}: {paint.bold(on_one_line(finding.message))}"
     yield f" {paint.faint('-->')} {finding.filename}:{start.row}:{start.column}"
     if text:
-        related = [Mark(other.span, on_one_line(other.message)) for other in finding.related]
-        yield from draw(split_lines(text), [Mark(finding.span, "", finding.severity), *related], paint)
+        here = [Mark(other.span, on_one_line(other.message)) for other in finding.related if other.filename is None]
+        yield from draw(split_lines(text), [Mark(finding.span, "", finding.severity), *here], paint)
+    for other in finding.related:
+        if other.filename is not None:
+            place = f"{other.filename}:{other.span.start.row}:{other.span.start.column}"
+            yield f" {paint.faint(':::')} {place}: {on_one_line(other.message)}"
     if finding.hint:
         yield f" {paint.faint('=')} {paint.bold('help')}: {on_one_line(finding.hint)}"
     if finding.fix:

@@ -9,6 +9,7 @@ from gradlint.domain.value import (
     Bound,
     Class,
     External,
+    File,
     Function,
     Instance,
     Mapping,
@@ -23,6 +24,7 @@ from gradlint.domain.value import (
 )
 from gradlint.semantics.args import Args
 from gradlint.semantics.classes import find_in_class, library_base
+from gradlint.semantics.imports import member
 from gradlint.semantics.machine import Machine, simple
 from gradlint.semantics.operator import absent_gradient
 from gradlint.semantics.program import let_go
@@ -49,6 +51,8 @@ def get_attribute(machine: Machine, state: State, obj: Value, name: str, node: c
         return machine.program.external(f"{obj.path}.{name}")
     if isinstance(obj, Unknown):
         return _of_unknown(machine, state, obj, name, node)
+    if isinstance(obj, File):
+        return member(machine, state, obj, name)
     if isinstance(obj, Super):
         return _of_super(machine, state, obj, name)
     if type(obj) is tuple and name in _FIELDS and _FIELDS[name] < len(obj):

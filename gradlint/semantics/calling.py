@@ -127,6 +127,11 @@ def invoke(
     if machine.stack.count(code) >= 2 or len(machine.stack) >= DEPTH:
         machine.give_ups["calls too deep"] += 1
         return [(state, machine.program.opaque(machine, state, args.values(), node))]
+    if machine.abroad is not None and machine.budget <= machine.abroad:
+        machine.give_ups["calls into other files"] += 1
+        return [(state, machine.program.opaque(machine, state, args.values(), node))]
+    if function.module != machine.program.home and machine.abroad is None:
+        return _invoke_abroad(machine, state, function, args, node)
     machine.called.add(code)
     before = state.fork() if _generates(code) else None
     machine.stack.append(code)
@@ -153,6 +158,23 @@ def invoke(
         return [(before, before.new(Sequence((), "iterator", True)))]
     for exit in raised:
         _leave(machine, False, exit.state, None, former, restore, site)
+    return results
+
+
+def _invoke_abroad(
+    machine: Machine, state: State, function: Function, args: Args, node: cst.CSTNode
+) -> list[tuple[State, Value]]:
+    """A call into another file, which has steps of its own: they are not taken from those of this file."""
+    if machine.allowance <= 0:
+        machine.give_ups["calls into other files"] += 1
+        return [(state, machine.program.opaque(machine, state, args.values(), node))]
+    before, machine.abroad = machine.budget, machine.budget - machine.allowance
+    try:
+        results = invoke(machine, state, function, args, node)
+    finally:
+        machine.abroad = None
+    machine.allowance -= before - machine.budget
+    machine.budget = before
     return results
 
 

@@ -99,7 +99,7 @@ def make_class(machine: Machine, states: list[State], instr: MakeClass) -> list[
             }
             end.put(ref.id, record._replace(attrs=owned))  # type: ignore[arg-type]
             end.set(instr.dest, ref)
-            machine.program.defined_class(ref)
+            machine.program.defined_class(ref, record.module)
             after.append(end)
     return after
 

@@ -9,6 +9,7 @@ import libcst as cst
 
 from gradlint.domain.event import Event, RefusedWrite
 from gradlint.domain.state import State
+from gradlint.domain.unit import Neighbours, Unit
 from gradlint.domain.value import Bound, Class, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.semantics import attribute, branch, discard, loop, modes, operator, subscript, trying
 from gradlint.semantics.args import Args
@@ -16,6 +17,7 @@ from gradlint.semantics.builtin import FUNCTIONS
 from gradlint.semantics.calling import invoke
 from gradlint.semantics.classes import find_in_class, instantiate
 from gradlint.semantics.held import graphs_in
+from gradlint.semantics.imports import Loading
 from gradlint.semantics.lightning import step_taken
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import Program, let_go, origins
@@ -40,22 +42,37 @@ SHARE = 0.35
 
 @dataclass(frozen=True)
 class Interpretation:
-    """What was seen, and what was given up: calls too deep, paths dropped, operations that are not known."""
+    """What was seen, and what was given up: calls too deep, paths dropped, operations that are not known.
+
+    `absences` is what did not happen, judged over all paths of this file; another file may do it all the same.
+    `units` are the other files whose code was run: nodes of events may stand there.
+    """
 
     events: tuple[Event, ...]
     give_ups: Counter[str]
+    absences: tuple[Event, ...] = ()
+    units: tuple[Unit, ...] = ()
 
 
-def interpret(module: cst.Module, lines: int | None = None) -> Interpretation:
-    """Run a module on the abstract torch. `lines` bounds the steps; without it the module is counted."""
+def interpret(
+    module: cst.Module, lines: int | None = None, path: str = "", neighbours: Neighbours | None = None
+) -> Interpretation:
+    """Run a module on the abstract torch. `lines` bounds the steps; without it the module is counted.
+
+    `path` is its file, from which names are imported that `neighbours` knows.
+    """
     count = lines if lines is not None else module.code.count("\n")
-    machine = Machine(Program(module), max(STEPS_AT_LEAST, STEPS_PER_LINE * count))
+    loading = Loading(neighbours) if neighbours is not None and path else None
+    program = Program(module, path, loading)
+    machine = Machine(program, max(STEPS_AT_LEAST, STEPS_PER_LINE * count))
     state = State()
-    state.enter(1, {"__name__": "__main__"})
+    state.enter(1, program.module_names("__main__"))
     state = _top_level(machine, state, module)
     _uncalled(machine, state)
+    seen = len(machine.events)
     machine.flow()
-    return Interpretation(tuple(machine.events), machine.give_ups)
+    units = () if loading is None else loading.units()
+    return Interpretation(tuple(machine.events[:seen]), machine.give_ups, tuple(machine.events[seen:]), units)
 
 
 def _top_level(machine: Machine, state: State, module: cst.Module) -> State:

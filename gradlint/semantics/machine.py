@@ -19,7 +19,7 @@ from gradlint.domain.graph import Node
 from gradlint.domain.meeting import Meeting
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import MISSING, State
-from gradlint.domain.value import Unknown, Value
+from gradlint.domain.value import Imported, Unknown, Value
 from gradlint.semantics.flow import Gradients, judge
 from gradlint.semantics.held import graphs_in
 from gradlint.semantics.holdings import Holdings
@@ -34,6 +34,10 @@ KEPT = 4
 
 DEPTH = 12
 """How deep calls of the program's functions are followed."""
+
+ABROAD = 0.5
+"""The steps for code of other files, as a share of those for the file itself. `Machine.allowance` is what is left of
+them; while such code runs, `Machine.abroad` is the budget at which no more of its calls are followed."""
 
 
 class Exit(NamedTuple):
@@ -68,6 +72,8 @@ class Machine:
         self.budget = budget
         self.steps = budget
         self.limit = 0
+        self.allowance = int(budget * ABROAD)
+        self.abroad: int | None = None
         self.events: list[Event] = []
         self.give_ups: Counter[str] = Counter()
         self.exits: list[Exit] = []
@@ -176,7 +182,7 @@ class Machine:
         """The value of an operand."""
         value = state.locals.get(operand, MISSING)  # type: ignore[arg-type]
         if value is not MISSING:
-            return value
+            return value if type(value) is not Imported else self.program.imported(self, state, value)
         if type(operand) is Const:
             return operand.value
         if type(operand) is str:
@@ -185,13 +191,15 @@ class Machine:
 
     def look_up(self, state: State, name: str) -> Value:
         """A variable that the current frame does not bind: enclosing frames, module, builtins."""
-        frame = state.locals.get("<outer>")
+        names = state.locals
+        frame = names.get("<outer>")
         while isinstance(frame, int):
             names = state.frames[frame]
             if name in names:
-                return names[name]
+                value = names[name]
+                return value if type(value) is not Imported else self.program.imported(self, state, value)
             frame = names.get("<outer>")
-        return self.program.builtin(self, state, name)
+        return self.program.unbound(self, state, name, names)
 
     def symbol(self, *key: object, kind: str | None = None) -> Unknown:
         """The symbol for an expression over unknowns; the same key gives the same symbol."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,6 +17,7 @@ from gradlint.domain.value import (
     Context,
     External,
     Function,
+    Imported,
     Instance,
     Mapping,
     Partial,
@@ -26,8 +28,8 @@ from gradlint.domain.value import (
     Value,
 )
 from gradlint.semantics.args import Args
-from gradlint.semantics.machine import Machine, simple
-from gradlint.semantics.torch.slips import of_namespace
+from gradlint.semantics.imports import UNITS, Loaded, Loading, binds, from_stars, imported
+from gradlint.semantics.machine import Machine
 from gradlint.source.core import Import, Param
 
 _BUILTINS = frozenset(dir(builtins)) | {"reveal"}
@@ -45,10 +47,14 @@ _CANONICAL = (
 
 
 class Program:
-    """What one file defines, and how its names are resolved."""
+    """What one file defines, and how its names are resolved: in the file, in its neighbours, in libraries."""
 
-    def __init__(self, nowhere: cst.CSTNode) -> None:
+    def __init__(self, nowhere: cst.CSTNode, home: str = "", loading: Loading | None = None) -> None:
         self.nowhere = nowhere
+        self.home = home
+        self.frame = 1
+        self.loading = loading
+        self.admitted: dict[str, Loaded | None] = {}
         self.functions: list[Function] = []
         self.classes: list[Ref] = []
         self._externals: dict[str, External] = {}
@@ -66,25 +72,59 @@ class Program:
             found = self._externals[path] = External(canonical)
         return found
 
-    def builtin(self, machine: Machine, state: State, name: str) -> Value:
-        """A name that no scope of the program binds: from a star import, a builtin, or unknown."""
-        for path in self._stars(state):
-            if path.startswith("torch"):
-                found = self._from_star(path, name)
-                if found is not None:
-                    return found
+    def unbound(self, machine: Machine, state: State, name: str, names: dict[str | int, Value]) -> Value:
+        """A name that no scope of the program binds: from a star import, a builtin, or unknown.
+
+        `names` are those of the outermost scope, the file.
+        """
+        if "<stars>" in names:
+            found = from_stars(machine, state, names, name)
+            if found is not None:
+                return found
         if name in _BUILTINS:
             return self.external(f"builtins.{name}")
         return machine.symbol("global", name)
 
-    def _from_star(self, path: str, name: str) -> External | None:
+    def from_star(self, path: str, name: str) -> External | None:
+        """What `from path import *` of a part of torch binds a name to."""
         from gradlint.semantics.torch.names import star_names
 
         return self.external(f"{path}.{name}") if name in star_names(path) else None
 
-    def _stars(self, state: State) -> tuple[str, ...]:
-        stars = state.frames[1].get("<stars>", ()) if 1 in state.frames else ()
-        return stars if isinstance(stars, tuple) else ()
+    # Other files.
+
+    def module_names(self, name: str) -> dict[str | int, Value]:
+        """The first names of a file's own frame."""
+        return {"__name__": name, "<file>": self.home}
+
+    def file_of(self, state: State, instr: Import) -> str | None:
+        """The file of the program that an import leads to; None for a library's."""
+        importer = self.module_of(state)
+        if self.loading is None or not importer:
+            return None
+        return self.loading.neighbours.find(importer, instr.path, instr.level)
+
+    def below(self, path: str, name: str) -> str | None:
+        """The file of a module inside a package."""
+        return None if self.loading is None else self.loading.neighbours.below(path, name)
+
+    def loaded(self, path: str, give_ups: Counter[str]) -> Loaded | None:
+        """What another file leaves behind, asked for once; None where it is not known."""
+        if self.loading is not None and path not in self.admitted:
+            if len(self.admitted) < UNITS:
+                self.admitted[path] = self.loading.load(path)
+            else:
+                give_ups["imports not followed"] += 1
+        return self.admitted.get(path)
+
+    def imported(self, machine: Machine, state: State, name: Imported) -> Value:
+        """The value of a name that another file of the program binds."""
+        return imported(machine, state, name)
+
+    def may_bind(self, path: str, name: str) -> bool:
+        """Whether a file may bind a name at its top level."""
+        unit = None if self.loading is None else self.loading.neighbours.unit(path)
+        return unit is not None and binds(unit, name, builtin=name in _BUILTINS)
 
     def closure(self, state: State) -> int:
         """The frame that a function defined here closes over: the nearest that is no class body."""
@@ -101,16 +141,26 @@ class Program:
         return frame
 
     def module_of(self, state: State) -> str:
-        """The module whose code is running."""
-        return "<module>"
+        """The file whose code is running."""
+        names = state.locals
+        while "<file>" not in names:
+            outer = names.get("<outer>")
+            if not isinstance(outer, int):
+                return self.home
+            names = state.frames[outer]
+        file = names["<file>"]
+        assert isinstance(file, str)
+        return file
 
     def defined(self, function: Function) -> None:
-        """Remember a function, to be interpreted with unknown arguments if nobody calls it."""
-        self.functions.append(function)
+        """Remember a function of this file, to be interpreted with unknown arguments if nobody calls it."""
+        if function.module == self.home:
+            self.functions.append(function)
 
-    def defined_class(self, cls: Ref) -> None:
-        """Remember a class."""
-        self.classes.append(cls)
+    def defined_class(self, cls: Ref, module: str) -> None:
+        """Remember a class of this file."""
+        if module == self.home:
+            self.classes.append(cls)
 
     # Values.
 
@@ -283,25 +333,3 @@ def _parts(record: object) -> Iterable[Value]:
     if isinstance(record, Mapping):
         return (*record.items.values(), record.rest)
     return record.attrs.values() if isinstance(record, Instance) else ()
-
-
-def run_import(machine: Machine, state: State, instr: Import) -> None:
-    """import, from ... import"""
-    program = machine.program
-    if instr.level or instr.path == "__future__":
-        if instr.dest != "*":
-            state.set(instr.dest, machine.symbol("import", instr.level, instr.path, instr.name))
-        return
-    if instr.name is None:
-        state.set(instr.dest, program.external(instr.path))
-    elif instr.dest == "*":
-        stars = state.locals.get("<stars>", ())
-        assert isinstance(stars, tuple)
-        state.set("<stars>", (*stars, instr.path))
-    else:
-        if instr.path.startswith("torch"):
-            of_namespace(machine, instr.path, instr.name, instr.node)
-        state.set(instr.dest, program.external(f"{instr.path}.{instr.name}"))
-
-
-simple(Import, run_import)

@@ -34,6 +34,10 @@ class Places:
         self._starts = [start for start, _ in rows]
         self._last_rows = [last for _, last in rows]
 
+    def __contains__(self, node: cst.CSTNode) -> bool:
+        """Whether the node stands in this module."""
+        return node in self._ranges
+
     def span(self, node: cst.CSTNode) -> Span:
         """Where the node stands; of a statement with a body, its header up to the colon."""
         whole = self._range(node)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from gradlint.domain.event import Event
+from gradlint.domain.unit import Neighbours, Unit
 from gradlint.rules.base import Change, Repair, Report, Rule
 from gradlint.rules.invalid_syntax import InvalidSyntax
 from gradlint.rules.unreadable_file import UnreadableFile
@@ -31,9 +32,11 @@ class FakeInterpretation:
 
     events: list[Event] = field(default_factory=list)
     give_ups: Counter[str] = field(default_factory=Counter)
+    absences: tuple[Event, ...] = ()
+    units: tuple[Unit, ...] = ()
 
 
-def fake_interpret(module: cst.Module, lines: int) -> FakeInterpretation:
+def fake_interpret(module: cst.Module, lines: int, path: str, neighbours: Neighbours) -> FakeInterpretation:
     """Every fault in order; deterministic, and blind to everything else."""
     seen = FakeInterpretation()
     first: list[cst.CSTNode] = []

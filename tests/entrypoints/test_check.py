@@ -74,7 +74,7 @@ def test_json_is_for_programs(run: Run, tree: Tree) -> None:
             "filename": "a.py",
             "location": {"row": 3, "column": 1},
             "end_location": {"row": 3, "column": 8},
-            "related": [{"location": {"row": 2, "column": 5}, "message": "the leaf is made here"}],
+            "related": [{"filename": "a.py", "location": {"row": 2, "column": 5}, "message": "the leaf is made here"}],
             "url": "https://example.org/leaf-inplace.html",
             "fix": None,
         }

@@ -8,8 +8,11 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
 
-from gradlint import check_source
+from gradlint import Config, check_paths
+from gradlint.domain.finding import Finding
 
 from .corpus import Program, load, mutants
 from .execute import Verdict, judge_mutant, judge_original, worker
@@ -49,7 +52,7 @@ def execute(programs: list[Program]) -> bool:
 
 def score(programs: list[Program], list_missed: bool) -> bool:
     """Lint everything and print recall per defect and the false alarms; False if gradlint crashed."""
-    lint = Guarded(check_source)
+    lint = Guarded(lint_in)
     alarms = [alarm for program in programs for alarm in false_alarms(lint, program)]
     fates = [fate for program in programs for fate in catches(lint, program)]
     _print_recall(fates)
@@ -62,6 +65,14 @@ def score(programs: list[Program], list_missed: bool) -> bool:
         print(f"crashed, first on {file}: {crash}")
     print(f"recall {found}/{len(fates)} mutants; {len(alarms)} false alarms in {len(speaking)} files")
     return not lint.crashes
+
+
+def lint_in(folder: Path, file: Path) -> Sequence[Finding]:
+    """The findings in a file of the folder; a crash of gradlint is raised."""
+    outcome = check_paths([folder] if len(list(folder.rglob("*.py"))) > 1 else [file], Config())
+    for crash in outcome.crashes:
+        raise RuntimeError(crash.summary)
+    return [finding for finding in outcome.findings if finding.filename == str(file)]
 
 
 def _print_recall(fates: list[Catch]) -> None:

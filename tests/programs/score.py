@@ -12,8 +12,8 @@ from gradlint.domain.finding import Finding
 
 from .corpus import Mutant, Program, mutate
 
-Linter = Callable[[str, str], Sequence[Finding]]
-"""Lint one text under a file name."""
+Linter = Callable[[Path, Path], Sequence[Finding]]
+"""Lint a folder, and give the findings in one file of it: a fault may show only where other files run it."""
 
 
 class Guarded:
@@ -23,13 +23,13 @@ class Guarded:
         self._lint = lint
         self.crashes: dict[str, str] = {}
 
-    def __call__(self, text: str, filename: str) -> Sequence[Finding]:
+    def __call__(self, folder: Path, file: Path) -> Sequence[Finding]:
         try:
-            return self._lint(text, filename)
+            return self._lint(folder, file)
         except Exception as error:
             place = traceback.extract_tb(error.__traceback__)[-1]
             crash = f"{type(error).__name__}: {error} at {Path(place.filename).name}:{place.lineno}"
-            self.crashes.setdefault(crash, Path(filename).name)
+            self.crashes.setdefault(crash, file.name)
             return ()
 
 
@@ -95,7 +95,7 @@ def _lint_all(lint: Linter, files: dict[str, str], wanted: list[str]) -> dict[st
             path = Path(folder, name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        return {name: lint(files[name], str(Path(folder, name))) for name in wanted}
+        return {name: lint(Path(folder), Path(folder, name)) for name in wanted}
 
 
 def _rows(finding: Finding) -> range:

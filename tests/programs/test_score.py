@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from gradlint.domain.finding import Finding, Position, Severity, Span
 
@@ -17,16 +18,17 @@ def finding(row: int, severity: Severity = "error", code: str = "GRD999") -> Fin
     return Finding(code, "fake", "fake", severity, "raises", "fake.py", span, (row, row))
 
 
-def silent(text: str, filename: str) -> Sequence[Finding]:
+def silent(folder: Path, file: Path) -> Sequence[Finding]:
     return ()
 
 
-def at_every_line(text: str, filename: str) -> Sequence[Finding]:
-    return [finding(row) for row in range(1, len(text.splitlines()) + 1)]
+def at_every_line(folder: Path, file: Path) -> Sequence[Finding]:
+    return [finding(row) for row in range(1, len(file.read_text().splitlines()) + 1)]
 
 
-def omniscient(text: str, filename: str) -> Sequence[Finding]:
+def omniscient(folder: Path, file: Path) -> Sequence[Finding]:
     """Reports on the accepted rows of the mutant that it recognises, and nowhere else."""
+    text = file.read_text()
     known = {mutant.files[mutant.mutation.file]: mutant for mutant in mutants([PROGRAM])}
     return [finding(min(known[text].accepted))] if text in known else []
 
@@ -54,22 +56,22 @@ def test_a_finding_on_an_accepted_line_counts() -> None:
 
 
 def test_information_is_no_finding_unless_the_defect_is_fragile() -> None:
-    def whispering(text: str, filename: str) -> Sequence[Finding]:
-        return [finding(row.span.start.row, "info") for row in omniscient(text, filename)]
+    def whispering(folder: Path, file: Path) -> Sequence[Finding]:
+        return [finding(row.span.start.row, "info") for row in omniscient(folder, file)]
 
     assert found(PROGRAM, [bool(fate.hits) for fate in catches(whispering, PROGRAM)]) == 0
 
 
 def test_a_finding_elsewhere_is_kept_apart() -> None:
-    def astray(text: str, filename: str) -> Sequence[Finding]:
-        return [finding(1)] if omniscient(text, filename) else []
+    def astray(folder: Path, file: Path) -> Sequence[Finding]:
+        return [finding(1)] if omniscient(folder, file) else []
 
     fates = catches(astray, PROGRAM)
     assert [(fate.hits, fate.elsewhere) for fate in fates] == [((), ((1, "GRD999"),))] * 3
 
 
 def test_a_crash_is_kept_with_its_place() -> None:
-    def crashing(text: str, filename: str) -> Sequence[Finding]:
+    def crashing(folder: Path, file: Path) -> Sequence[Finding]:
         raise ValueError("broken")
 
     lint = Guarded(crashing)

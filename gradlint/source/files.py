@@ -1,0 +1,68 @@
+"""The files of one run, each read and parsed once while there is room for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gradlint.domain.unit import Unit
+from gradlint.source.neighbours import Layout
+from gradlint.source.parse import parse
+from gradlint.source.read import decode, read_bytes
+from gradlint.source.unusable import Unusable
+
+ROOM = 1_500_000
+"""Characters of source whose syntax is kept: libcst's trees are some hundred times as large."""
+
+LONGEST = 300_000
+"""A longer file is checked, but not read for the sake of others."""
+
+
+class Files(Layout):
+    """The store of files read; implements `Neighbours`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._units: dict[str, Unit | None] = {}
+
+    def unit(self, path: str) -> Unit | None:
+        """The file at a path, read and parsed; None where it is a folder or cannot be read."""
+        unit = self._units.pop(path) if path in self._units else _read(path)
+        self._units[path] = unit
+        return unit
+
+    def own(self, path: str, text: str) -> Unit | Unusable:
+        """The file that is checked, whose text is at hand. From here on, what was not used for long is let go."""
+        self._make_room()
+        known = self._units.get(path)
+        if known is not None and known.text == text:
+            return known
+        module = parse(text)
+        if isinstance(module, Unusable):
+            return module
+        unit = Unit(path, text, module)
+        if path and len(text) <= LONGEST and path not in self._units:
+            self._units[path] = unit
+        return unit
+
+    def _make_room(self) -> None:
+        """Forget the files used least recently, and what was learnt of others through them."""
+        used = sum(unit.size for unit in self._units.values() if unit is not None)
+        gone: set[str] = set()
+        for path, unit in list(self._units.items()):
+            if used <= ROOM:
+                break
+            used -= 0 if unit is None else unit.size
+            gone.add(path)
+            del self._units[path]
+        for unit in self._units.values():
+            if unit is not None and not gone.isdisjoint(unit.needs):
+                unit.loaded, unit.needs = None, frozenset()
+
+
+def _read(path: str) -> Unit | None:
+    content = read_bytes(Path(path)) if path.endswith(".py") else None
+    text = decode(content) if isinstance(content, bytes) and len(content) <= LONGEST else None
+    if not isinstance(text, str):
+        return None
+    module = parse(text)
+    return None if isinstance(module, Unusable) else Unit(path, text, module)

@@ -1,0 +1,132 @@
+"""Where an import leads within a project: from the name of a module to a file, never beyond the project's root.
+
+The root is the nearest folder above that holds a project's marks (`pyproject.toml`, `.git`, ...); without any, it is
+the outermost package, or the folder of the script. Absolute names are looked for where Python would find them if it
+were run as projects are: beside the script, beside the outermost package, in the folders above up to the root, and
+in `src` of each of these.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+MARKS = ("pyproject.toml", "setup.py", "setup.cfg", "gradlint.toml", ".git")
+INIT = "__init__.py"
+
+_KEPT = 4096
+"""How many folders are remembered."""
+
+
+class Root(NamedTuple):
+    """A folder in which absolute names are looked for; `only` one name, where what else is there is no part of
+    the project. `script`: names of Python's own library mean the files here."""
+
+    folder: str
+    only: str | None = None
+    script: bool = False
+
+
+class Layout:
+    """The folders of projects, each listed once."""
+
+    def __init__(self) -> None:
+        self._entries = lru_cache(_KEPT)(_list)
+        self._roots = lru_cache(_KEPT)(self._find_roots)
+
+    def find(self, importer: str, dotted: str, level: int) -> str | None:
+        """The file of a module as `importer` names it, with `level` dots before it; a package is its `__init__.py`,
+        or its folder where it has none."""
+        parts = tuple(dotted.split(".")) if dotted else ()
+        folder = os.path.dirname(importer)
+        if level:
+            return self._relative(folder, parts, level)
+        if not parts or parts[0] == "torch":
+            return None
+        for root in self._roots(folder):
+            if root.only in (None, parts[0]) and (root.script or parts[0] not in sys.stdlib_module_names):
+                found = self._inside(root.folder, parts)
+                if found is not None:
+                    return found
+        return None
+
+    def below(self, package: str, name: str) -> str | None:
+        """The file of a module inside a package."""
+        if os.path.basename(package) == INIT:
+            return self._inside(os.path.dirname(package), (name,))
+        return None if package.endswith(".py") else self._inside(package, (name,))
+
+    def _relative(self, folder: str, parts: tuple[str, ...], level: int) -> str | None:
+        limit = self._limit(folder)
+        for _ in range(level - 1):
+            if folder == limit:
+                return None
+            folder = os.path.dirname(folder)
+        return self._inside(folder, parts) if parts else self._package(folder)
+
+    def _inside(self, folder: str, parts: tuple[str, ...]) -> str | None:
+        for index, part in enumerate(parts):
+            is_folder = self._entries(folder).get(part)
+            if is_folder and (index < len(parts) - 1 or self._package(os.path.join(folder, part))):
+                folder = os.path.join(folder, part)
+            elif index == len(parts) - 1 and self._entries(folder).get(f"{part}.py") is False:
+                return os.path.join(folder, f"{part}.py")
+            else:
+                return None
+        return self._package(folder)
+
+    def _package(self, folder: str) -> str | None:
+        entries = self._entries(folder)
+        if entries.get(INIT) is False:
+            return os.path.join(folder, INIT)
+        return folder if any(name.endswith(".py") for name in entries) else None
+
+    def _limit(self, folder: str) -> str:
+        """The outermost folder of the project."""
+        return _climb(folder, self._is_marked) or self._outermost(folder) or folder
+
+    def _is_marked(self, folder: str) -> bool:
+        return any(mark in self._entries(folder) for mark in MARKS)
+
+    def _outermost(self, folder: str) -> str | None:
+        """The outermost package around a folder that is a package."""
+        found = None
+        while self._entries(folder).get(INIT) is False:
+            found, folder = folder, os.path.dirname(folder)
+        return found
+
+    def _find_roots(self, folder: str) -> tuple[Root, ...]:
+        package = self._outermost(folder)
+        roots = [Root(folder, script=package is None)]
+        marked = _climb(folder, self._is_marked)
+        if package is not None:
+            parent, name = os.path.split(package)
+            inside = marked is not None and (parent + os.sep).startswith(marked + os.sep)
+            roots.append(Root(parent, None if inside else name))
+        while marked is not None:
+            roots += [Root(folder), Root(os.path.join(folder, "src"))]
+            if folder == marked:
+                break
+            folder = os.path.dirname(folder)
+        return tuple(dict.fromkeys(roots))
+
+
+def _climb(folder: str, holds) -> str | None:  # type: ignore[no-untyped-def]
+    while not holds(folder):
+        above = os.path.dirname(folder)
+        if above == folder:
+            return None
+        folder = above
+    return folder
+
+
+def _list(folder: str) -> Mapping[str, bool]:
+    """What a folder holds, and whether each of it is a folder; nothing, if it cannot be read."""
+    try:
+        with os.scandir(folder) as entries:
+            return {entry.name: entry.is_dir() for entry in entries}
+    except OSError:
+        return {}

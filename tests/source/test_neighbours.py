@@ -1,0 +1,88 @@
+"""Where an import leads within a project."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gradlint.source.neighbours import Layout
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A project with a package, one inside it without `__init__.py`, scripts, `src`, and neighbours outside."""
+    for name in (
+        *("project/pyproject.toml", "project/pack/__init__.py", "project/pack/one.py", "project/pack/deep/__init__.py"),
+        *(
+            "project/pack/deep/two.py",
+            "project/pack/bare/three.py",
+            "project/pack/logging.py",
+            "project/pack/one/x.txt",
+        ),
+        *(
+            "project/scripts/run.py",
+            "project/scripts/beside.py",
+            "project/scripts/random.py",
+            "project/scripts/torch.py",
+        ),
+        *("project/src/inner/__init__.py", "project/data/table.csv", "outside.py", "loose/__init__.py", "loose/a.py"),
+        *("script.py", "sub/helper.py"),
+    ):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("importer", "dotted", "level", "found"),
+    [
+        ("project/pack/one.py", "deep.two", 1, "project/pack/deep/two.py"),
+        ("project/pack/deep/two.py", "one", 2, "project/pack/one.py"),
+        ("project/pack/deep/two.py", "", 1, "project/pack/deep/__init__.py"),
+        ("project/pack/deep/__init__.py", "two", 1, "project/pack/deep/two.py"),
+        ("project/pack/one.py", "bare", 1, "project/pack/bare"),
+        ("project/pack/one.py", "bare.three", 1, "project/pack/bare/three.py"),
+        ("project/pack/one.py", "missing", 1, None),
+        ("project/pack/deep/two.py", "pack.one", 0, "project/pack/one.py"),
+        ("project/pack/deep/two.py", "pack", 0, "project/pack/__init__.py"),
+        ("project/scripts/run.py", "pack.deep", 0, "project/pack/deep/__init__.py"),
+        ("project/scripts/run.py", "beside", 0, "project/scripts/beside.py"),
+        ("project/scripts/run.py", "inner", 0, "project/src/inner/__init__.py"),
+        ("project/scripts/run.py", "pack.one.deeper", 0, None),
+    ],
+)
+def test_names_lead_to_files(tree: Path, importer: str, dotted: str, level: int, found: str | None) -> None:
+    expected = None if found is None else str(tree / found)
+    assert Layout().find(str(tree / importer), dotted, level) == expected
+
+
+def test_nothing_beyond_the_root(tree: Path) -> None:
+    layout = Layout()
+    assert layout.find(str(tree / "project/scripts/run.py"), "outside", 0) is None
+    assert layout.find(str(tree / "project/scripts/run.py"), "outside", 3) is None
+    # Without a mark, the outermost package is the whole project, though it has neighbours.
+    assert layout.find(str(tree / "loose/a.py"), "loose", 0) == str(tree / "loose/__init__.py")
+    assert layout.find(str(tree / "loose/a.py"), "script", 0) is None
+    assert layout.find(str(tree / "loose/a.py"), "script", 2) is None
+
+
+def test_a_script_sees_what_stands_beside_it(tree: Path) -> None:
+    layout = Layout()
+    assert layout.find(str(tree / "script.py"), "sub.helper", 0) == str(tree / "sub/helper.py")
+    assert layout.find(str(tree / "project/scripts/run.py"), "random", 0) == str(tree / "project/scripts/random.py")
+
+
+def test_names_of_libraries_are_not_files_of_the_project(tree: Path) -> None:
+    layout = Layout()
+    assert layout.find(str(tree / "project/pack/one.py"), "logging", 0) is None
+    assert layout.find(str(tree / "project/scripts/run.py"), "torch", 0) is None
+    assert layout.find(str(tree / "project/scripts/run.py"), "data", 0) is None
+
+
+def test_a_module_below_a_package(tree: Path) -> None:
+    layout = Layout()
+    assert layout.below(str(tree / "project/pack/__init__.py"), "one") == str(tree / "project/pack/one.py")
+    assert layout.below(str(tree / "project/pack/bare"), "three") == str(tree / "project/pack/bare/three.py")
+    assert layout.below(str(tree / "project/pack/one.py"), "three") is None
