@@ -10,6 +10,7 @@ from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Ref, Sequence, Tensor, Value
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
+from gradlint.semantics.torch import faults
 from gradlint.semantics.torch.bind import tensors_in
 from gradlint.semantics.torch.tensor import both, new_tensor
 
@@ -26,11 +27,43 @@ def new_data(machine: Machine, state: State, path: str, args: Args, node: cst.CS
     return state.new(Instance(External(path), attrs, {}, True, node))
 
 
+SAMPLERS = frozenset({"torch.utils.data.distributed.DistributedSampler", "torch.utils.data.DistributedSampler"})
+
+_EPOCH = "<epoch walked>"
+"""The attribute of a sampler in which a loop over its data leaves its place until `set_epoch` is called."""
+
+
+def new_sampler(state: State, path: str, args: Args, node: cst.CSTNode) -> Ref:
+    """A DistributedSampler, which shuffles by the number of the epoch unless told otherwise."""
+    return state.new(Instance(External(path), {}, {"shuffle": args.get(3, "shuffle", True)}, True, node))
+
+
+def call_sampler(machine: Machine, state: State, ref: Ref, record: Instance, name: str) -> Value:
+    """A method of a sampler."""
+    if name == "set_epoch":
+        state.put(ref.id, record._replace(attrs={**record.attrs, _EPOCH: None}))
+    return machine.unknown()
+
+
+def _note_epoch(machine: Machine, state: State, loader: Instance, node: cst.CSTNode) -> None:
+    """A second loop over the data of a sampler without `set_epoch` before it gets them in the same order."""
+    sampler = loader.attrs.get("sampler")
+    record = state.heap.get(sampler.id) if isinstance(sampler, Ref) else None
+    if not isinstance(sampler, Ref) or not isinstance(record, Instance) or record.config.get("shuffle") is not True:
+        return
+    if isinstance(record.cls, External) and record.cls.path in SAMPLERS:
+        if record.attrs.get(_EPOCH) is not None:
+            related = () if record.syntax is None else ((record.syntax, "the sampler is made here"),)
+            faults.noticed(machine, "sampler-set-epoch", node, related=related)
+        state.put(sampler.id, record._replace(attrs={**record.attrs, _EPOCH: node}))
+
+
 def batches(machine: Machine, state: State, record: Instance, node: cst.CSTNode) -> Sequence:
     """Two batches of a loader over known tensors; anything else gives unknown items."""
     source = record.attrs.get("dataset")
     if not isinstance(record.cls, External) or not record.cls.path.endswith(".DataLoader"):
         return Sequence((), open=True)
+    _note_epoch(machine, state, record, node)
     dataset = state.heap.get(source.id) if isinstance(source, Ref) else None
     if isinstance(dataset, Instance) and isinstance(dataset.attrs.get("tensors"), tuple):
         refs = tensors_in(machine, state, dataset.attrs["tensors"])

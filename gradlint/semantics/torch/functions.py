@@ -33,7 +33,7 @@ from gradlint.semantics.torch import faults
 from gradlint.semantics.torch.alias import CONTIGUOUS
 from gradlint.semantics.torch.apply import apply
 from gradlint.semantics.torch.bind import bind, bind_loosely, operand_of, operands_of
-from gradlint.semantics.torch.data_loader import new_data
+from gradlint.semantics.torch.data_loader import SAMPLERS, new_data, new_sampler
 from gradlint.semantics.torch.distribution import new_distribution
 from gradlint.semantics.torch.gradcall import autograd_backward, autograd_grad
 from gradlint.semantics.torch.inplace import bump, write
@@ -68,6 +68,8 @@ def call_torch(machine: Machine, state: State, path: str, args: Args, node: cst.
         tell_gone_keyword(machine, "verbose", "", args, node)
     if is_optimizer_path(path) and name.rpartition(".")[2][:1].isupper():
         return new_optimizer(machine, state, path, args, node)
+    if path in SAMPLERS:
+        return new_sampler(state, path, args, node)
     if path in SCALERS or (is_scheduler_path(path) and name.rpartition(".")[2][:1].isupper()):
         return new_helper(state, path, args, node)
     if path.startswith("torch.distributions.") and name.rpartition(".")[2][:1].isupper():

@@ -26,6 +26,7 @@ from gradlint.semantics.program import let_go
 from gradlint.semantics.torch import faults, slips
 from gradlint.semantics.torch.apply import apply
 from gradlint.semantics.torch.bind import bind, bind_loosely, defaults_of, flag_of, operands_of
+from gradlint.semantics.torch.data_loader import SAMPLERS, call_sampler
 from gradlint.semantics.torch.foreign import call_foreign, foreign_part, is_foreign
 from gradlint.semantics.torch.module_parts import DICTS, LISTS, parts
 from gradlint.semantics.torch.names import fact
@@ -157,7 +158,7 @@ def module_attribute(
 
 
 def _is_helper(path: str) -> bool:
-    return path in SCALERS or is_scheduler_path(path)
+    return path in SCALERS or path in SAMPLERS or is_scheduler_path(path)
 
 
 def set_module_attribute(
@@ -319,6 +320,8 @@ def call_module_method(
             if UNINITIALISED in record.config:
                 refuse_uninitialised(machine, state, ref, record, node)
             return method(machine, state, ref, args, node)
+    elif isinstance(record.cls, External) and record.cls.path in SAMPLERS:
+        return call_sampler(machine, state, ref, record, name)
     elif isinstance(record.cls, External) and _is_helper(record.cls.path):
         return call_helper(machine, state, ref, record, name, args, node)
     elif isinstance(record.cls, External) and record.cls.path.startswith("torch.distributions."):

@@ -1,0 +1,110 @@
+"""GRD507: a DistributedSampler goes into another epoch without `set_epoch`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import Event, Noticed
+from gradlint.rules.base import Bad, Good, Report, Rule
+
+
+class SamplerSetEpoch(Rule):
+    """A DistributedSampler goes into another epoch without `set_epoch`.
+
+    What torch does
+        It shuffles by a seed and the number of the epoch, which it does not count itself: without
+        `set_epoch` each epoch has the order, and the batches, of the first.
+
+    Why it matters
+        Training that should see new batches in each epoch sees the same ones again and again; nothing
+        fails, and the result is a little worse.
+
+    When it may be wrong
+        Where the data are walked twice for another purpose than training.
+
+    Instead
+        `sampler.set_epoch(epoch)` at the beginning of each epoch; `shuffle=False` where the order should
+        stay.
+
+    References
+        https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler
+    """
+
+    code = "GRD507"
+    name = "sampler-set-epoch"
+    effect = "fragile"
+    events = (Noticed,)
+    bad = (
+        Bad(
+            """\
+import torch
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+data = TensorDataset(torch.arange(8.0))
+sampler = DistributedSampler(data, num_replicas=2, rank=0)
+loader = DataLoader(data, batch_size=4, sampler=sampler)
+seen = []
+for epoch in range(3):
+    for (batch,) in loader:  # GRD507
+        seen.append(batch.tolist())
+""",
+            shows="seen[0] == seen[1] == seen[2]",
+        ),
+        Bad(
+            """\
+import torch
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+data = TensorDataset(torch.arange(8.0))
+sampler = DistributedSampler(data, num_replicas=2, rank=0)
+loader = DataLoader(data, batch_size=4, sampler=sampler)
+seen = []
+for (batch,) in loader:
+    seen.append(batch.tolist())
+for (batch,) in loader:  # GRD507
+    seen.append(batch.tolist())
+""",
+            shows="seen[0] == seen[1]",
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+data = TensorDataset(torch.arange(8.0))
+sampler = DistributedSampler(data, num_replicas=2, rank=0)
+loader = DataLoader(data, batch_size=4, sampler=sampler)
+seen = []
+for epoch in range(3):
+    sampler.set_epoch(epoch)
+    for (batch,) in loader:
+        seen.append(batch.tolist())
+""",
+            shows="not seen[0] == seen[1] == seen[2]",
+        ),
+        Good(
+            """\
+import torch
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+data = TensorDataset(torch.arange(8.0))
+sampler = DistributedSampler(data, num_replicas=2, rank=0, shuffle=False)
+loader = DataLoader(data, batch_size=4, sampler=sampler)
+seen = [batch.tolist() for epoch in range(3) for (batch,) in loader]
+""",
+            shows="seen[0] == seen[1]",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """What the interpreter saw when the function was applied."""
+        if not isinstance(event, Noticed) or event.fault != "sampler-set-epoch":
+            return
+        yield Report(
+            event.node,
+            "the sampler has not been told the epoch: these are the batches of the epoch before, in the same order",
+            hint="call `sampler.set_epoch(epoch)` at the beginning of each epoch",
+            related=event.related,
+        )
