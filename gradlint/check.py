@@ -105,9 +105,9 @@ class Checker:
         rules: Sequence[Rule] | None = None,
         interpret: Interpret | None = None,
         *,
-        wanted: Callable[[Finding, Config], bool] | None = None,
+        wanted: Callable[[Finding, Config, str], bool] | None = None,
     ) -> None:
-        """`wanted` says whose fixes to make; without it, none are."""
+        """`wanted` says whose fixes to make in a text; without it, none are."""
         self._rules = all_rules() if rules is None else tuple(rules)
         self._wanted = wanted
         self._interpret = interpret or _default_interpret()
@@ -140,7 +140,7 @@ class Checker:
             text,
             checked,
             lambda text: self.check_text(text, filename, config),
-            lambda finding: wanted(finding, config),
+            lambda finding, now: wanted(finding, config, now),
         )
         touched = mended.after != text or mended.broken or not mended.settled
         return replace(last, mended=mended) if touched else last

@@ -22,6 +22,7 @@ from gradlint.domain.confirmation import Confirmation
 from gradlint.domain.finding import Finding
 
 SECONDS = 4.0
+RAN_THROUGH = "with made-up values it ran through"
 _GUARDS = 5
 _ENOUGH = 4
 """After so many runs that came by the place and showed nothing, no other values are made up."""
@@ -68,6 +69,16 @@ class Prover:
         begun = time.monotonic()
         verdict = self._confirm(finding, text)
         return replace(verdict, torch=self._sandbox.torch, seconds=time.monotonic() - begun)
+
+    def heals(self, finding: Finding, before: str, after: str) -> bool:
+        """Whether a finding is confirmed in one text of a file, and its place is passed without the fault in the other.
+
+        Errors of other findings stay out of it: each fix is judged for itself.
+        """
+        if self.confirm(finding, before).verdict != "confirmed":
+            return False
+        healed = self.confirm(finding, after)
+        return healed.verdict == "refuted" or healed.reason == RAN_THROUGH
 
     def _confirm(self, finding: Finding, text: str) -> Confirmation:
         raises = finding.effect == "raises" or finding.name not in MEASURES
@@ -133,7 +144,7 @@ class _Case:
         if self.is_refuted(dropped) and self._claim.raises:
             return Confirmation("refuted", "it ran through, and torch raised nothing")
         if self._passed:
-            return Confirmation("unconfirmed", "with made-up values it ran through")
+            return Confirmation("unconfirmed", RAN_THROUGH)
         return Confirmation("unconfirmed", self._why)
 
     def _shows(self, script: Script, ran: Ran) -> bool:

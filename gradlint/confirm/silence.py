@@ -63,7 +63,7 @@ class Silence:
                 return self._confirmed(tried.script)
             if tried.ran.outcome == "finished":
                 passed += 1
-                if shown is False and exact:
+                if shown is False and exact and self._measure.refutes:
                     return Confirmation("refuted", f"measured: it is not so that {self._measure.said}")
             else:
                 self._why = f"the repro ends otherwise: {(tried.ran.message or tried.ran.outcome)[:120]}"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ import click
 
 if TYPE_CHECKING:
     from gradlint.config import Config, Configs, Overrides
+    from gradlint.domain.finding import Finding
     from gradlint.outcome import Outcome
     from gradlint.report.paint import Paint
 
@@ -120,7 +122,7 @@ def run(wishes: Wishes) -> int:
 
 def _ask_torch(outcome: Outcome, wishes: Wishes, output_format: str) -> Outcome:
     """The findings with the verdicts of torch, where they are asked for."""
-    if not (wishes.confirm or wishes.show_repro or wishes.only_confirmed):
+    if not _asks_torch(wishes):
         return outcome
     from gradlint.entrypoints.progress import ProgressBar
     from gradlint.entrypoints.proving import confirmed, only_confirmed
@@ -148,14 +150,36 @@ def _check(wishes: Wishes, paths: list[str], configs: Configs, piped: bytes | No
     from gradlint.check import Checker, check_content, check_paths
     from gradlint.entrypoints.progress import ProgressBar
 
-    checker = Checker(wanted=lambda finding, config: (wishes.diff or config.fix) and config.fixes(finding))
-    if piped is not None:
-        return check_content(piped, wishes.stdin_filename or STDIN, _piped_config(wishes, configs), checker)
     bar = ProgressBar(sys.stderr, silent=wishes.quiet)
-    try:
-        return check_paths(paths, configs=configs, force_exclude=wishes.force_exclude, progress=bar, checker=checker)
-    finally:
-        bar.clear()
+    with _proof(wishes) as heals:
+
+        def wanted(finding: Finding, config: Config, text: str) -> bool:
+            return (wishes.diff or config.fix) and config.fixes(finding) and heals(finding, text)
+
+        checker = Checker(wanted=wanted)
+        if piped is not None:
+            return check_content(piped, wishes.stdin_filename or STDIN, _piped_config(wishes, configs), checker)
+        try:
+            force = wishes.force_exclude
+            return check_paths(paths, configs=configs, force_exclude=force, progress=bar, checker=checker)
+        finally:
+            bar.clear()
+
+
+@contextmanager
+def _proof(wishes: Wishes) -> Iterator[Callable[[Finding, str], bool]]:
+    """What a fix has to pass: with --confirm, torch must show the fault before it and not behind it."""
+    if not _asks_torch(wishes):
+        yield lambda finding, text: True
+        return
+    from gradlint.entrypoints.proving import healed, prover
+
+    with prover(shrink=False) as torch:
+        yield lambda finding, text: healed(torch, finding, text)
+
+
+def _asks_torch(wishes: Wishes) -> bool:
+    return wishes.confirm or wishes.show_repro or wishes.only_confirmed
 
 
 def _piped_config(wishes: Wishes, configs: Configs) -> Config:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from gradlint.confirm.prove import Prover
 from gradlint.confirm.sandbox import Sandbox
 from gradlint.domain.finding import Finding
+from gradlint.fixes.edits import apply
 from gradlint.outcome import Checked, Outcome
 from gradlint.rules.registry import all_rules
 
@@ -42,6 +43,12 @@ def asked(torch: Prover, finding: Finding, text: str) -> Finding:
     verdict = torch.confirm(finding, text)
     severity = "info" if verdict.verdict == "refuted" else finding.severity
     return replace(finding, confirmation=verdict, severity=severity)
+
+
+def healed(torch: Prover, finding: Finding, text: str) -> bool:
+    """Whether torch shows the fault in the text, and no more once the fix is made."""
+    after, made = apply(text, [finding])
+    return bool(made) and torch.heals(finding, text, after)
 
 
 def only_confirmed(outcome: Outcome) -> Outcome:

@@ -30,9 +30,9 @@ Result = TypeVar("Result", bound=HasFindings)
 
 
 def mend(
-    text: str, checked: Result, check: Callable[[str], Result], wanted: Callable[[Finding], bool]
+    text: str, checked: Result, check: Callable[[str], Result], wanted: Callable[[Finding, str], bool]
 ) -> tuple[Result, Mended]:
-    """The text with all wanted fixes, and what a check of it comes to.
+    """The text with all wanted fixes, and what a check of it comes to; `wanted` is asked with the text as it stands.
 
     `checked` is what a check of the text came to. A fix after which the text would not parse, or after which the
     same is found in the same place, is not made, and its rule makes no more of them here.
@@ -41,7 +41,7 @@ def mend(
     broken: set[str] = set()
     now, settled = text, False
     for _ in range(ROUNDS):
-        found = [finding for finding in checked.findings if wanted(finding) and finding.code not in broken]
+        found = [finding for finding in checked.findings if finding.code not in broken and wanted(finding, now)]
         if not found:
             settled = True
             break

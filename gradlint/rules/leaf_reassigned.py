@@ -41,6 +41,7 @@ class LeafReassigned(Rule):
     effect = "raises"
     events = (Refused,)
     fixable = True
+    torch_says = r"unsupported operand type.*NoneType|NoneType' object|not NoneType|got .*NoneType"
     bad = (
         Bad(
             """\

@@ -27,7 +27,7 @@ def mended(text: str, pattern: str, write: Callable[[str], str | None]) -> Mende
                 found.append(Finding("GRD101", "a", "m", "error", "raises", "f.py", at, (row, row), fix=fix))
         return found
 
-    return mend(text, check(text), check, lambda finding: True)[1]
+    return mend(text, check(text), check, lambda finding, now: True)[1]
 
 
 def test_a_fix_that_does_not_help_is_not_made() -> None:

@@ -109,7 +109,7 @@ raise RuntimeError("VALUES" + _json.dumps({n: _value(v) for n, v in list(globals
 def mended(rule: Rule, code: str, *, only_safe: bool = False) -> Mended:
     """All fixes of one rule, or the safe ones."""
 
-    def wanted(finding: Finding) -> bool:
+    def wanted(finding: Finding, now: str) -> bool:
         return finding.fix is not None and (finding.fix.safe or not only_safe)
 
     checked = Checked(FILENAME, reported(rule, code))

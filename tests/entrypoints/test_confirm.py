@@ -1,0 +1,90 @@
+"""`gradlint check --confirm` and `gradlint confirm`, as a user sees them."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from gradlint.entrypoints.cli import cli
+
+LEAF = "import torch\n\nw = torch.ones(3, requires_grad=True)\nw += 1\nprint(w)\n"
+
+SAVED = "import torch\n\nx = torch.ones(3, requires_grad=True)\ny = x.exp()\ny += 1\ny.sum().backward()\n"
+
+needs_torch = pytest.mark.skipif(
+    importlib.util.find_spec("torch") is None, reason="torch is not installed, and nothing else can be asked"
+)
+
+
+def run(*arguments: str) -> Result:
+    """The command line, in this process."""
+    return CliRunner().invoke(cli, list(arguments))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A program with one mistake."""
+    path = tmp_path / "leaf.py"
+    path.write_text(LEAF, encoding="utf-8")
+    return path
+
+
+@needs_torch
+def test_findings_show_their_verdict(file: Path) -> None:
+    """In the concise format behind the message, with the repro below where it is asked for."""
+    result = run("check", "--isolated", "--confirm", "--show-repro", str(file))
+    assert result.exit_code == 1
+    assert "GRD101" in result.output
+    assert "(confirmed)" in result.output
+    assert "    w += 1  # RuntimeError" in result.output
+
+
+@needs_torch
+def test_json_carries_the_confirmation(file: Path) -> None:
+    """With torch's version and text, the time, and the repro."""
+    result = run("check", "--isolated", "--only-confirmed", "-q", "--output-format", "json", str(file))
+    (found,) = json.loads(result.stdout)
+    asked = found["confirmation"]
+    assert set(asked) == {"verdict", "reason", "error", "torch", "seconds", "repro"}
+    assert asked["verdict"] == "confirmed"
+    assert "leaf Variable that requires grad" in asked["error"]
+    assert asked["repro"].startswith("import torch\n")
+
+
+@needs_torch
+def test_a_fix_is_made_if_torch_shows_that_it_heals(tmp_path: Path) -> None:
+    """The first is confirmed before and runs behind the fix; the second cannot be reached, and is left."""
+    good, doubtful = tmp_path / "good.py", tmp_path / "doubtful.py"
+    good.write_text(SAVED, encoding="utf-8")
+    doubtful.write_text(f"import sys\n{SAVED}".replace("x = ", "sys.exit()\nx = int('x')\nx = "), encoding="utf-8")
+    run("check", "--isolated", "--confirm", "--fix", "--unsafe-fixes", "-q", str(good), str(doubtful))
+    assert "y = y + (1)" in good.read_text(encoding="utf-8")
+    assert "y += 1" in doubtful.read_text(encoding="utf-8")
+
+
+def test_without_the_option_nothing_is_asked(file: Path) -> None:
+    """And JSON keeps its shape."""
+    result = run("check", "--isolated", "-q", "--output-format", "json", str(file))
+    (found,) = json.loads(result.stdout)
+    assert "confirmation" not in found
+
+
+@needs_torch
+def test_one_place_is_confirmed(file: Path) -> None:
+    """By file and line, or with the code as well."""
+    for place in (f"{file}:4", f"{file}:4:GRD101"):
+        result = run("confirm", place)
+        assert result.exit_code == 1
+        assert "confirmed: torch raised the error" in result.output
+        assert "RuntimeError: a leaf Variable that requires grad" in result.output
+
+
+@pytest.mark.parametrize("place", ["leaf.py", "{file}:1", "{file}:4:GRD204", "missing.py:3", "{file}:x"])
+def test_a_place_without_a_finding_is_a_mistake_of_the_user(file: Path, place: str) -> None:
+    """Told in one line, with exit code 2."""
+    result = CliRunner().invoke(cli, ["confirm", place.format(file=file)])
+    assert result.exit_code == 2
