@@ -218,7 +218,7 @@ def _terms(root: Node) -> list[Node]:
         seen.add(node.id)
         name = node.op.removeprefix("Tensor.")
         linear = name in _SUMS or name in _REDUCTIONS or (name in _SCALES and len(node.edges) == 1)
-        if node.leaf is None and linear and node.tracked is not False:
+        if node.leaf is None and linear:
             stack.extend(edge.node for edge in node.edges)
         else:
             terms.append(node)
