@@ -154,6 +154,7 @@ class KeptGraph(Event):
     `term` is what is added with its graph. `spent`: a backward has run through the graphs, so that nothing can use
     them any more; else no backward ever does. `trained`: the loop runs a backward. `listed`: a container is given
     the tensors, rather than a sum. `rewalked`: each turn is computed from the last, and each backward walks them all.
+    `nested`: what the container is given is not the tensor itself, but holds it.
     """
 
     term: cst.CSTNode | None
@@ -161,6 +162,7 @@ class KeptGraph(Event):
     trained: bool
     listed: bool
     rewalked: bool = False
+    nested: bool = False
 
 
 @dataclass(frozen=True)

@@ -119,5 +119,5 @@ for x in torch.randn(10, 8, 4):
             f"{what} keeps the graphs of all turns, with all activations, and no backward ever runs through them",
             hint="run the loop under `torch.no_grad()`, or keep `.item()` or `.detach()` of the outputs",
             related=() if event.term is None else ((event.term, "this carries its graph along"),),
-            repair=detached(event.node),
+            repair=None if event.nested else detached(event.node),
         )

@@ -154,5 +154,5 @@ for episode in range(3):
             f"{what} keeps the graphs of all turns, {why}: memory grows with each turn",
             hint="add the number (`loss.item()`) or the value without its graph (`loss.detach()`)",
             related=() if event.term is None else ((event.term, "this carries its graph along"),),
-            repair=detached(event.node),
+            repair=None if event.nested else detached(event.node),
         )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gradlint.domain.event import Event, RefusedWrite
 from gradlint.rules.base import Bad, Good, Repair, Report, Rule
 from gradlint.rules.phrases import target, writing
-from gradlint.rules.repairs import built_out_of_place, out_of_place, under_no_grad
+from gradlint.rules.repairs import built_out_of_place, out_of_place, update_under_no_grad
 
 _RAISES = "a leaf Variable that requires grad is being used in an in-place operation"
 
@@ -143,9 +143,13 @@ positive.sum().backward()
 
 
 def _repair(event: RefusedWrite) -> Repair | None:
+    """Under no_grad, unless the write is part of a computation, or what is written belongs to one."""
+    node = event.node
     if event.built is not None:
         return built_out_of_place(event.built)
-    return out_of_place(event.node) if event.op.startswith("nn.") else under_no_grad(event.node, safe=False)
+    if event.op.startswith("nn.") or event.tracked:
+        return out_of_place(node)
+    return update_under_no_grad(node)
 
 
 _NO_GRAD = "wrap the write in `with torch.no_grad():`, or write to a copy: `.clone()`"

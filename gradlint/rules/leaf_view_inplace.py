@@ -10,7 +10,7 @@ from gradlint.domain.event import Event, RefusedWrite
 from gradlint.rules.arguments import keyword_of
 from gradlint.rules.base import Bad, Good, Repair, Report, Rule
 from gradlint.rules.phrases import writing
-from gradlint.rules.repairs import under_no_grad, without_argument
+from gradlint.rules.repairs import update_under_no_grad, without_argument
 
 _RAISES = "a view of a leaf Variable that requires grad is being used in an in-place operation"
 
@@ -132,7 +132,7 @@ table(torch.tensor([1, 2])).sum().backward()
             " torch raises here",
             hint=_FOR_PARAMETER if event.parameter else _FOR_BUFFER,
             related=tuple(related),
-            repair=under_no_grad(event.node, safe=False) if event.parameter else _joining(event),
+            repair=update_under_no_grad(event.node) if event.parameter else _joining(event),
         )
 
 

@@ -30,6 +30,12 @@ def under_no_grad(node: cst.CSTNode, *, safe: bool) -> Repair:
     return Repair("write it under `torch.no_grad()`", (Wrap(node, "with torch.no_grad():"),), safe, _TORCH)
 
 
+def update_under_no_grad(node: cst.CSTNode) -> Repair | None:
+    """A write that is a statement of its own goes below `with torch.no_grad():`, which cuts no computation then."""
+    changes = (Wrap(node, "with torch.no_grad():"), Statement(node, code(node)))
+    return Repair("write it under `torch.no_grad()`", changes, False, _TORCH)
+
+
 def out_of_place(node: cst.CSTNode) -> Repair | None:
     """What writes in place makes a new tensor instead: `x = x + y`, `x = x.relu()`, no `inplace=True`."""
     if isinstance(node, cst.AugAssign):
@@ -81,19 +87,25 @@ def _without_augmentation(node: cst.AugAssign) -> Repair | None:
 
 def _without_underscore(node: cst.Call, method: cst.Attribute, name: str) -> Repair | None:
     attr = method.attr.value
-    if not attr.endswith("_") or attr.endswith("__") or attr in _IN_PLACE_ONLY:
+    if not attr.endswith("_") or attr.endswith("__") or attr in IN_PLACE_ONLY:
         return None
     plain = code(node.with_changes(func=method.with_changes(attr=cst.Name(attr.removesuffix("_")))))
     return Repair(f"write `{name} = {name}.{attr.removesuffix('_')}(...)`", (Statement(node, f"{name} = {plain}"),))
 
 
-_IN_PLACE_ONLY = frozenset(
+IN_PLACE_ONLY = frozenset(
     {
         *("copy_", "zero_", "fill_", "normal_", "uniform_", "random_", "bernoulli_", "exponential_", "set_"),
         *("cauchy_", "geometric_", "log_normal_", "resize_", "resize_as_", "requires_grad_", "detach_", "swap_"),
+        *("fill_diagonal_", "apply_", "map_", "map2_", "share_memory_", "resize_as_sparse_", "sparse_resize_"),
+        *("sparse_resize_and_clear_", "eq_", "ne_", "lt_", "le_", "gt_", "ge_"),
+        *("logical_and_", "logical_not_", "logical_or_", "logical_xor_"),
     }
 )
-"""Methods that fill or change the tensor itself; the one without the underscore is missing or another thing."""
+"""Methods that fill or change the tensor itself; the one without the underscore is missing or another thing.
+
+A comparison in place keeps the type of numbers, where the other gives bools.
+"""
 
 
 def receiver_through(node: cst.CSTNode, method: str, *, safe: bool) -> Repair | None:
@@ -140,7 +152,7 @@ def detached(node: cst.CSTNode) -> Repair | None:
 def _term(node: cst.CSTNode) -> cst.BaseExpression | None:
     """What is added: the value of an augmented addition, the argument of `append`."""
     if isinstance(node, cst.AugAssign) and isinstance(node.operator, (cst.AddAssign, cst.SubtractAssign)):
-        return node.value
+        return None if isinstance(node.value, (cst.List, cst.Tuple, cst.ListComp)) else node.value
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value == "append":
         given = node.args[0] if len(node.args) == 1 else None
         return None if given is None or given.star or isinstance(given.value, cst.Tuple) else given.value

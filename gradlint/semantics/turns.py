@@ -8,12 +8,14 @@ only at the end of the program.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import libcst as cst
 
 from gradlint.domain.event import KeptGraph
 from gradlint.domain.graph import Node, fresh_number
 from gradlint.domain.state import State
+from gradlint.domain.value import Ref, Tensor
 from gradlint.semantics.held import Held, Parts, Place, Root, held_by, parts_of, reaches
 from gradlint.semantics.ledger import Ledger, Waiting
 
@@ -86,7 +88,10 @@ class Turns:
         if not kept or not new:
             return None
         syntax = self.ledger.stored.get((place[1], new[-1].value)) or new[-1].root.syntax
-        return self._entry(state, new[-1].root, kept[-1].root, parts_of(state, new[-1].root), syntax)
+        entry = self._entry(state, new[-1].root, kept[-1].root, parts_of(state, new[-1].root), syntax)
+        value = new[-1].value
+        is_tensor = isinstance(value, Ref) and isinstance(state.heap.get(value.id), Tensor)
+        return entry if entry is None or is_tensor else entry._replace(event=replace(entry.event, nested=True))
 
     def _entry(
         self, state: State, root: Root, kept: Root, parts: Parts, stored: cst.CSTNode | None = None

@@ -1,6 +1,6 @@
 """Execute the corpus under torch, and score gradlint over it.
 
-`python -m tests.programs.run [--lint] [--execute] [--missed] [NAME ...]`
+`python -m tests.programs.run [--lint] [--execute] [--fix] [--missed] [NAME ...]`
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from gradlint.domain.finding import Finding
 
 from .corpus import Program, load, mutants
 from .execute import Verdict, judge_mutant, judge_original, worker
+from .fixing import disturbed, fixed, summary
 from .score import Catch, FalseAlarm, Guarded, catches, false_alarms
 
 
@@ -24,14 +25,26 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--execute", action="store_true", help="execute originals and mutants under torch")
     parser.add_argument("--lint", action="store_true", help="score gradlint: recall and false alarms")
+    parser.add_argument("--fix", action="store_true", help="make all fixes, and ask torch what is left of each defect")
     parser.add_argument("--missed", action="store_true", help="with the score, list every mutant not found")
     parser.add_argument("names", nargs="*", help="only these programs")
     options = parser.parse_args()
     programs = [program for program in load() if not options.names or program.name in options.names]
-    both = not options.execute and not options.lint
+    both = not (options.execute or options.lint or options.fix)
     agreed = execute(programs) if options.execute or both else True
     sound = score(programs, options.missed) if options.lint or both else True
+    if options.fix:
+        fix(programs)
     return 0 if agreed and sound else 1
+
+
+def fix(programs: list[Program]) -> None:
+    """Fix everything, execute it, and print what the fixes are worth."""
+    with worker() as torch_worker:
+        for line in summary(list(fixed(torch_worker, mutants(programs)))):
+            print(line)
+        for line in disturbed(torch_worker, programs):
+            print(f"a right program is broken by a fix: {line}")
 
 
 def execute(programs: list[Program]) -> bool:

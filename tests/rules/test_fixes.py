@@ -15,6 +15,7 @@ from gradlint.fixes.mend import mend
 from gradlint.outcome import Checked, Mended
 from gradlint.rules.base import Bad, Rule
 from gradlint.rules.registry import all_rules
+from gradlint.rules.repairs import IN_PLACE_ONLY
 from tests.harness.program import FILENAME
 from tests.harness.torch_run import run_under_torch
 
@@ -65,6 +66,36 @@ def test_a_safe_fix_keeps_the_values(name: str) -> None:
     assert before
     assert after.keys() >= before.keys()
     assert {name: value for name, value in before.items() if not same(value, after[name])} == {}
+
+
+def test_methods_out_of_place_exist() -> None:
+    """`x.f_()` becomes `x = x.f()` only where torch has the other."""
+    lacks = "name[-1] == '_' != name[0] and not name.endswith('__') and not hasattr(torch.Tensor, name[:-1])"
+    shows = f"{{name for name in dir(torch.Tensor) if {lacks}}} <= {set(IN_PLACE_ONLY)}"
+    assert run_under_torch("import torch", shows).shown is True
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        # The write is part of a computation: below no_grad, the rest of it would have no graph.
+        "w = torch.ones(3, requires_grad=True)\nloss = (x * w.mul_(2)).sum()\n",
+        # What is added is a container: it has no `detach`.
+        "w = torch.ones(3, requires_grad=True)\nkept = []\nfor _ in range(3):\n    loss = (x * w).exp().sum()\n"
+        "    loss.backward()\n    kept.append({'loss': loss})\n",
+        "w = torch.ones(3, requires_grad=True)\nkept = []\nfor _ in range(3):\n    loss = (x * w).exp().sum()\n"
+        "    loss.backward()\n    kept += [loss]\n",
+        # Another shape or type may come in with the new data.
+        "w = torch.ones(3, requires_grad=True)\nw.data = x.double()\n",
+        # The flags differ from call to call.
+        "def f(a, b, mean):\n    return torch.nn.functional.mse_loss(a, b, size_average=mean)\nf(x, x, True)\n",
+    ],
+)
+def test_what_has_no_fix(code: str) -> None:
+    """Found, and left to people."""
+    found = check_source(f"import torch\nx = torch.ones(3)\n{code}", FILENAME, Config())
+    assert found
+    assert [finding.fix for finding in found] == [None] * len(found)
 
 
 def values(code: str) -> dict[str, object]:
