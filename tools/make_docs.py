@@ -75,14 +75,14 @@ def _filename(rule: Rule) -> str:
 
 def _index(rules: Sequence[Rule]) -> str:
     rows = (f"| {' | '.join(_cells(rule))} |" for rule in rules)
-    head = ["# Rules", "", "| code | name | fault | effect | severity |", "|---|---|---|---|---|"]
+    head = ["# Rules", "", "| code | name | fault | effect | severity | fix |", "|---|---|---|---|---|---|"]
     meanings = (f"- *{effect}*: {meaning}" for effect, meaning in EFFECTS.items())
     return "\n".join([*head, *rows, "", "What an effect means:", "", *meanings, ""])
 
 
 def _cells(rule: Rule) -> tuple[str, ...]:
     link = f"[{rule.code}]({_filename(rule)})"
-    return link, f"`{rule.name}`", summary_of(rule), rule.effect, rule.severity
+    return link, f"`{rule.name}`", summary_of(rule), rule.effect, rule.severity, rule.fix or ""
 
 
 if __name__ == "__main__":

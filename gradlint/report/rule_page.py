@@ -33,7 +33,8 @@ def as_data(rule: Rule) -> dict[str, object]:
         "explanation": _explanation(rule),
         "effect": rule.effect,
         "severity": rule.severity,
-        "fixable": rule.fixable,
+        "fixable": rule.fix is not None,
+        "fix": rule.fix,
         "default": rule.default,
         "bad": [example.code for example in rule.bad],
         "good": [example.code for example in rule.good],
@@ -50,7 +51,7 @@ def _page(rule: Rule) -> Iterator[str]:
     yield f"# {rule.code} {rule.name}"
     yield ""
     traits = [f"Effect: {rule.effect}", f"severity: {rule.severity}"]
-    traits += ["can be fixed"] * rule.fixable + ["off unless selected"] * (not rule.default)
+    traits += [f"fix: {rule.fix}"] * (rule.fix is not None) + ["off unless selected"] * (not rule.default)
     yield "; ".join(traits) + "."
     yield ""
     yield summary_of(rule)

@@ -53,7 +53,7 @@ class ActivationLossMismatch(Rule):
     name = "activation-loss-mismatch"
     effect = "silent"
     events = (WrongActivation,)
-    fixable = True
+    fix = "unsafe"
     bad = (
         Bad(
             """\

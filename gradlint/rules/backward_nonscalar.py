@@ -40,7 +40,7 @@ class BackwardNonscalar(Rule):
     name = "backward-nonscalar"
     effect = "raises"
     events = (Backward,)
-    fixable = True
+    fix = "unsafe"
     bad = (
         Bad(
             """\

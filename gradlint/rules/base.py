@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, TypeAlias
+from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 import libcst as cst
 
@@ -93,6 +93,9 @@ class Remove(NamedTuple):
 Edit: TypeAlias = Change | Wrap | Before | Behind | Rebinding | Statement | Remove
 
 
+FixKind: TypeAlias = Literal["safe", "unsafe", "safe or unsafe"]
+
+
 @dataclass(frozen=True)
 class Repair:
     """How to mend what a report says, in syntax nodes: changes to make together.
@@ -123,6 +126,7 @@ class Report:
 class Rule(ABC):
     """One fault. Subclasses stand one to a file; file, class, and code match.
 
+    `fix` says what repairs the rule may offer; the tests compare it with those of the examples.
     `torch_says` is a pattern of the errors that confirm a finding, where those of the examples are too few.
     The docstring of the subclass is its documentation: the first line is the summary, then paragraphs headed
     `What torch does`, `Why it matters`, `When it may be wrong`, `Instead`, `References`.
@@ -135,7 +139,7 @@ class Rule(ABC):
     bad: ClassVar[tuple[Bad, ...]]
     good: ClassVar[tuple[Good, ...]]
     torch_says: ClassVar[str | None] = None
-    fixable: ClassVar[bool] = False
+    fix: ClassVar[FixKind | None] = None
     default: ClassVar[bool] = True
 
     @property

@@ -43,7 +43,7 @@ class DataInGraph(Rule):
     name = "data-in-graph"
     effect = "silent"
     events = (LostLeaf,)
-    fixable = True
+    fix = "unsafe"
     bad = (
         Bad(
             """\

@@ -61,7 +61,7 @@ class DataUpdate(Rule):
     name = "data-update"
     effect = "fragile"
     events = (DataWrite,)
-    fixable = True
+    fix = "safe"
     bad = (
         Bad(
             """\

@@ -41,7 +41,7 @@ class DetachedOnLossPath(Rule):
     name = "detached-on-loss-path"
     effect = "silent"
     events = (LostLeaf,)
-    fixable = True
+    fix = "unsafe"
     bad = (
         Bad(
             """\

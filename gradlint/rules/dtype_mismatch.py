@@ -47,7 +47,7 @@ class DtypeMismatch(Rule):
     name = "dtype-mismatch"
     effect = "raises"
     events = (TypeClash,)
-    fixable = True
+    fix = "unsafe"
     bad = (
         Bad(
             """\

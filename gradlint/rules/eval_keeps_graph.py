@@ -37,7 +37,7 @@ class EvalKeepsGraph(Rule):
     name = "eval-keeps-graph"
     effect = "leak"
     events = (KeptGraph,)
-    fixable = True
+    fix = "safe"
     bad = (
         Bad(
             """\

@@ -43,7 +43,7 @@ class FlagOnNonleaf(Rule):
     name = "flag-on-nonleaf"
     effect = "raises"
     events = (Refused,)
-    fixable = True
+    fix = "safe"
     torch_says = r"you can only change requires_grad flags of leaf"
     bad = (
         Bad(

@@ -37,7 +37,7 @@ class FunctionNonstatic(Rule):
     name = "function-nonstatic"
     effect = "fragile"
     events = (Noticed,)
-    fixable = True
+    fix = "safe"
     bad = (
         Bad(
             """\

@@ -36,7 +36,7 @@ class FunctionWithoutApply(Rule):
     name = "function-without-apply"
     effect = "raises"
     events = (Refused,)
-    fixable = True
+    fix = "safe"
     bad = (
         Bad(
             """\

@@ -36,7 +36,7 @@ class FunctionalDropoutAlwaysOn(Rule):
     name = "functional-dropout-always-on"
     effect = "fragile"
     events = (Noticed,)
-    fixable = True
+    fix = "unsafe"
     bad = (
         Bad(
             """\

@@ -37,7 +37,7 @@ class GradInputUnused(Rule):
     name = "grad-input-unused"
     effect = "raises"
     events = (Refused,)
-    fixable = True
+    fix = "unsafe"
     bad = (
         Bad(
             """\

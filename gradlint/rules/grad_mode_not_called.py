@@ -41,7 +41,7 @@ class GradModeNotCalled(Rule):
     name = "grad-mode-not-called"
     effect = "raises"
     events = (Refused,)
-    fixable = True
+    fix = "safe"
     bad = (
         Bad(
             """\

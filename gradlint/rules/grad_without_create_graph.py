@@ -39,7 +39,7 @@ class GradWithoutCreateGraph(Rule):
     name = "grad-without-create-graph"
     effect = "silent"
     events = (Noticed, Refused)
-    fixable = True
+    fix = "unsafe"
     bad = (
         Bad(
             """\

@@ -38,7 +38,7 @@ class GradientInplace(Rule):
     name = "gradient-inplace"
     effect = "fragile"
     events = (Noticed,)
-    fixable = True
+    fix = "safe"
     bad = (
         Bad(
             """\

@@ -40,7 +40,7 @@ class GradientShape(Rule):
     name = "gradient-shape"
     effect = "raises"
     events = (Backward,)
-    fixable = True
+    fix = "unsafe"
     bad = (
         Bad(
             """\

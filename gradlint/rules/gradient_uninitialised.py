@@ -36,7 +36,7 @@ class GradientUninitialised(Rule):
     name = "gradient-uninitialised"
     effect = "silent"
     events = (Noticed,)
-    fixable = True
+    fix = "safe"
     bad = (
         Bad(
             """\

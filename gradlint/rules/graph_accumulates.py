@@ -39,7 +39,7 @@ class GraphAccumulates(Rule):
     name = "graph-accumulates"
     effect = "leak"
     events = (KeptGraph,)
-    fixable = True
+    fix = "safe"
     bad = (
         Bad(
             """\

@@ -41,7 +41,7 @@ class IntegerRequiresGrad(Rule):
     name = "integer-requires-grad"
     effect = "raises"
     events = (Refused,)
-    fixable = True
+    fix = "safe"
     bad = (
         Bad(
             """\

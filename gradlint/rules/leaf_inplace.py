@@ -43,7 +43,7 @@ class LeafInplace(Rule):
     name = "leaf-inplace"
     effect = "raises"
     events = (RefusedWrite,)
-    fixable = True
+    fix = "safe or unsafe"
     bad = (
         Bad(
             """\

@@ -40,7 +40,7 @@ class LeafReassigned(Rule):
     name = "leaf-reassigned"
     effect = "raises"
     events = (Refused,)
-    fixable = True
+    fix = "unsafe"
     torch_says = r"unsupported operand type.*NoneType|NoneType' object|not NoneType|got .*NoneType"
     bad = (
         Bad(

@@ -48,7 +48,7 @@ class LeafViewInplace(Rule):
     name = "leaf-view-inplace"
     effect = "raises"
     events = (RefusedWrite,)
-    fixable = True
+    fix = "safe or unsafe"
     bad = (
         Bad(
             """\

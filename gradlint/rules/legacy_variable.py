@@ -39,7 +39,7 @@ class LegacyVariable(Rule):
     name = "legacy-variable"
     effect = "legacy"
     events = (VariableMade,)
-    fixable = True
+    fix = "safe"
     bad = (
         Bad(
             """\

@@ -39,7 +39,7 @@ class LossBroadcast(Rule):
     name = "loss-broadcast"
     effect = "silent"
     events = (OuterLoss,)
-    fixable = True
+    fix = "unsafe"
     bad = (
         Bad(
             """\

@@ -37,7 +37,7 @@ class MethodNotCalled(Rule):
     name = "method-not-called"
     effect = "silent"
     events = (Noticed,)
-    fixable = True
+    fix = "unsafe"
     bad = (
         Bad(
             """\

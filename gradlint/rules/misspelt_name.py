@@ -39,7 +39,7 @@ class MisspeltName(Rule):
     name = "misspelt-name"
     effect = "raises"
     events = (Slip,)
-    fixable = True
+    fix = "safe or unsafe"
     bad = (
         Bad(
             """\

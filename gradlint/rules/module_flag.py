@@ -40,7 +40,7 @@ class ModuleFlag(Rule):
     name = "module-flag"
     effect = "silent"
     events = (Noticed,)
-    fixable = True
+    fix = "unsafe"
     bad = (
         Bad(
             """\

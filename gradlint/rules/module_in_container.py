@@ -41,7 +41,7 @@ class ModuleInContainer(Rule):
     name = "module-in-container"
     effect = "silent"
     events = (Noticed,)
-    fixable = True
+    fix = "unsafe"
     bad = (
         Bad(
             """\

@@ -43,7 +43,7 @@ class MultiviewInplace(Rule):
     name = "multiview-inplace"
     effect = "raises"
     events = (RefusedWrite,)
-    fixable = True
+    fix = "safe"
     bad = (
         Bad(
             """\

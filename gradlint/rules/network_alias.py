@@ -40,7 +40,7 @@ class NetworkAlias(Rule):
     name = "network-alias"
     effect = "silent"
     events = (Noticed,)
-    fixable = True
+    fix = "unsafe"
     bad = (
         Bad(
             """\

@@ -43,7 +43,7 @@ class NonleafGrad(Rule):
     name = "nonleaf-grad"
     effect = "silent"
     events = (Noticed,)
-    fixable = True
+    fix = "unsafe"
     bad = (
         Bad(
             """\

@@ -38,7 +38,7 @@ class NonleafOptimizer(Rule):
     name = "nonleaf-optimizer"
     effect = "raises"
     events = (Refused,)
-    fixable = True
+    fix = "safe"
     bad = (
         Bad(
             """\

@@ -41,7 +41,7 @@ class NumberOnLossPath(Rule):
     name = "number-on-loss-path"
     effect = "silent"
     events = (LostLeaf,)
-    fixable = True
+    fix = "unsafe"
     bad = (
         Bad(
             """\

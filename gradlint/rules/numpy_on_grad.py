@@ -44,7 +44,7 @@ class NumpyOnGrad(Rule):
     name = "numpy-on-grad"
     effect = "raises"
     events = (Refused,)
-    fixable = True
+    fix = "safe"
     bad = (
         Bad(
             """\

@@ -39,7 +39,7 @@ class OptimizerWantsAList(Rule):
     name = "optimizer-wants-a-list"
     effect = "raises"
     events = (Refused,)
-    fixable = True
+    fix = "safe"
     bad = (
         Bad(
             """\

@@ -42,7 +42,7 @@ class OutRequiresGrad(Rule):
     name = "out-requires-grad"
     effect = "raises"
     events = (Refused,)
-    fixable = True
+    fix = "safe or unsafe"
     bad = (
         Bad(
             """\

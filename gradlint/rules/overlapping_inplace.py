@@ -42,7 +42,7 @@ class OverlappingInplace(Rule):
     name = "overlapping-inplace"
     effect = "raises"
     events = (RefusedWrite,)
-    fixable = True
+    fix = "safe"
     bad = (
         Bad(
             """\

@@ -39,7 +39,7 @@ class ParameterMoved(Rule):
     name = "parameter-moved"
     effect = "silent"
     events = (Noticed, Refused)
-    fixable = True
+    fix = "unsafe"
     bad = (
         Bad(
             """\

@@ -44,7 +44,7 @@ class RemovedApi(Rule):
     name = "removed-api"
     effect = "legacy"
     events = (RemovedName,)
-    fixable = True
+    fix = "safe"
     bad = (
         Bad(
             """\

@@ -39,7 +39,7 @@ class RetainGraphNeedless(Rule):
     name = "retain-graph-needless"
     effect = "leak"
     events = (Noticed,)
-    fixable = True
+    fix = "safe"
     bad = (
         Bad(
             """\

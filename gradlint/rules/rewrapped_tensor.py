@@ -48,7 +48,7 @@ class RewrappedTensor(Rule):
     name = "rewrapped-tensor"
     effect = "silent"
     events = (LostLeaf,)
-    fixable = True
+    fix = "safe"
     bad = (
         Bad(
             """\

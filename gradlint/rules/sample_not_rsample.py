@@ -47,7 +47,7 @@ class SampleNotRsample(Rule):
     name = "sample-not-rsample"
     effect = "silent"
     events = (LostLeaf,)
-    fixable = True
+    fix = "safe"
     bad = (
         Bad(
             """\

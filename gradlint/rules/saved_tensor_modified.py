@@ -42,7 +42,7 @@ class SavedTensorModified(Rule):
     name = "saved-tensor-modified"
     effect = "raises"
     events = (StaleSaved,)
-    fixable = True
+    fix = "safe"
     bad = (
         Bad(
             """\

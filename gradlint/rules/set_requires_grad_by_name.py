@@ -39,7 +39,7 @@ class SetRequiresGradByName(Rule):
     name = "set-requires-grad-by-name"
     effect = "silent"
     events = (Noticed, Refused)
-    fixable = True
+    fix = "safe or unsafe"
     bad = (
         Bad(
             """\

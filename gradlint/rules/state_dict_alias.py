@@ -40,7 +40,7 @@ class StateDictAlias(Rule):
     name = "state-dict-alias"
     effect = "silent"
     events = (Noticed,)
-    fixable = True
+    fix = "unsafe"
     bad = (
         Bad(
             """\

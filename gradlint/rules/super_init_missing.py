@@ -39,7 +39,7 @@ class SuperInitMissing(Rule):
     name = "super-init-missing"
     effect = "raises"
     events = (Refused,)
-    fixable = True
+    fix = "safe"
     bad = (
         Bad(
             """\

@@ -39,7 +39,7 @@ class TensorNotParameter(Rule):
     name = "tensor-not-parameter"
     effect = "silent"
     events = (Noticed,)
-    fixable = True
+    fix = "unsafe"
     bad = (
         Bad(
             """\

@@ -43,7 +43,7 @@ class UnstableSpelling(Rule):
     name = "unstable-spelling"
     effect = "fragile"
     events = (UnstableFormula,)
-    fixable = True
+    fix = "safe"
     bad = (
         Bad(
             """\

@@ -33,7 +33,7 @@ class UnusedSuppression(Rule):
     name = "unused-suppression"
     effect = "fragile"
     events = ()
-    fixable = True
+    fix = "safe"
     bad = (
         Bad("import torch\n\nx = torch.ones(2)\nx.add_(1)  # noqa: GRD101  # GRD003\n"),
         Bad(

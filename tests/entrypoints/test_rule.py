@@ -14,6 +14,7 @@ LEAF_INPLACE = {
     "effect": "raises",
     "severity": "error",
     "fixable": False,
+    "fix": None,
     "default": True,
     "bad": [],
     "good": [],

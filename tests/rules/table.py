@@ -8,12 +8,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-from gradlint.check import check_source
-from gradlint.rules.base import Bad, Good, Rule
+from gradlint.rules.base import Bad, Good
 from gradlint.rules.registry import all_rules
 from tests.harness.judge import raise_complaints
 from tests.harness.marks import marks_of
-from tests.harness.program import FILENAME
 from tests.harness.torch_run import run_under_torch
 from tests.rules.expectation import expected_raise
 
@@ -25,16 +23,7 @@ def rows() -> Iterator[tuple[str, ...]]:
         bad = sum(shows_its_effect(example) for example in rule.bad)
         good = sum(runs(example) for example in rule.good)
         counts = (f"{bad}/{len(rule.bad)}", f"{good}/{len(rule.good)}")
-        yield (rule.code, rule.name, rule.effect, rule.severity, fix_of(rule), *counts)
-
-
-def fix_of(rule: Rule) -> str:
-    """The fixes that a rule offers for its own examples: safe, unsafe, both, or none."""
-    found = [
-        finding.fix for bad in rule.bad for finding in check_source(bad.code, FILENAME) if finding.code == rule.code
-    ]
-    kinds = {"safe" if fix.safe else "unsafe" for fix in found if fix is not None}
-    return ", ".join(sorted(kinds)) or "-"
+        yield (rule.code, rule.name, rule.effect, rule.severity, rule.fix or "-", *counts)
 
 
 def shows_its_effect(bad: Bad) -> bool:
