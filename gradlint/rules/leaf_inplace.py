@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gradlint.domain.event import Event, RefusedWrite
 from gradlint.rules.base import Bad, Good, Repair, Report, Rule
@@ -147,9 +148,10 @@ def _repair(event: RefusedWrite) -> Repair | None:
     node = event.node
     if event.built is not None:
         return built_out_of_place(event.built)
-    if event.op.startswith("nn.") or event.tracked:
+    if event.op.startswith("nn."):
         return out_of_place(node)
-    return update_under_no_grad(node)
+    elsewhere = out_of_place(node) if event.tracked and not event.parameter else None
+    return update_under_no_grad(node) if elsewhere is None else replace(elsewhere, safe=False)
 
 
 _NO_GRAD = "wrap the write in `with torch.no_grad():`, or write to a copy: `.clone()`"

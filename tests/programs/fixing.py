@@ -43,7 +43,7 @@ def fixed(worker: Worker, mutants: list[Mutant]) -> Iterator[Fixed]:
         mended = mend_file(mutant.files, file)
         if file not in usual:
             usual[file] = mend_file(mutant.program.files, file)
-        if mended.made == usual[file].made:
+        if not Counter(mended.made) - Counter(usual[file].made):
             yield Fixed(mutant, mended, "not fixed", "")  # What is fixed here is fixed in the right program as well.
         else:
             shows = [mutant.mutation.shows] if mutant.mutation.shows is not None else []
@@ -89,7 +89,7 @@ def mend_file(files: dict[str, str], file: str) -> Mended:
             return Checked(place, check_source(text, place))
 
         text = files[file]
-        return mend(text, check(text), check, lambda finding: finding.fix is not None)[1]
+        return mend(text, check(text), check, lambda finding, _: finding.fix is not None)[1]
 
 
 def _judged(mutant: Mutant, reply: dict[str, Any]) -> tuple[Fate, str]:
