@@ -32,7 +32,8 @@ class Cut(NamedTuple):
 class Lost(NamedTuple):
     """A leaf behind a cut.
 
-    `wished`: the way is cut by something that programs write on purpose, such as `detach`. `reborn`: where a new
+    `wished`: the way is cut by something that programs write on purpose, such as `detach`; `picked`: on the way the
+    value only chooses which others to use. `reborn`: where a new
     leaf was made of the value, so that a backward has something to run to. `dropped`: torch had recorded a graph
     up to the cut.
     """
@@ -42,6 +43,7 @@ class Lost(NamedTuple):
     wished: bool
     reborn: Node | None
     dropped: bool
+    picked: bool
 
 
 class _Way(NamedTuple):
@@ -52,6 +54,7 @@ class _Way(NamedTuple):
     wished: bool = False
     reborn: Node | None = None
     dropped: bool = False
+    picked: bool = False
 
 
 _WISHES = frozenset({"detach", "no_grad", "grad-off", "data", "leaf", "parameter", "grad", "gradient"})
@@ -82,8 +85,8 @@ def lost_leaves(root: Node, reached: set[int]) -> list[Lost]:
         seen.add(way)
         if node.leaf is not None and way.cut is not None and node.leaf not in reached:
             former = found.get(node.leaf)
-            if former is None or (former.wished and not way.wished):
-                found[node.leaf] = Lost(node, way.cut, way.wished, way.reborn, way.dropped)
+            if former is None or (former.picked, former.wished) > (way.picked, way.wished):
+                found[node.leaf] = Lost(node, way.cut, way.wished, way.reborn, way.dropped, way.picked)
         for edge in node.edges:
             if edge.cut not in _NO_WAYS:
                 stack.append(_along(way, edge))
@@ -98,12 +101,15 @@ def _along(way: _Way, edge: Edge) -> _Way:
     own = edge.cut if edge.flows is not False or edge.cut != "zero" else None
     kind = own or node.cut or "untracked"
     nearest = edge.node.tracked is not False or edge.node.leaf is not None
+    # The operation has a gradient, only not with regard to this input: an index.
+    picks = edge.cut == "nondiff" and node.cut is None
     return _Way(
         edge.node,
         _nearer(way.cut, Cut(kind, node.place or node.syntax, node.op), nearest),
         way.wished or kind in _WISHES,
         node if kind == "leaf" else way.reborn,
         edge.node.tracked is True if nearest else way.dropped,
+        way.picked or picks,
     )
 
 
@@ -150,9 +156,9 @@ _ORDER = ("no_grad", "grad-off", "data", "detach")
 """Cuts that are often wanted are to blame after all others, in this order."""
 
 
-def _blame(machine: Machine, one: Lost) -> tuple[bool, int]:
+def _blame(machine: Machine, one: Lost) -> tuple[bool, bool, int]:
     rank = _ORDER.index(one.cut.kind) + 1 if one.cut.kind in _ORDER else 0
-    return leaf_key(one.leaf) not in machine.gradients.optimized, rank
+    return leaf_key(one.leaf) not in machine.gradients.optimized, one.picked, rank
 
 
 def _wants(state: State, leaf: Node) -> bool:
@@ -230,7 +236,14 @@ def _passes(term: Node) -> bool:
     if term.tracked is False and term.leaf is None:
         return False
     found = walk([term])
-    return bool(felt_leaves(found)) or any(node.tracked is None for node in found.possible.values())
+    return bool(felt_leaves(found)) or any(_may_pass(node) for node in found.possible.values())
+
+
+def _may_pass(node: Node) -> bool:
+    """Whether a graph may stand behind a node that is not known. Data that comes from elsewhere has none."""
+    if node.tracked is not None or (node.edges and node.op != "call"):
+        return False
+    return node.op != "input" or isinstance(node.syntax, cst.Param)
 
 
 def _is_reborn(leaf: Node) -> bool:
