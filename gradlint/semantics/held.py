@@ -189,7 +189,8 @@ def reaches(starts: Iterable[Root], target: Root) -> bool:
 def graphs_in(state: State, values: Iterable[Value]) -> Iterator[Node]:
     """All graphs in values, in what they hold, and in the modules' globals."""
     seen: set[int] = set()
-    stack = [*values, *state.frames[1].values()]
+    # A frame that nothing encloses is a module's; an imported file that is being read has no other than its own.
+    stack = [*values, *(value for names in state.frames.values() if "<outer>" not in names for value in names.values())]
     while stack:
         value = stack.pop()
         if type(value) is tuple:
