@@ -11,7 +11,7 @@ from typing import Any
 import libcst as cst
 
 from gradlint.domain.graph import Edge, Node, Saved
-from gradlint.domain.state import State, fresh_address, shared_until
+from gradlint.domain.state import MISSING, State, fresh_address, shared_until
 from gradlint.domain.value import (
     Bound,
     Class,
@@ -95,16 +95,21 @@ class Meeting:
         if ours is theirs:
             return []
         changes: list[tuple[int, str | int, Value]] = []
-        for name in ours.keys() | theirs.keys():
-            if (isinstance(name, int) and name not in outs) or (isinstance(name, str) and name.startswith("<")):
+        for name, mine in ours.items():
+            other = theirs.get(name, MISSING)
+            if other is mine or _is_passing(name, outs):
                 continue
-            if name not in ours or name not in theirs:
-                self._only_one(ours.get(name, theirs.get(name)))
+            if other is MISSING:
+                self._only_one(mine)
                 changes.append((frame, name, Unknown()))
                 continue
-            value = self.value(ours[name], theirs[name])
-            if value is not ours[name]:
+            value = self.value(mine, other)
+            if value is not mine:
                 changes.append((frame, name, value))
+        for name, other in theirs.items():
+            if name not in ours and not _is_passing(name, outs):
+                self._only_one(other)
+                changes.append((frame, name, Unknown()))
         return changes
 
     def _only_one(self, value: Value) -> None:
@@ -345,6 +350,11 @@ class Meeting:
         if ours.version != theirs.version or ours.label != theirs.label:
             raise _DisagreementError
         self._address(ours.counter, theirs.counter)
+
+
+def _is_passing(name: str | int, outs: tuple[str | int, ...]) -> bool:
+    """A temporary that nothing reads any more, or a name of the machine's own."""
+    return name not in outs if isinstance(name, int) else name.startswith("<")
 
 
 def _place(write: object) -> object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Protocol
 
 import libcst as cst
@@ -17,7 +18,7 @@ class Unit:
     `ranges` are the places of the nodes. All three are kept for the files that come later in the same run.
     """
 
-    __slots__ = ("code", "loaded", "module", "needs", "path", "ranges", "size", "text")
+    __slots__ = ("_words", "code", "loaded", "module", "needs", "path", "ranges", "size", "text")
 
     def __init__(self, path: str, text: str, module: cst.Module) -> None:
         self.path = path
@@ -28,6 +29,14 @@ class Unit:
         self.loaded: object = None
         self.needs: frozenset[str] = frozenset()
         self.ranges: object = None
+        self._words: frozenset[str] | None = None
+
+    @property
+    def words(self) -> frozenset[str]:
+        """All words of the text: what is not among them is not bound there."""
+        if self._words is None:
+            self._words = frozenset(re.findall(r"\w+", self.text))
+        return self._words
 
 
 class Neighbours(Protocol):

@@ -19,7 +19,6 @@ from gradlint.domain.value import (
 )
 from gradlint.semantics.args import Args
 from gradlint.semantics.classes import find_in_class
-from gradlint.semantics.held import graphs_in
 from gradlint.semantics.machine import DEPTH, Exit, Machine, Region, simple, splitting
 from gradlint.semantics.modes import Saved, enter_mode, leave_mode
 from gradlint.semantics.program import let_go, origins
@@ -33,7 +32,8 @@ def run_call(machine: Machine, states: list[State], instr: Call) -> list[State]:
     after: list[State] = []
     for state in states:
         after.extend(_call(machine, state, instr))
-    return machine.meet(after, (instr.dest,))
+    # States that went in apart have a reason to be: they are compared again where branches and loops end.
+    return machine.meet(after, (instr.dest,)) if len(after) > len(states) else after
 
 
 def _call(machine: Machine, state: State, instr: Call) -> list[State]:
@@ -260,7 +260,7 @@ def call_in_place(machine: Machine, state: State, func: Value, args: Args, node:
     if len(states) > 1:
         machine.give_ups["paths dropped"] += len(states) - 1
         for dropped in states[1:]:
-            machine.ledger.lend(graphs_in(dropped, dropped.locals.values()))
+            machine.lend_all(dropped)
     if states[0] is not state:
         state.become(states[0])
     value = state.locals[slot]

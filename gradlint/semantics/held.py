@@ -7,6 +7,7 @@ is not known and that arithmetic has made of others.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from collections.abc import Mapping as Mapped
 from typing import NamedTuple, TypeAlias
 
 from gradlint.domain.graph import Node
@@ -30,6 +31,10 @@ _ARITHMETIC = frozenset({"+", "-", "*", "/"})
 
 MOST = 400
 """How many parts of one root are looked at."""
+
+
+MOST_OBJECTS = 100_000
+"""How many objects are looked at for the graphs that dropped paths hold; behind that, the file counts as not read."""
 
 
 class Held(NamedTuple):
@@ -188,23 +193,59 @@ def reaches(starts: Iterable[Root], target: Root) -> bool:
 
 def graphs_in(state: State, values: Iterable[Value]) -> Iterator[Node]:
     """All graphs in values, in what they hold, and in the modules' globals."""
-    seen: set[int] = set()
-    # A frame that nothing encloses is a module's; an imported file that is being read has no other than its own.
-    stack = [*values, *(value for names in state.frames.values() if "<outer>" not in names for value in names.values())]
-    while stack:
-        value = stack.pop()
-        if type(value) is tuple:
-            stack.extend(value)
-        elif isinstance(value, Unknown) and value.origin is not None:
-            yield value.origin
-        elif isinstance(value, Ref) and value.id not in seen:
-            seen.add(value.id)
-            record = state.heap.get(value.id)
-            if isinstance(record, Tensor):
-                yield record.node
-            elif isinstance(record, Sequence):
-                stack.extend(record.items)
-            elif isinstance(record, Mapping):
-                stack.extend(record.items.values())
-            elif isinstance(record, Instance):
-                stack.extend(record.attrs.values())
+    return Search().graphs(state, values)
+
+
+class Search:
+    """Looks for the graphs in values, and remembers of each object which of its attributes may hold any.
+
+    `left` is how many objects it may still look at, over all the states that are asked about.
+    """
+
+    def __init__(self, left: int = MOST_OBJECTS) -> None:
+        self.left = left
+        self._carriers: dict[int, tuple[Instance, tuple[Value, ...]]] = {}
+
+    def graphs(self, state: State, values: Iterable[Value]) -> Iterator[Node]:
+        """All graphs in values, in what they hold, and in the module's globals."""
+        seen: set[int] = set()
+        heap = state.heap
+        # A frame that nothing encloses is a module's.
+        outermost = [names.values() for names in state.frames.values() if "<outer>" not in names]
+        stack = [value for group in (values, *outermost) for value in group if type(value) in _CARRYING]
+        while stack and self.left > 0:
+            self.left -= 1
+            value = stack.pop()
+            if type(value) is tuple:
+                stack.extend(value)
+            elif isinstance(value, Unknown) and value.origin is not None:
+                yield value.origin
+            elif isinstance(value, Ref) and value.id not in seen:
+                seen.add(value.id)
+                record = heap.get(value.id)
+                if isinstance(record, Tensor):
+                    yield record.node
+                elif isinstance(record, Sequence):
+                    stack.extend(record.items)
+                elif isinstance(record, Mapping):
+                    stack.extend(record.items.values())
+                elif isinstance(record, Instance):
+                    stack.extend(self._of(record, heap))
+
+    def _of(self, record: Instance, heap: Mapped[int, object]) -> tuple[Value, ...]:
+        """The attributes that may hold a graph: a parameter is none, whatever becomes of it."""
+        known = self._carriers.get(id(record))
+        if known is None:
+            known = record, tuple(value for value in record.attrs.values() if _may_carry(value, heap))
+            self._carriers[id(record)] = known
+        return known[1]
+
+
+_CARRYING = frozenset({tuple, Unknown, Ref})
+
+
+def _may_carry(value: Value, heap: Mapped[int, object]) -> bool:
+    if isinstance(value, Ref):
+        record = heap.get(value.id)
+        return not (isinstance(record, Tensor) and record.parameter)
+    return type(value) is tuple or (isinstance(value, Unknown) and value.origin is not None)

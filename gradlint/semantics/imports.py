@@ -211,9 +211,10 @@ def admit(machine: Machine, state: State, path: str) -> dict[str | int, Value] |
 
 def binds(unit: Unit, name: str, *, builtin: bool) -> bool:
     """Whether a file may bind a name at its top level; cheap, and a guess on the side of yes."""
-    if builtin:
-        return re.search(rf"^(?:(?:async )?def |class )?{name}\b *[(:=]", unit.text, re.MULTILINE) is not None
-    return re.search(rf"\b{name}\b|import \*", unit.text) is not None
+    if name not in unit.words:
+        return not builtin and "import *" in unit.text
+    stated = rf"^(?:(?:async )?def |class )?{name}\b *[(:=]"
+    return not builtin or re.search(stated, unit.text, re.MULTILINE) is not None
 
 
 simple(Import, run_import)

@@ -65,6 +65,7 @@ def interpret(
     loading = Loading(neighbours) if neighbours is not None and path else None
     program = Program(module, path, loading)
     machine = Machine(program, max(STEPS_AT_LEAST, STEPS_PER_LINE * count))
+    machine.ledger.incomplete = not _may_walk(module, path, neighbours)
     state = State()
     state.enter(1, program.module_names("__main__"))
     state = _top_level(machine, state, module)
@@ -73,6 +74,12 @@ def interpret(
     machine.flow()
     units = () if loading is None else loading.units()
     return Interpretation(tuple(machine.events[:seen]), machine.give_ups, tuple(machine.events[seen:]), units)
+
+
+def _may_walk(module: cst.Module, path: str, neighbours: Neighbours | None) -> bool:
+    """Whether the file itself may backpropagate; where others do it for it, nothing here is certainly left undone."""
+    own = neighbours.unit(path) if neighbours is not None and path else None
+    return own is None or own.module is not module or any("backward" in word for word in own.words)
 
 
 def _top_level(machine: Machine, state: State, module: cst.Module) -> State:

@@ -21,7 +21,7 @@ from gradlint.domain.shape import Sym
 from gradlint.domain.state import MISSING, State
 from gradlint.domain.value import Imported, Unknown, Value
 from gradlint.semantics.flow import Gradients, judge
-from gradlint.semantics.held import graphs_in
+from gradlint.semantics.held import Search
 from gradlint.semantics.holdings import Holdings
 from gradlint.semantics.ledger import Ledger
 from gradlint.source.core import Block, Code, Const, Instr, Operand
@@ -35,7 +35,7 @@ KEPT = 4
 DEPTH = 12
 """How deep calls of the program's functions are followed."""
 
-ABROAD = 0.5
+ABROAD = 0.3
 """The steps for code of other files, as a share of those for the file itself. `Machine.allowance` is what is left of
 them; while such code runs, `Machine.abroad` is the budget at which no more of its calls are followed."""
 
@@ -84,6 +84,7 @@ class Machine:
         self.gradients = Gradients()
         self.backwards = 0
         self.ledger = Ledger()
+        self.search = Search()
         self.optimizers: list[int] = []
         self.scaled: set[int] = set()
         self.without_backward: dict[int, cst.CSTNode] = {}
@@ -144,8 +145,16 @@ class Machine:
                     kept.append(state)
                 else:
                     self.give_ups["paths dropped"] += 1
-                    self.ledger.lend(graphs_in(state, state.locals.values()))
+                    self.lend_all(state)
         return kept
+
+    def lend_all(self, dropped: State) -> None:
+        """A path is not followed any more: what it holds may be backpropagated on it."""
+        if self.ledger.incomplete:
+            return
+        self.ledger.lend(self.search.graphs(dropped, dropped.locals.values()))
+        if self.search.left <= 0:
+            self.ledger.incomplete = True
 
     @contextmanager
     def bounded(self, share: float) -> Iterator[None]:
