@@ -12,7 +12,7 @@ from gradlint.domain.value import Mapping, Ref, Sequence, Unknown, Value
 from gradlint.semantics.args import Args
 from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Machine
-from gradlint.semantics.operator import is_key
+from gradlint.semantics.making import is_key
 from gradlint.semantics.torch.snapshot import note_copied
 
 

@@ -18,8 +18,9 @@ from gradlint.domain.value import (
     Unknown,
     Value,
 )
-from gradlint.semantics import builtin, containers
+from gradlint.semantics import containers
 from gradlint.semantics.args import Args
+from gradlint.semantics.builtin.table import FUNCTIONS
 from gradlint.semantics.classes import instantiate
 from gradlint.semantics.libraries import array_method
 from gradlint.semantics.machine import Machine
@@ -34,7 +35,7 @@ def call_value(machine: Machine, state: State, func: Value, args: Args, node: cs
     from gradlint.semantics.torch.module import call_instance
 
     if isinstance(func, External):
-        known = builtin.FUNCTIONS.get(func.path)
+        known = FUNCTIONS.get(func.path)
         if known is not None:
             return known(machine, state, args, node)
         if func.path.startswith("torch."):

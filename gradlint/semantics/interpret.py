@@ -11,9 +11,9 @@ from gradlint.domain.event import Event, RefusedWrite
 from gradlint.domain.state import State
 from gradlint.domain.unit import Neighbours, Unit
 from gradlint.domain.value import Bound, Class, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
-from gradlint.semantics import attribute, branch, discard, loop, modes, operator, subscript, trying
+from gradlint.semantics import attribute, branch, comparison, discard, loop, making, modes, operator, subscript, trying
 from gradlint.semantics.args import Args
-from gradlint.semantics.builtin import FUNCTIONS
+from gradlint.semantics.builtin.table import FUNCTIONS
 from gradlint.semantics.calling import invoke
 from gradlint.semantics.classes import find_in_class, instantiate
 from gradlint.semantics.held import graphs_in
@@ -29,7 +29,7 @@ from gradlint.semantics.torch.order import forget
 from gradlint.semantics.torch.parameters import is_module
 from gradlint.source.lower import lower_module
 
-_CONSTRUCTS = (attribute, branch, discard, loop, modes, operator, subscript, trying)
+_CONSTRUCTS = (attribute, branch, comparison, discard, loop, making, modes, operator, subscript, trying)
 """Each registers its instructions with the machine."""
 
 FUNCTIONS["builtins.reveal"] = reveal

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
-
 import libcst as cst
 
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Unknown, Value
-from gradlint.semantics.args import Args
+from gradlint.semantics.args import Args, Native
 from gradlint.semantics.classes import find_in_class
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import origins
@@ -18,9 +15,6 @@ from gradlint.semantics.torch import faults
 from gradlint.semantics.torch.bind import operand_of, tensors_in
 from gradlint.semantics.torch.size import Operand, result
 from gradlint.semantics.torch.tensor import SUMMARY, UNCOUNTED, known_tensor, new_leaf, new_tensor, tensor_at
-
-Library: TypeAlias = "Callable[[Machine, State, Args, cst.CSTNode], Value]"
-
 
 _SHAPE_ONLY = frozenset({"shape", "ndim", "size", "isscalar", "squeeze", "array_equal"})
 """numpy functions that take a tensor which requires grad (measured with torch 2.13)."""
@@ -48,7 +42,7 @@ _FILLED = frozenset({"ones", "zeros", "empty", "full"})
 _RANDOM = frozenset({"rand", "randn"})
 
 
-def _array(name: str) -> Library:
+def _array(name: str) -> Native:
     """numpy arrays made of sizes alone: their shape is known, and that they hold float64 unless asked otherwise."""
 
     def make(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -171,7 +165,7 @@ def _copy(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
     return value
 
 
-def _abs(name: str) -> Library:
+def _abs(name: str) -> Native:
     def call(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
         from gradlint.semantics.torch.methods import call_tensor_method
 
@@ -186,7 +180,7 @@ def _abs(name: str) -> Library:
     return call
 
 
-LIBRARIES: dict[str, Library] = {
+LIBRARIES: dict[str, Native] = {
     "numpy.*": _numpy,
     "numpy.array": _literal,
     "numpy.asarray": _literal,

@@ -1,4 +1,4 @@
-"""Operators, comparisons, and the making of tuples, lists, dicts, slices and strings."""
+"""Operators: what they give on numbers, sequences, tensors, and things that are not known."""
 
 from __future__ import annotations
 
@@ -11,9 +11,6 @@ from gradlint.domain.event import Refused
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import (
-    Bound,
-    External,
-    Function,
     Instance,
     Mapping,
     NoGradient,
@@ -29,20 +26,11 @@ from gradlint.semantics.branch import truth
 from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Machine, simple
 from gradlint.source.core import (
-    Append,
     Binary,
-    Compare,
-    Copy,
-    Delete,
-    Format,
-    Make,
-    MakeDict,
-    MakeSlice,
-    StoreOuter,
     Unary,
 )
 
-_FOLD: dict[str, Callable[..., object]] = {
+FOLD: dict[str, Callable[..., object]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -94,21 +82,21 @@ _HUGE = 1 << 64
 def binary(machine: Machine, state: State, instr: Binary) -> None:
     """left op right"""
     left, right = machine.read(state, instr.left), machine.read(state, instr.right)
-    if type(left) in _CONSTANT and type(right) in _CONSTANT:
-        state.set(instr.dest, _fold(instr.op, left, right))
+    if type(left) in CONSTANT and type(right) in CONSTANT:
+        state.set(instr.dest, fold(instr.op, left, right))
         return
     state.set(instr.dest, operate(machine, state, instr.op, left, right, instr.node, instr.inplace))
 
 
-_CONSTANT = frozenset({bool, int, float, complex, str})
+CONSTANT = frozenset({bool, int, float, complex, str})
 
 
-def _fold(op: str, left: object, right: object) -> Value:
+def fold(op: str, left: object, right: object) -> Value:
     """The result of an operator on constants; unknown where Python would raise, or the number is out of hand."""
     if op in ("**", "<<", "*") and not (_small(left) and _small(right)):
         return Unknown("number") if isinstance(left, _NUMBERS) else Unknown()
     try:
-        return _FOLD[op](left, right)
+        return FOLD[op](left, right)
     except (TypeError, ValueError, ArithmeticError, KeyError):
         return Unknown()
 
@@ -305,235 +293,5 @@ def _fold_unary(op: str, value: object) -> Value:
     return value if op == "+" else Unknown()
 
 
-def compare(machine: Machine, state: State, instr: Compare) -> None:
-    """left op right"""
-    left, right = machine.read(state, instr.left), machine.read(state, instr.right)
-    state.set(instr.dest, _compare(machine, state, instr, left, right))
-
-
-def _compare(machine: Machine, state: State, instr: Compare, left: Value, right: Value) -> Value:
-    op = instr.op
-    if type(left) in _CONSTANT and type(right) in _CONSTANT and op in _FOLD:
-        return _fold(op, left, right)
-    if op in ("is", "is not"):
-        same = _identical(state, left, right)
-        if same is None:
-            return machine.symbol("==", left, right, kind="bool") if op == "is" else _negated(machine, left, right)
-        return same is (op == "is")
-    if op in ("in", "not in"):
-        found = _contains(state, left, right)
-        if found is None:
-            return machine.symbol(op, left, right, kind="bool")
-        return found is (op == "in")
-    if op in ("==", "!=") and (_is_none(left) or _is_none(right)):
-        same = _identical(state, left, right)
-        if same is not None:
-            return same is (op == "==")
-    if op == "!=" and not isinstance(left, Ref) and not isinstance(right, Ref):
-        return _negated(machine, left, right)
-    value = operate(machine, state, op, left, right, instr.node)
-    if isinstance(value, Unknown) and value.kind is None and value.origin is None:
-        value.kind = "bool" if not isinstance(left, Unknown) or left.kind == "number" else None
-    return value
-
-
-def _negated(machine: Machine, left: Value, right: Value) -> Value:
-    return machine.symbol("not", machine.symbol("==", left, right, kind="bool"), kind="bool")
-
-
-def _is_none(value: Value) -> bool:
-    return value is None or isinstance(value, NoGradient)
-
-
-def _identical(state: State, left: Value, right: Value) -> bool | None:
-    """`left is right`, as far as it is known."""
-    left = None if isinstance(left, NoGradient) else left
-    right = None if isinstance(right, NoGradient) else right
-    if isinstance(left, Unknown) or isinstance(right, Unknown):
-        value, other = (left, right) if isinstance(left, Unknown) else (right, left)
-        if left is right:
-            return True
-        if other is None and isinstance(value, Unknown):
-            return False if value.kind is not None or ("tensor", value) in state.facts else None
-        return None
-    if left is None or right is None or isinstance(left, bool) or isinstance(right, bool):
-        return left is right
-    if isinstance(left, (Ref, External, Function, Bound)) or isinstance(right, (Ref, External, Function, Bound)):
-        return left == right
-    return None
-
-
-def _contains(state: State, item: Value, container: Value) -> bool | None:
-    if isinstance(item, (Unknown, Ref)):
-        return None
-    if isinstance(container, str) and isinstance(item, str):
-        return item in container
-    values: object = None
-    if type(container) is tuple:
-        values = container
-    elif isinstance(container, Ref):
-        record = state[container]
-        if isinstance(record, Mapping) and not record.open:
-            return item in record.items
-        if isinstance(record, Sequence) and not record.open:
-            values = record.items
-    if isinstance(values, tuple) and not any(isinstance(value, (Unknown, Ref)) for value in values):
-        return item in values
-    return None
-
-
-def copy(machine: Machine, state: State, instr: Copy) -> None:
-    """dest = src"""
-    from gradlint.semantics.torch.aliasing import named
-
-    value = machine.read(state, instr.src)
-    if type(value) is Ref and type(instr.dest) is str:
-        named(machine, state, value, instr.node)
-    state.set(instr.dest, value)
-
-
-def make(machine: Machine, state: State, instr: Make) -> None:
-    """A tuple, list, set or iterator of items."""
-    items: list[Value] = []
-    is_open = False
-    for star, operand in instr.items:
-        value = machine.read(state, operand)
-        if star:
-            more = items_of(machine, state, value, instr.node)
-            items.extend(more.items)
-            is_open = is_open or more.open
-        else:
-            items.append(value)
-    if instr.kind == "tuple" and not is_open:
-        state.set(instr.dest, tuple(items))
-    else:
-        state.set(instr.dest, state.new(Sequence(tuple(items), instr.kind, is_open)))
-
-
-def make_dict(machine: Machine, state: State, instr: MakeDict) -> None:
-    """A dict of pairs; unknown keys leave it open."""
-    items: dict[object, Value] = {}
-    is_open = False
-    for key, operand in instr.pairs:
-        value = machine.read(state, operand)
-        if key is None:
-            pairs = machine.program.pairs(state, value)
-            is_open = is_open or pairs is None
-            items.update(pairs or {})
-            continue
-        name = machine.read(state, key)
-        if is_key(name):
-            items[name] = value
-        else:
-            is_open = True
-            items[("symbol", len(items))] = value
-    state.set(instr.dest, state.new(Mapping(items, is_open)))
-
-
-def is_key(value: Value) -> bool:
-    """Whether a value is a constant that a dict of ours can have as key."""
-    return isinstance(value, (str, int, float, bool, bytes, type(None), External, Ref)) or (
-        type(value) is tuple and all(map(is_key, value))
-    )
-
-
-def make_slice(machine: Machine, state: State, instr: MakeSlice) -> None:
-    """start:stop:step"""
-    start, stop, step = (machine.read(state, part) for part in instr.parts)
-    state.set(instr.dest, slice(start, stop, step))
-
-
-def format_string(machine: Machine, state: State, instr: Format) -> None:
-    """An f-string, known where all its parts are whole numbers and texts."""
-    parts = [machine.read(state, part) for part in instr.parts]
-    known = all(type(part) in (str, int) for part in parts)
-    state.set(instr.dest, "".join(map(str, parts)) if known else Unknown("str"))
-
-
-def append(machine: Machine, state: State, instr: Append) -> None:
-    """The accumulator of a comprehension grows."""
-    target = machine.read(state, instr.target)
-    assert isinstance(target, Ref)
-    record = state[target]
-    value = machine.read(state, instr.value)
-    machine.ledger.store(target, value, instr.node)
-    if isinstance(record, Sequence):
-        state.put(target.id, record._replace(items=(*record.items, value)))
-        return
-    assert isinstance(record, Mapping) and instr.key is not None
-    key = machine.read(state, instr.key)
-    if is_key(key):
-        state.put(target.id, record._replace(items={**record.items, key: value}))
-    else:
-        items = {**record.items, ("symbol", len(record.items)): value}
-        state.put(target.id, Mapping(items, True))
-
-
-def store_outer(machine: Machine, state: State, instr: StoreOuter) -> None:
-    """global, nonlocal"""
-    value = machine.read(state, instr.src)
-    frame = state.locals.get("<outer>")
-    target = frame
-    while isinstance(frame, int):
-        target = frame
-        names = state.frames[frame]
-        if not instr.to_global and instr.name in names:
-            break
-        frame = names.get("<outer>")
-    if isinstance(target, int):
-        state.set_in(target, instr.name, value)
-    else:
-        state.set(instr.name, value)
-
-
-def delete(machine: Machine, state: State, instr: Delete) -> None:
-    """del"""
-    from gradlint.semantics.torch.module_parts import delete_part
-
-    if instr.obj is None:
-        assert instr.name is not None
-        state.drop(instr.name)
-        return
-    target = machine.read(state, instr.obj)
-    if not isinstance(target, Ref):
-        return
-    record = state[target]
-    if isinstance(record, Instance) and instr.name is not None:
-        attrs = {name: value for name, value in record.attrs.items() if name != instr.name}
-        state.put(target.id, record._replace(attrs=attrs))
-    elif isinstance(record, Instance) and instr.index is not None:
-        delete_part(state, target, record, machine.read(state, instr.index))
-    elif isinstance(record, Mapping) and instr.index is not None:
-        key = machine.read(state, instr.index)
-        if is_key(key) and key in record.items:
-            items = {name: value for name, value in record.items.items() if name != key}
-            state.put(target.id, record._replace(items=items))
-        else:
-            state.put(target.id, Mapping({}, True))
-    elif isinstance(record, Sequence):
-        index = None if instr.index is None else machine.read(state, instr.index)
-        state.put(target.id, _without(record, index))
-
-
-def _without(record: Sequence, index: Value) -> Sequence:
-    """A list without an item; where it is not known which one is gone, none is certain to be left."""
-    if index == slice(None, None, None):
-        return Sequence((), record.kind)
-    if isinstance(index, int) and not record.open and -len(record.items) <= index < len(record.items):
-        items = list(record.items)
-        del items[index]
-        return record._replace(items=tuple(items))
-    return Sequence((Unknown(),), record.kind, True)
-
-
 simple(Binary, binary)
 simple(Unary, unary)
-simple(Compare, compare)
-simple(Copy, copy)
-simple(Make, make)
-simple(MakeDict, make_dict)
-simple(MakeSlice, make_slice)
-simple(Format, format_string)
-simple(Append, append)
-simple(StoreOuter, store_outer)
-simple(Delete, delete)

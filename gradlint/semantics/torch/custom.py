@@ -7,10 +7,6 @@ seen; results of integer types do not require grad; what is saved is saved when 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from typing import NamedTuple
-
 import libcst as cst
 
 from gradlint.domain.dtype import can_require_grad
@@ -23,8 +19,9 @@ from gradlint.semantics.classes import find_in_class, library_base
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.modes import enter_mode, leave_mode
 from gradlint.semantics.torch import faults
+from gradlint.semantics.torch.custom_backward import Inputs, look_at_backward, parts_of, static_method
 from gradlint.semantics.torch.inplace import bump, saved_now
-from gradlint.semantics.torch.tensor import as_tensor, either, known_tensor, tensor_at, unknown_tensor, view_of
+from gradlint.semantics.torch.tensor import as_tensor, either, known_tensor, tensor_at, view_of
 
 FUNCTIONS = frozenset({"torch.autograd.Function", "torch.autograd.function.Function"})
 CTX = "torch.autograd.function.FunctionCtx"
@@ -48,24 +45,12 @@ def is_ctx(record: Instance) -> bool:
     return record.cls == External(CTX)
 
 
-class _Inputs(NamedTuple):
-    """What `apply` was given: the values, and which of them are tensors, with their writes before forward."""
-
-    values: tuple[Value, ...]
-    writes: dict[int, int]
-
-    def tensors(self, machine: Machine, state: State) -> list[tuple[int, Ref]]:
-        """The tensors among the values, with their positions; forward may have shown more of them."""
-        found = ((index, known_tensor(machine, state, value)) for index, value in enumerate(self.values))
-        return [(index, ref) for index, ref in found if ref is not None]
-
-
 def apply(machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNode) -> Value:
     """cls.apply(*args)"""
-    forward = _static(state, cls, "forward")
+    forward = static_method(state, cls, "forward")
     if forward is None or args.open or args.keywords:
         return machine.program.opaque(machine, state, args.values(), node)
-    inputs = _Inputs(args.positional, {})
+    inputs = Inputs(args.positional, {})
     for _, ref in inputs.tensors(machine, state):
         inputs.writes[ref.id] = len(state.writes(tensor_at(state, ref).counter))
     for name in ("forward", "setup_context", "backward"):
@@ -78,17 +63,6 @@ def apply(machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNod
     return _recorded(machine, state, cls, ctx, inputs, result, node)
 
 
-def _static(state: State, cls: Ref, name: str) -> Function | None:
-    """A static method, or one that should be: torch calls it on the class all the same."""
-    value = find_in_class(state, cls, name)
-    if isinstance(value, Bound) and value.receiver in (
-        External("builtins.staticmethod"),
-        External("builtins.classmethod"),
-    ):
-        value = value.function
-    return value if isinstance(value, Function) else None
-
-
 def _needs(machine: Machine, state: State, value: Value) -> Value:
     """An item of `ctx.needs_input_grad`."""
     tensor = known_tensor(machine, state, value)
@@ -99,12 +73,12 @@ def _needs(machine: Machine, state: State, value: Value) -> Value:
 
 
 def _run_forward(
-    machine: Machine, state: State, cls: Ref, forward: Function, ctx: Ref, inputs: _Inputs, node: cst.CSTNode
+    machine: Machine, state: State, cls: Ref, forward: Function, ctx: Ref, inputs: Inputs, node: cst.CSTNode
 ) -> Value:
     """Run forward with grad mode off, and `setup_context` where forward goes without a ctx."""
     from gradlint.semantics.calling import call_in_place
 
-    setup = _static(state, cls, "setup_context")
+    setup = static_method(state, cls, "setup_context")
     saved = enter_mode(machine, state, Context("no_grad"))
     given = inputs.values if setup is not None else (ctx, *inputs.values)
     result = call_in_place(machine, state, forward, Args(given), node)
@@ -115,14 +89,14 @@ def _run_forward(
 
 
 def _recorded(
-    machine: Machine, state: State, cls: Ref, ctx: Ref, inputs: _Inputs, result: Value, node: cst.CSTNode
+    machine: Machine, state: State, cls: Ref, ctx: Ref, inputs: Inputs, result: Value, node: cst.CSTNode
 ) -> Value:
     """Put what forward came to on the tape."""
     tensors = inputs.tensors(machine, state)
     needs = either(tensor_at(state, ref).grad for _, ref in tensors)
     hidden = any(isinstance(value, Unknown) and known_tensor(machine, state, value) is None for value in inputs.values)
     requires: Tri = False if state.grad is False else None if state.grad is None or (hidden and not needs) else needs
-    ignored = _look_at_backward(machine, state, cls, ctx, inputs, result, requires)
+    ignored = look_at_backward(machine, state, cls, ctx, inputs, result, requires)
     edges = [
         Edge(tensor_at(state, ref).node, False if index in ignored else tensor_at(state, ref).grad, "custom")
         for index, ref in tensors
@@ -146,7 +120,7 @@ def _node(
 ) -> Node:
     name = getattr(state[cls], "name", "apply")
     made = Node(f"{name}.apply", node, edges, tracked=requires, saved=kept, frees=bool(kept))
-    if requires and _static(state, cls, "backward") is None and _static(state, cls, "vjp") is None:
+    if requires and static_method(state, cls, "backward") is None and static_method(state, cls, "vjp") is None:
         machine.without_backward[made.id] = node
     return made
 
@@ -161,19 +135,15 @@ def kept_by(state: State, ctx: Ref, method: str) -> tuple[Ref, ...]:
     return tuple(one for one in values if isinstance(one, Ref) and isinstance(state.heap.get(one.id), Tensor))
 
 
-def _parts(result: Value) -> tuple[Value, ...]:
-    return result if type(result) is tuple else (result,)
-
-
 def _attached(
-    machine: Machine, state: State, made: Node, ctx: Ref, inputs: _Inputs, result: Value, node: cst.CSTNode
+    machine: Machine, state: State, made: Node, ctx: Ref, inputs: Inputs, result: Value, node: cst.CSTNode
 ) -> Value:
     """The results as the caller gets them."""
     given = {ref.id for _, ref in inputs.tensors(machine, state)}
     dirty = {ref.id for ref in kept_by(state, ctx, "mark_dirty")}
     unmarked = {ref.id for ref in kept_by(state, ctx, "mark_non_differentiable")}
     parts: list[Value] = []
-    for value in _parts(result):
+    for value in parts_of(result):
         ref = known_tensor(machine, state, value)
         if ref is None:
             parts.append(_unknown_result(made, value, node))
@@ -225,12 +195,12 @@ def _attach(state: State, ref: Ref, made: Node, counters: set[int]) -> Ref:
 
 
 def _judge_ctx(
-    machine: Machine, state: State, ctx: Ref, inputs: _Inputs, tensors: list[tuple[int, Ref]], result: Value
+    machine: Machine, state: State, ctx: Ref, inputs: Inputs, tensors: list[tuple[int, Ref]], result: Value
 ) -> None:
     record = state[ctx]
     assert isinstance(record, Instance)
     given = {ref.id: ref for _, ref in tensors}
-    results = {ref.id for value in _parts(result) if (ref := known_tensor(machine, state, value)) is not None}
+    results = {ref.id for value in parts_of(result) if (ref := known_tensor(machine, state, value)) is not None}
     dirty = {ref.id for ref in kept_by(state, ctx, "mark_dirty")}
     for name, value in record.attrs.items():
         kept = known_tensor(machine, state, value)
@@ -289,131 +259,3 @@ def ctx_attribute(machine: Machine, state: State, ctx: Ref, record: Instance, na
 
 
 # backward: looked at once for each call of apply, on a state that is thrown away.
-
-
-def _look_at_backward(
-    machine: Machine, state: State, cls: Ref, ctx: Ref, inputs: _Inputs, result: Value, requires: Tri
-) -> set[int]:
-    """Run backward on unknown gradients; the positions of the inputs whose gradient is certainly None."""
-    from gradlint.semantics.calling import invoke
-
-    backward = _static(state, cls, "backward")
-    if backward is None or requires is False:
-        return set()
-    aside = state.fork()
-    aside.grad = None  # Off, unless the caller asks for a graph of the gradient.
-    provisional = Node("apply", backward.code.node, tracked=requires)
-    for value in _parts(result):
-        ref = known_tensor(machine, aside, value)
-        if ref is not None and can_require_grad(tensor_at(aside, ref).dtype) is not False:
-            aside.put(ref.id, tensor_at(aside, ref)._replace(node=provisional, grad=requires))
-    gradients = [_gradient(machine, aside, value, backward.code.node) for value in _parts(result)]
-    first_exit, region = len(machine.exits), machine.open(aside)
-    outcomes = invoke(machine, aside, backward, Args((ctx, *gradients)), backward.code.node)
-    del machine.exits[first_exit:]
-    machine.close([end for end, _ in outcomes], region)
-    for end, _ in outcomes:
-        _judge_writes(machine, end, gradients)
-    found = [value for _, value in outcomes]
-    if not found:
-        return set()
-    if all(_is_told(machine, end, value) for end, value in outcomes):
-        _judge_count(machine, backward, len(inputs.values), found)
-        _judge_use(machine, outcomes, backward, gradients, result, state)
-    return set.intersection(*(_nones(value, len(inputs.values)) for value in found))
-
-
-def _is_told(machine: Machine, state: State, value: Value) -> bool:
-    """Whether it is known how many gradients a backward returned."""
-    return value is None or type(value) is tuple or known_tensor(machine, state, value) is not None
-
-
-def _gradient(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> Ref:
-    """The gradient that arrives for one result."""
-    ref = unknown_tensor(state, node)
-    record = known_tensor(machine, state, value)
-    shape = None if record is None else tensor_at(state, record).shape
-    dtype = None if record is None else tensor_at(state, record).dtype
-    state.put(ref.id, tensor_at(state, ref)._replace(grad=False, shape=shape, dtype=dtype))
-    return ref
-
-
-def _judge_writes(machine: Machine, state: State, gradients: list[Ref]) -> None:
-    """The gradient that arrives belongs to torch: others may be given the same one."""
-    for ref in gradients:
-        for write in state.writes(tensor_at(state, ref).counter):
-            if write.certain:
-                faults.noticed(machine, "gradient-inplace", write.syntax, write.op)
-
-
-def _judge_count(machine: Machine, backward: Function, expected: int, found: list[Value]) -> None:
-    """Torch wants a gradient for each argument of forward; further ones may be None."""
-    if all(_miscounted(value, expected) for value in found):
-        got = len(_parts(found[0]))
-        faults.noticed(machine, "gradient-count", backward.code.node, f"{got} where it should return {expected}")
-
-
-def _miscounted(value: Value, expected: int) -> bool:
-    parts = _parts(value)
-    return len(parts) < expected or any(part is not None for part in parts[expected:])
-
-
-def _nones(value: Value, count: int) -> set[int]:
-    return {index for index, part in enumerate(_parts(value)[:count]) if part is None}
-
-
-def _judge_use(
-    machine: Machine,
-    outcomes: list[tuple[State, Value]],
-    backward: Function,
-    gradients: list[Ref],
-    result: Value,
-    state: State,
-) -> None:
-    """What is returned for an input must depend on what arrives, unless it is constant."""
-    if all(_ignores(machine, end, value, gradients) for end, value in outcomes):
-        scalar = all(_may_be_scalar(machine, state, part) for part in _parts(result))
-        faults.noticed(machine, "gradient-ignored", backward.code.node, "scalar" if scalar else "")
-
-
-def _may_be_scalar(machine: Machine, state: State, value: Value) -> bool:
-    ref = known_tensor(machine, state, value)
-    return ref is None or tensor_at(state, ref).shape in (None, (), (1,))
-
-
-def _ignores(machine: Machine, state: State, value: Value, gradients: list[Ref]) -> bool:
-    """Whether some gradient other than zero is returned, and none is computed from what arrives."""
-    tensors = [known_tensor(machine, state, part) for part in _parts(value) if part is not None]
-    if not tensors or any(ref is None for ref in tensors):
-        return False
-    arrived = {tensor_at(state, ref).node.id for ref in gradients}
-    roots = [tensor_at(state, ref).node for ref in tensors if ref is not None]
-    nodes = [node for root in roots for node in _behind(root)]
-    if any(node.id in arrived or node.op.rpartition(".")[2] in _HIDING for node in nodes):
-        return False
-    return any(node.live for node in nodes) or any(root.op.rpartition(".")[2] in _CONSTANT for root in roots)
-
-
-_CONSTANT = frozenset({"ones", "ones_like", "full", "full_like", "new_ones", "new_full"})
-
-_HIDING = frozenset(
-    {"call", "grad", "gradient", "zeros", "zeros_like", "new_zeros", "empty", "empty_like", "new_empty", "new"}
-)
-"""Nodes behind which more may stand than their edges tell: what is made blank is filled where gradlint does not look,
-or is to stop a gradient."""
-
-_LIKE = re.compile(r"(?:\w+_like|new_\w+)$")
-"""Operations that take the shape of a tensor, and not its values."""
-
-
-def _behind(root: Node) -> Iterator[Node]:
-    """All nodes that a value was computed from."""
-    seen = {root.id}
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        yield node
-        for edge in () if _LIKE.search(node.op) else node.edges:
-            if edge.node.id not in seen:
-                seen.add(edge.node.id)
-                stack.append(edge.node)

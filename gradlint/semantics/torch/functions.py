@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
-
 import libcst as cst
 
-from gradlint.domain import dtype as dtypes
-from gradlint.domain.graph import Edge, Node, Term, fresh_number
-from gradlint.domain.shape import Sym
+from gradlint.domain.graph import fresh_number
 from gradlint.domain.state import Blocked, State
 from gradlint.domain.value import (
     Bound,
@@ -19,20 +14,17 @@ from gradlint.domain.value import (
     Instance,
     Ref,
     Sequence,
-    Tensor,
     Unknown,
     Value,
     Write,
 )
 from gradlint.facts import load
-from gradlint.semantics.args import Args
+from gradlint.semantics.args import Args, Native
 from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import origins
-from gradlint.semantics.torch import faults
-from gradlint.semantics.torch.alias import CONTIGUOUS
 from gradlint.semantics.torch.apply import apply
-from gradlint.semantics.torch.bind import bind, bind_loosely, operand_of, operands_of
+from gradlint.semantics.torch.creation import CREATION, initialise, lay_out, note_wanted, tag
 from gradlint.semantics.torch.data_loader import SAMPLERS, new_data, new_sampler
 from gradlint.semantics.torch.distribution import new_distribution
 from gradlint.semantics.torch.gradcall import autograd_backward, autograd_grad
@@ -40,16 +32,13 @@ from gradlint.semantics.torch.inplace import bump, write
 from gradlint.semantics.torch.methods import METHODS, call_tensor_method
 from gradlint.semantics.torch.module import WRAPPERS, new_module
 from gradlint.semantics.torch.names import fact, method_fact
-from gradlint.semantics.torch.old_calls import tell_gone_keyword, tell_variable
+from gradlint.semantics.torch.old_calls import tell_gone_keyword
 from gradlint.semantics.torch.optim import is_optimizer_path, new_optimizer
 from gradlint.semantics.torch.order import clipped
 from gradlint.semantics.torch.parameters import is_module_path
 from gradlint.semantics.torch.registration import note_dropout
 from gradlint.semantics.torch.scaler import SCALERS, is_scheduler_path, new_helper
-from gradlint.semantics.torch.size import Operand, result
-from gradlint.semantics.torch.tensor import as_tensor, known_tensor, new_leaf, new_tensor, tensor_at
-
-Special: TypeAlias = "Callable[[Machine, State, Args, cst.CSTNode], Value]"
+from gradlint.semantics.torch.tensor import as_tensor, known_tensor, tensor_at
 
 
 def call_torch(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Value:
@@ -63,7 +52,7 @@ def call_torch(machine: Machine, state: State, path: str, args: Args, node: cst.
     if path.startswith("torch.Tensor."):
         return _unbound_method(machine, state, name.removeprefix("Tensor."), args, node)
     if path.startswith("torch.nn.init."):
-        return _init(machine, state, name, args, node)
+        return initialise(machine, state, name, args, node)
     if path.startswith("torch.optim.lr_scheduler."):
         tell_gone_keyword(machine, "verbose", "", args, node)
     if is_optimizer_path(path) and name.rpartition(".")[2][:1].isupper():
@@ -129,179 +118,21 @@ def _from_table(machine: Machine, state: State, name: str, args: Args, node: cst
     assert entry is not None
     value = apply(machine, state, entry, args, node)
     if isinstance(value, Ref) and args.keywords.get("device") == "meta":
-        _tag(state, value, "meta")
+        tag(state, value, "meta")
     if isinstance(value, Ref) and "requires_grad" in args.keywords:
-        _wanted(machine, state, value, args, node)
+        note_wanted(machine, state, value, args, node)
     elif isinstance(value, Ref) and not any(True for _ in origins(state, args.values())):
-        _laid_out(state, value)
+        lay_out(state, value)
     return value
-
-
-def _tag(state: State, ref: Ref, tag: str) -> None:
-    record = state.heap[ref.id]
-    if isinstance(record, Tensor):
-        state.put(ref.id, record._replace(tags=record.tags | {tag}))
-
-
-def _laid_out(state: State, ref: Ref) -> None:
-    record = state.heap[ref.id]
-    if isinstance(record, Tensor) and record.view is None:
-        state.put(ref.id, record._replace(tags=record.tags | {"contiguous"}))
-
-
-def _wanted(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> None:
-    """requires_grad= of a creation function: True makes a leaf."""
-    wanted = args.keywords["requires_grad"]
-    record = tensor_at(state, ref)
-    if wanted is True:
-        if dtypes.can_require_grad(record.dtype) is False:
-            faults.refused(machine, "integer-requires-grad", node, record.dtype or "")
-            state.put(ref.id, record._replace(grad=None, node=Node("input", node, tracked=None)))
-            return
-        source = [Edge(record.node, False, "leaf")] if record.node.live else ()
-        value = {"value": Term(record.node)}
-        made = Node("leaf", node, source, leaf=ref.id, place=node, operands=value, key=(node, "", state.site))
-        state.put(ref.id, record._replace(grad=True, node=made, tags=record.tags | {"contiguous"}))
-    elif wanted is not False:
-        made = Node("input", node, tracked=None)
-        state.put(ref.id, record._replace(grad=None, node=made))
 
 
 # Creation from data.
 
 
-def _tensor(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    """torch.tensor(data): a copy; the values flow, the graph does not."""
-    data = args.get(0, "data")
-    size = _size_of(machine, state, "tensor", args)
-    found = origins(state, (data,))
-    edges = [Edge(origin, False, "rewrap") for origin in found if origin.live]
-    made = Node("tensor", node, edges, cut="rewrap" if edges else None)
-    _note_given(machine, state, data, node)
-    ref = new_tensor(state, made, dtype=size.dtype, shape=size.shape, tags=CONTIGUOUS)
-    if "requires_grad" in args.keywords:
-        _wanted(machine, state, ref, args, node)
-    return ref
-
-
-def _note_given(machine: Machine, state: State, data: Value, node: cst.CSTNode) -> None:
-    """Remember what a copy is made of, for the repair of it."""
-    items: tuple[Value, ...] = data if type(data) is tuple else ()
-    if isinstance(data, Ref):
-        record = state[data]
-        if isinstance(record, Tensor):
-            machine.gradients.given[node] = "tensor"
-        items = record.items if isinstance(record, Sequence) else ()
-    refs = [known_tensor(machine, state, item) for item in items]
-    if refs and all(one is not None and tensor_at(state, one).shape == () for one in refs):
-        machine.gradients.given[node] = "scalars"
-
-
-def _size_of(machine: Machine, state: State, name: str, args: Args) -> Operand:
-    entry = fact(name)
-    if entry is None:
-        return Operand()
-    bound, _ = bind(machine, state, entry.sig, args) or bind_loosely(entry.sig, args)
-    size = result(name, operands_of(machine, state, bound))
-    return size if isinstance(size, Operand) else Operand()
-
-
-def _typed(dtype: str) -> Special:
-    """torch.FloatTensor and its like: sizes make an uninitialised tensor, a list is copied."""
-
-    def make(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-        values = args.positional
-        if values and all(_is_size(value) for value in values):
-            uninitialised = Node("uninitialised", node)
-            sizes = tuple(operand_of(machine, state, value) for value in values)
-            return new_tensor(state, uninitialised, dtype=dtype, shape=sizes, tags=CONTIGUOUS)
-        edges = [Edge(origin, False, "rewrap") for origin in origins(state, values) if origin.live]
-        size = _size_of(machine, state, "tensor", args) if len(values) == 1 else Operand()
-        shape = size.shape if values and not isinstance(values[0], Unknown) else None
-        made = Node("tensor", node, edges, cut="rewrap" if edges else None)
-        if edges and len(values) == 1:
-            _note_given(machine, state, values[0], node)
-        return new_tensor(state, made, dtype=dtype, shape=shape, tags=CONTIGUOUS)
-
-    return make
-
-
-def _is_size(value: Value) -> bool:
-    """Whether a value is one size, rather than data: a number that is an int."""
-    if isinstance(value, Unknown):
-        return value.kind == "int"
-    return isinstance(value, (int, Sym)) and not isinstance(value, bool)
-
-
-def _as_tensor(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    """torch.as_tensor(t) is t; anything else is copied or shared."""
-    found = known_tensor(machine, state, args.get(0, "data"))
-    if found is not None and len(args.positional) == 1 and not args.keywords:
-        return found
-    if found is not None:
-        return machine.program.opaque(machine, state, args.values(), node)
-    return _tensor(machine, state, args, node)
-
-
-def _from_numpy(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    edges = [Edge(origin, False, "numpy") for origin in origins(state, args.values()) if origin.live]
-    size = operand_of(machine, state, args.get(0, "ndarray"))
-    made = Node("from_numpy", node, edges, cut="numpy" if edges else None)
-    known = size if isinstance(size, Operand) and not size.scalar else Operand()
-    return new_tensor(state, made, dtype=known.dtype, shape=known.shape, tags=CONTIGUOUS)
-
-
-def _parameter(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    """nn.Parameter(data): a leaf of its own, whatever the data was computed from."""
-    data = known_tensor(machine, state, args.get(0, "data"))
-    wanted = args.get(1, "requires_grad", True)
-    record = None if data is None else tensor_at(state, data)
-    if wanted is True and record is not None and dtypes.can_require_grad(record.dtype) is False:
-        faults.refused(machine, "integer-requires-grad", node, record.dtype or "")
-    ref = new_leaf(
-        state, node, dtype=record.dtype if record else None, shape=record.shape if record else None,
-        parameter=True, source=record.node if record else None,
-        tags=record.tags & CONTIGUOUS if record else frozenset(),
-    )  # fmt: skip
-    if wanted is not True:
-        fresh = tensor_at(state, ref)
-        state.put(ref.id, fresh._replace(grad=False if wanted is False else None))
-    return ref
-
-
-def _variable(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    """Variable(t): a tensor over the same memory, out of its graph."""
-    data = as_tensor(machine, state, args.get(0, "data"), node)
-    if data is None:
-        return machine.program.opaque(machine, state, args.values(), node)
-    tell_variable(machine, state, data, args, node)
-    detached = METHODS["detach"](machine, state, data, Args(), node)
-    assert isinstance(detached, Ref)
-    record = tensor_at(state, detached)
-    live = record.node.edges[0].node.live
-    made = Node("Variable", node, [Edge(record.node.edges[0].node, False, "rewrap")] if live else (), cut="rewrap")
-    state.put(detached.id, record._replace(node=made))
-    if args.has(1, "requires_grad"):
-        keywords = {"requires_grad": args.get(1, "requires_grad")}
-        _wanted(machine, state, detached, Args((), keywords), node)
-    return detached
-
-
-def _init(machine: Machine, state: State, name: str, args: Args, node: cst.CSTNode) -> Value:
-    """nn.init functions write under no_grad: only the version counter moves."""
-    ref = as_tensor(machine, state, args.get(0, "tensor"), node) if args.has(0, "tensor") else None
-    if ref is None or not name.endswith("_"):
-        return machine.unknown("number")
-    former, state.grad = state.grad, False
-    write(machine, state, ref, name.removeprefix("nn.init."), node)
-    state.grad = former
-    return ref
-
-
 # Modes.
 
 
-def _mode(mode: str) -> Special:
+def _mode(mode: str) -> Native:
     def enter(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
         argument = args.get(0, "mode")
         if args.positional and isinstance(args.positional[0], (Function, Bound)):
@@ -346,7 +177,7 @@ def _same(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
     return args.positional[0] if args.positional else External("builtins.<same>")
 
 
-def _data(path: str) -> Special:
+def _data(path: str) -> Native:
     def make(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
         return new_data(machine, state, path, args, node)
 
@@ -388,11 +219,6 @@ def _checkpoint(machine: Machine, state: State, args: Args, node: cst.CSTNode) -
     return machine.program.opaque(machine, state, args.values(), node)
 
 
-def _buffer(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    """nn.Buffer(t): a plain tensor, registered when it is assigned."""
-    return args.get(0, "data", machine.unknown())
-
-
 def _reparametrised(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """weight_norm, spectral_norm: the module comes back, its weight computed anew from other parameters."""
     module = args.get(0, "module")
@@ -424,8 +250,8 @@ def _clip(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
     return machine.unknown("number")
 
 
-SPECIAL: dict[str, Special] = {
-    "torch.nn.Buffer": _buffer,
+SPECIAL: dict[str, Native] = {
+    **CREATION,
     "torch.nn.utils.weight_norm": _reparametrised,
     "torch.nn.utils.spectral_norm": _reparametrised,
     "torch.nn.utils.parametrizations.weight_norm": _reparametrised,
@@ -435,22 +261,6 @@ SPECIAL: dict[str, Special] = {
     "torch.nn.utils.remove_weight_norm": _same,
     "torch.nn.utils.remove_spectral_norm": _same,
     "torch.device": _device,
-    "torch.tensor": _tensor,
-    "torch.as_tensor": _as_tensor,
-    "torch.asarray": _as_tensor,
-    "torch.from_numpy": _from_numpy,
-    "torch.Tensor": _typed("float32"),
-    "torch.FloatTensor": _typed("float32"),
-    "torch.DoubleTensor": _typed("float64"),
-    "torch.HalfTensor": _typed("float16"),
-    "torch.LongTensor": _typed("int64"),
-    "torch.IntTensor": _typed("int32"),
-    "torch.ByteTensor": _typed("uint8"),
-    "torch.BoolTensor": _typed("bool"),
-    "torch.cuda.FloatTensor": _typed("float32"),
-    "torch.cuda.LongTensor": _typed("int64"),
-    "torch.nn.Parameter": _parameter,
-    "torch.autograd.Variable": _variable,
     "torch.autograd.backward": autograd_backward,
     "torch.autograd.grad": autograd_grad,
     "torch.no_grad": _mode("no_grad"),

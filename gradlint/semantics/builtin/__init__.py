@@ -1,0 +1,1 @@
+"""What the interpreter knows of Python's builtins, and of the parts of its library that programs around torch use."""
