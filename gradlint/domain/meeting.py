@@ -28,6 +28,9 @@ from gradlint.domain.value import (
     Write,
 )
 
+_BEHAVIOUR = ("<training>", "<hooks>")
+"""What a module's configuration says of its calls, and what may change with time."""
+
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
@@ -230,7 +233,7 @@ class Meeting:
             case Mapping():
                 return Mapping(self._attrs(ours.items, theirs.items), ours.open or theirs.open, ours.rest)
             case Instance():
-                if ours.cls != theirs.cls or ours.config.get("<training>") is not theirs.config.get("<training>"):
+                if ours.cls != theirs.cls or any(ours.config.get(k) is not theirs.config.get(k) for k in _BEHAVIOUR):
                     raise _DisagreementError
                 attrs = self._attrs(ours.attrs, theirs.attrs)
                 return ours._replace(attrs=attrs, open=ours.open or theirs.open)

@@ -111,8 +111,12 @@ def as_function(machine: Machine, state: State, func: Value, args: Args) -> tupl
 def _call_method(
     machine: Machine, state: State, func: Ref, record: Instance, args: Args
 ) -> tuple[Function, Args] | None:
-    """An object called: `__call__`, or `forward` of a module without hooks that change its result."""
+    """An object called: `__call__`, or `forward` of a module without hooks."""
+    from gradlint.semantics.torch.hooks import is_hooked
+
     for name in ("__call__", "forward"):
+        if name == "forward" and is_hooked(machine, record):
+            return None
         method = record.attrs.get(name) or find_in_class(state, record.cls, name)
         if isinstance(method, Function):
             return method, args.prepend(func)

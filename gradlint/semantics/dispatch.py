@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 import libcst as cst
 
 from gradlint.domain.state import State
@@ -118,9 +120,15 @@ def _unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cs
     return machine.program.opaque(machine, state, args.values(), node)
 
 
+def _is_method(value: Value) -> TypeGuard[Bound]:
+    """Whether a value is a method of an object of the program."""
+    return isinstance(value, Bound) and isinstance(value.receiver, Ref)
+
+
 def _method_of_unknown(
     machine: Machine, state: State, receiver: Value, name: str, args: Args, node: cst.CSTNode
 ) -> Value:
+    from gradlint.semantics.torch.hooks import remove_all
     from gradlint.semantics.torch.lost import note_refused
     from gradlint.semantics.torch.methods import call_tensor_method
     from gradlint.semantics.torch.snapshot import note_loaded, taken_of_unknown
@@ -134,6 +142,10 @@ def _method_of_unknown(
             return call_tensor_method(machine, state, tensor, name, args, node)
         if name == "state_dict" and not args.positional:
             return taken_of_unknown(machine, state, receiver, node)
+        if name == "remove" and not args.positional:
+            remove_all(machine, state)
+        if name.startswith("register_") and name.endswith("_hook"):
+            machine.hooked_elsewhere.update(one.receiver for one in args.values() if _is_method(one))
         if name == "load_state_dict":
             note_loaded(machine, state, receiver, args.get(0, "state_dict"), node)
         if name == "backward" and receiver.kind in ("number", "int") and receiver.origin is not None:

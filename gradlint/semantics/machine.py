@@ -90,6 +90,8 @@ class Machine:
         self.without_backward: dict[int, cst.CSTNode] = {}
         self.other_default = False
         self.guarded = 0
+        self.hooked: set[int] = set()
+        self.hooked_elsewhere: set[Value] = set()
         self.assigned: frozenset[str] | None = None
         self.emptied: dict[cst.CSTNode, bool] = {}
         self._builders: dict[tuple[cst.CSTNode, str], cst.CSTNode | None] = {}

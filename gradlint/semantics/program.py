@@ -205,6 +205,8 @@ class Program:
         if isinstance(node, cst.Decorator) and len(values) == 1:
             return values[0]
         let_go(machine, state, values)
+        for receiver in machine.hooked_elsewhere:
+            forget_attributes(state, receiver)
         for value in values:
             forget_attributes(state, value)
             _give_away(machine, state, value)

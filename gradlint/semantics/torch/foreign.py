@@ -12,7 +12,7 @@ import libcst as cst
 
 from gradlint.domain.graph import Edge, Node, Tri
 from gradlint.domain.state import State
-from gradlint.domain.value import External, Instance, Ref, Tensor, Unknown, Value
+from gradlint.domain.value import External, Instance, Ref, Tensor, Unknown
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import origins
@@ -71,7 +71,7 @@ def foreign_part(machine: Machine, state: State, ref: Ref, name: str) -> Ref | N
     return part
 
 
-def call_foreign(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+def call_foreign(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Unknown:
     """A call: something made of the arguments and of the parameters, a tensor or an object that holds some."""
     found = origins(state, (ref, *args.values()))
     edges = [Edge(origin, None if origin.leaf is None else _flag(state, origin)) for origin in found if origin.live]

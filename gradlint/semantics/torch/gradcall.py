@@ -23,6 +23,7 @@ from gradlint.semantics.torch.backward import (
 )
 from gradlint.semantics.torch.bind import tensors_in
 from gradlint.semantics.torch.frozen import is_left_off
+from gradlint.semantics.torch.hooks import gradients_pass
 from gradlint.semantics.torch.lost import Cut, lost_leaves, note_blind, note_lost, note_refused
 from gradlint.semantics.torch.old_calls import tell_gone_keyword
 from gradlint.semantics.torch.order import fed, forget
@@ -114,6 +115,9 @@ def _backward(
     if not raised:
         _feed_optimizers(machine, state, found, nodes, only, node)
     accumulate(machine, state, found, node, only, create if isinstance(create, bool) else None)
+    if not raised:
+        gradients_pass(machine, state, found.possible.values(), node, "gradient")
+        gradients_pass(machine, state, found.possible.values(), node, "accumulated")
     for number in nodes:
         note_constant_gradients(machine, number, node)
     machine.backwards += 1

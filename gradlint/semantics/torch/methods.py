@@ -16,6 +16,7 @@ from gradlint.semantics.torch import faults
 from gradlint.semantics.torch.apply import apply
 from gradlint.semantics.torch.attributes import set_flag
 from gradlint.semantics.torch.gradcall import tensor_backward
+from gradlint.semantics.torch.hooks import register_with_node
 from gradlint.semantics.torch.inplace import write
 from gradlint.semantics.torch.names import method_fact
 from gradlint.semantics.torch.tensor import both, known_tensor, new_tensor, tensor_at
@@ -108,7 +109,8 @@ def _retain(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTN
 def _hook(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     if tensor_at(state, ref).grad is False:
         faults.refused(machine, "hook-without-grad", node, "register_hook")
-    return machine.unknown()
+        return machine.unknown()
+    return register_with_node(machine, state, ref, args.get(0, "hook"), "gradient", node)
 
 
 def _leaf_hook(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
@@ -116,7 +118,8 @@ def _leaf_hook(machine: Machine, state: State, ref: Ref, args: Args, node: cst.C
     record = tensor_at(state, ref)
     if record.grad is False or record.leaf is False:
         faults.refused(machine, "hook-without-grad", node, "register_post_accumulate_grad_hook")
-    return machine.unknown()
+        return machine.unknown()
+    return register_with_node(machine, state, ref, args.get(0, "hook"), "accumulated", node)
 
 
 def _size(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:

@@ -28,6 +28,7 @@ from gradlint.semantics.torch.apply import apply
 from gradlint.semantics.torch.bind import bind, bind_loosely, defaults_of, flag_of, operands_of
 from gradlint.semantics.torch.data_loader import SAMPLERS, call_sampler
 from gradlint.semantics.torch.foreign import call_foreign, foreign_part, is_foreign
+from gradlint.semantics.torch.hooks import HANDLE, call_hooked, is_hooked, remove, run_inside
 from gradlint.semantics.torch.module_parts import DICTS, LISTS, parts
 from gradlint.semantics.torch.names import fact
 from gradlint.semantics.torch.old_calls import tell_reduction
@@ -152,7 +153,7 @@ def module_attribute(
         if name in OPTIMIZER_METHODS:
             return Bound(obj, name)
         slips.of_object(machine, state, record, "optimizer", name, node)
-    if base.startswith("torch.distributions.") or _is_helper(base):
+    if base.startswith("torch.distributions.") or base == HANDLE or _is_helper(base):
         return Bound(obj, name)
     return machine.symbol("attr", obj, name)
 
@@ -253,7 +254,23 @@ def replace_module(machine: Machine, state: State, ref: Ref, record: Instance, i
 
 
 def call_instance(machine: Machine, state: State, ref: Ref, record: Instance, args: Args, node: cst.CSTNode) -> Value:
-    """An object called that the program gives no `forward` or `__call__`."""
+    """An object called that the program gives no `__call__`, and no `forward` either, unless it has hooks."""
+    from gradlint.semantics.calling import call_in_place
+
+    if not is_hooked(machine, record):
+        return _call_library(machine, state, ref, record, args, node)
+
+    def forward(given: Args) -> Value:
+        own = record.attrs.get("forward") or find_in_class(state, record.cls, "forward")
+        if isinstance(own, Function):
+            return call_in_place(machine, state, Bound(ref, own), given, node)
+        return _call_library(machine, state, ref, record, given, node)
+
+    return call_hooked(machine, state, ref, record, args, node, forward)
+
+
+def _call_library(machine: Machine, state: State, ref: Ref, record: Instance, args: Args, node: cst.CSTNode) -> Value:
+    """What a class of a library computes."""
     from gradlint.semantics.calling import call_in_place
     from gradlint.semantics.torch.custom import is_function_class
 
@@ -265,7 +282,9 @@ def call_instance(machine: Machine, state: State, ref: Ref, record: Instance, ar
     if base in WRAPPERS:
         return call_in_place(machine, state, record.attrs.get("module"), args, node)
     if is_foreign(record):
-        return call_foreign(machine, state, ref, args, node)
+        result = call_foreign(machine, state, ref, args, node)
+        run_inside(machine, state, ref, node, result.origin)
+        return result
     if base == "torch.nn.Sequential" and not record.open:
         value = args.get(0, "input")
         for module in tuple(parts(record).values()):
@@ -273,6 +292,7 @@ def call_instance(machine: Machine, state: State, ref: Ref, record: Instance, ar
         return value
     entry = fact(base.removeprefix("torch."))
     if entry is None or not entry.row.is_module:
+        run_inside(machine, state, ref, node, None)
         return machine.program.opaque(machine, state, (ref, *args.values()), node)
     if record.config.get("inplace") is True:
         machine.note_builder(node, base.removeprefix("torch."), record.syntax)
@@ -314,7 +334,7 @@ def call_module_method(
         return _super_method(machine, state, ref, record, name.removeprefix("super."), args, node)
     if module_base(state, record) is not None:
         if name == "forward":
-            return call_instance(machine, state, ref, record, args, node)
+            return _call_library(machine, state, ref, record, args, node)
         method = METHODS.get(name) or lightning.METHODS.get(name)
         if method is not None:
             if UNINITIALISED in record.config:
@@ -328,6 +348,10 @@ def call_module_method(
         from gradlint.semantics.torch.distribution import call_distribution
 
         return call_distribution(machine, state, ref, record, name, args, node)
+    elif record.cls == External(HANDLE):
+        if name in ("remove", "__exit__"):
+            remove(state, record)
+        return None
     else:
         step = OPTIMIZER_METHODS.get(name)
         if step is not None:
@@ -351,7 +375,7 @@ def _super_method(
             fill_module(machine, state, ref, base, args, node)
             return None
         if name == "forward":
-            return call_instance(machine, state, ref, record, args, node)
+            return _call_library(machine, state, ref, record, args, node)
         if name in ("train", "eval") and name in METHODS:
             return METHODS[name](machine, state, ref, args, node)
         if name in METHODS:

@@ -15,6 +15,7 @@ from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch.aliasing import loaded
 from gradlint.semantics.torch.foreign import is_foreign
 from gradlint.semantics.torch.frozen import note_frozen
+from gradlint.semantics.torch.hooks import register
 from gradlint.semantics.torch.inplace import bump
 from gradlint.semantics.torch.module_parts import get_part, insert_part
 from gradlint.semantics.torch.optim import clear_gradient
@@ -261,13 +262,6 @@ def _keys(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
     return state.new(Sequence(tuple(record.attrs), "list", record.open))
 
 
-def _hook(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    """A forward hook may replace what the module returns."""
-    record = _instance(state, ref)
-    state.put(ref.id, record._replace(open=True))
-    return machine.unknown()
-
-
 METHODS: dict[str, Method] = {
     "parameters": _parameters,
     "named_parameters": _named_parameters,
@@ -307,7 +301,8 @@ METHODS: dict[str, Method] = {
     "items": _items,
     "values": _values,
     "keys": _keys,
-    "register_forward_hook": _hook,
-    "register_forward_pre_hook": _hook,
-    "register_full_backward_hook": _hook,
+    "register_forward_hook": register("forward"),
+    "register_forward_pre_hook": register("pre"),
+    "register_full_backward_hook": register("backward"),
+    "register_full_backward_pre_hook": register("backward"),
 }
