@@ -147,13 +147,18 @@ def _star(state: State, source: Value) -> None:
     state.set("<stars>", (*stars, source))
 
 
-def imported(machine: Machine, state: State, name: Imported) -> Value:
+Searched = set[tuple[str, str]]
+"""The files, each with a name, among whose stars one search has looked: packages import one another in circles."""
+
+
+def imported(machine: Machine, state: State, name: Imported, searched: Searched | None = None) -> Value:
     """The value of a name that another file of the program binds; a symbol where it cannot be told."""
     value: Value = name
+    searched = set() if searched is None else searched
     for _ in range(HOPS):
         if not isinstance(value, Imported):
             return value
-        value = _bound(machine, state, value.file, value.name)
+        value = _bound(machine, state, value.file, value.name, searched)
     return machine.symbol("import", name.file, name.name)
 
 
@@ -162,27 +167,32 @@ def member(machine: Machine, state: State, file: File, name: str) -> Value:
     return imported(machine, state, Imported(file.path, name))
 
 
-def _bound(machine: Machine, state: State, path: str, name: str) -> Value:
+def _bound(machine: Machine, state: State, path: str, name: str, searched: Searched) -> Value:
     names = admit(machine, state, path)
     if names is not None:
         value = names.get(name, MISSING)
         if value is not MISSING:
             return value
-        value = from_stars(machine, state, names, name)
+        value = None
+        if (path, name) not in searched:
+            searched.add((path, name))
+            value = from_stars(machine, state, names, name, searched)
         if value is not None:
             return value
     below = machine.program.below(path, name)
     return File(below) if below is not None else machine.symbol("import", path, name)
 
 
-def from_stars(machine: Machine, state: State, names: dict[str | int, Value], name: str) -> Value:
+def from_stars(
+    machine: Machine, state: State, names: dict[str | int, Value], name: str, searched: Searched | None = None
+) -> Value:
     """What `from x import *` in a file may bind a name to: the last that does counts. None for none."""
     stars = names.get("<stars>", ())
     assert isinstance(stars, tuple)
     for source in reversed(stars):
         if isinstance(source, File):
             if machine.program.may_bind(source.path, name):
-                value = member(machine, state, source, name)
+                value = imported(machine, state, Imported(source.path, name), searched)
                 if not _is_unbound(value):
                     return value
         elif isinstance(source, str) and source.startswith("torch"):
