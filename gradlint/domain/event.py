@@ -46,6 +46,19 @@ class RefusedWrite(Event):
 
 
 @dataclass(frozen=True)
+class RefusedGrowth(Event):
+    """A write in place of values that do not fit: their shape, broadcast with that of the target, is larger.
+
+    `op` is what writes, `shape` that of the target, `wanted` the larger one; `made` is where the target comes from.
+    """
+
+    op: str
+    shape: tuple[object, ...]
+    wanted: tuple[object, ...]
+    made: cst.CSTNode | None = None
+
+
+@dataclass(frozen=True)
 class Backward(Event):
     """A call of `backward` (or `torch.autograd.grad`) on one root.
 

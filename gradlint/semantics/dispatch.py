@@ -23,8 +23,8 @@ from gradlint.domain.value import (
 from gradlint.semantics import containers
 from gradlint.semantics.args import Args
 from gradlint.semantics.builtin.table import FUNCTIONS
+from gradlint.semantics.arrays import array_method
 from gradlint.semantics.classes import instantiate
-from gradlint.semantics.libraries import array_method
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import let_go
 from gradlint.semantics.texts import text_method

@@ -8,6 +8,7 @@ from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.semantics.args import Args, Native
+from gradlint.semantics.arrays import NUMPY_TYPES
 from gradlint.semantics.classes import find_in_class
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import origins
@@ -52,13 +53,10 @@ def _array(name: str) -> Native:
             sizes = first if type(first) is tuple else (first,)
         known = tuple(size if isinstance(size, int) else None for size in sizes or ())
         dtype = args.keywords.get("dtype", args.get(1, "dtype") if name in ("ones", "zeros", "empty") else None)
-        kind = "float64" if dtype is None and name != "full" else _NUMPY_TYPES.get(getattr(dtype, "path", ""))
+        kind = "float64" if dtype is None and name != "full" else NUMPY_TYPES.get(getattr(dtype, "path", ""))
         return Unknown("array", None, ("array", known, kind, node), node)
 
     return make
-
-
-_NUMPY_TYPES = {f"numpy.{name}": name for name in ("float32", "float64", "int64", "int32", "float16")}
 
 
 def _literal(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -70,19 +68,8 @@ def _literal(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
     wanted = args.keywords.get("dtype", args.get(1, "dtype"))
     kind = "float64" if made.dtype == "float32" else made.dtype
     if wanted is not None:
-        kind = _NUMPY_TYPES.get(getattr(wanted, "path", ""))
+        kind = NUMPY_TYPES.get(getattr(wanted, "path", ""))
     return Unknown("array", None, ("array", made.shape, kind, node), node)
-
-
-def array_method(array: Unknown, name: str, args: Args, node: cst.CSTNode) -> Value:
-    """A method of a numpy array: an array again, computed from the first."""
-    if name == "astype" and array.key is not None and array.key[0] == "array":
-        wanted = args.get(0, "dtype")
-        kind = wanted if isinstance(wanted, str) else _NUMPY_TYPES.get(getattr(wanted, "path", ""))
-        return Unknown("array", array.origin, ("array", array.key[1], kind, node), node)
-    if name == "item":
-        return Unknown("number", array.origin, None, node)
-    return Unknown("array", array.origin, None, node)
 
 
 def _math(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:

@@ -22,6 +22,7 @@ from gradlint.domain.value import (
     Write,
 )
 from gradlint.semantics.args import Args
+from gradlint.semantics.arrays import arithmetic, is_number, joint_kind
 from gradlint.semantics.branch import truth
 from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Machine, simple
@@ -173,32 +174,17 @@ def absent_gradient(machine: Machine, value: Value, node: cst.CSTNode) -> None:
 def symbolic(machine: Machine, op: str, left: Value, right: Value, node: cst.CSTNode) -> Value:
     """An operator on something unknown: a symbol made of both sides, with the graphs behind them."""
     origins = [v.origin for v in (left, right) if isinstance(v, Unknown) and v.origin is not None]
-    number = _is_number(left) and _is_number(right)
-    kind = "number" if number else _joint_kind(left, right)
+    number = is_number(left) and is_number(right)
+    kind = "number" if number else joint_kind(left, right)
     if origins:
         return Unknown(kind, derived(op, node, origins), None, node)
-    dtype = _float_array(op, left, right) if kind == "array" else None
-    if dtype is not None:
-        return Unknown("array", None, ("array", None, dtype, node), node)
+    made = arithmetic(op, left, right) if kind == "array" else None
+    if made is not None:
+        return Unknown("array", None, ("array", *made, node), node)
     symbol = machine.symbol(op, left, right, kind=kind)
     if symbol.syntax is None:
         symbol.syntax = node
     return symbol
-
-
-def _joint_kind(left: Value, right: Value) -> str | None:
-    """An array beside an array or a number gives an array; not beside something unknown."""
-    arrays = [isinstance(value, Unknown) and value.kind == "array" for value in (left, right)]
-    certain = all(is_array or _is_number(value) for is_array, value in zip(arrays, (left, right), strict=True))
-    return "array" if any(arrays) and certain else None
-
-
-def _float_array(op: str, left: Value, right: Value) -> str | None:
-    """The type of arithmetic on numpy arrays of one floating type, and numbers, which do not change it."""
-    keys = [v.key for v in (left, right) if isinstance(v, Unknown) and v.kind == "array"]
-    dtypes = {key[2] if key is not None and key[0] == "array" else None for key in keys}
-    (dtype,) = dtypes if len(dtypes) == 1 else (None,)
-    return str(dtype) if op in ("+", "-", "*", "/", "**") and dtype in ("float32", "float64") else None
 
 
 def derived(op: str, node: cst.CSTNode, origins: list[Node]) -> Node:
@@ -208,10 +194,6 @@ def derived(op: str, node: cst.CSTNode, origins: list[Node]) -> Node:
     """
     tracked = None if any(origin.tracked is not False for origin in origins) else False
     return Node(op, node, [Edge(origin, None if tracked is None else False) for origin in origins], tracked=tracked)
-
-
-def _is_number(value: Value) -> bool:
-    return isinstance(value, _NUMBERS) or (isinstance(value, Unknown) and value.kind in ("number", "int", "bool"))
 
 
 def _objects(

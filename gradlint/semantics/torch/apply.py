@@ -13,6 +13,7 @@ from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch import faults
 from gradlint.semantics.torch.bind import operands_of
+from gradlint.semantics.torch.growth import tell_growth
 from gradlint.semantics.torch.inplace import bump, write
 from gradlint.semantics.torch.judge import judge
 from gradlint.semantics.torch.operation import Input, Operation
@@ -130,12 +131,14 @@ def _write(call: Operation, writes: MustMay) -> Value:
             mine = tuple(
                 one for one in saved if one.counter != tensor_at(state, given.ref).counter or _keeps(call, one)
             )
-            write(
+            done = write(
                 machine, state, given.ref, op, call.node, others, mine, more or len(mine) != len(saved),
                 saves_result=any(name.startswith(">") for name in labels.must),
                 overwrites=not call.differentiable(label),
                 certain=label in writes.must, frees=call.frees(),
             )  # fmt: skip
+            if done and label in writes.must:
+                tell_growth(call, given.ref)
             last = given.ref
     views = call.labels(call.entry.row.views)
     if any(alias_of(view).kind == "same" for view in views.must) or not call.entry.row.is_module:

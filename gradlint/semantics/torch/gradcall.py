@@ -28,6 +28,7 @@ from gradlint.semantics.torch.lost import Cut, lost_leaves, note_blind, note_los
 from gradlint.semantics.torch.old_calls import tell_gone_keyword
 from gradlint.semantics.torch.order import fed, forget
 from gradlint.semantics.torch.second_order import note_constant_gradients, note_gradient_root
+from gradlint.semantics.torch.several import SEVERAL
 from gradlint.semantics.torch.tensor import as_tensor, either, known_tensor, new_tensor, tensor_at
 from gradlint.semantics.torch.training_mode import judge_modes
 
@@ -166,7 +167,7 @@ def _check_root(
     if tracked is False:
         blamed = note_refused(machine, state, [record.node], node)
         cuts = () if blamed is None else _cuts(record.node, blamed)
-    single = False if "unreduced" in record.tags else is_single(record.shape)  # type: ignore[arg-type]
+    single = False if record.tags >= SEVERAL else is_single(record.shape)  # type: ignore[arg-type]
     machine.emit(
         Backward(
             node, "backward" if call == "backward" else "grad", record.shape, single, has_gradient, fits, tracked,

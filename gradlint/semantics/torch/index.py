@@ -10,6 +10,7 @@ from gradlint.domain.value import Ref, Tensor, Unknown, Value, View, Write
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch.apply import broken_view
 from gradlint.semantics.torch.bind import operand_of, tensors_in
+from gradlint.semantics.torch.growth import refuse_part
 from gradlint.semantics.torch.inplace import bump, saved_now, write
 from gradlint.semantics.torch.judge import masked
 from gradlint.semantics.torch.old_calls import tell_number_indexed
@@ -164,17 +165,10 @@ def write_tensor(machine: Machine, state: State, ref: Ref, index: Value, value: 
         return
     target = ref if whole else _target(state, ref, index, made.shape, node)
     more = bool(picks) and needs is None
-    write(
-        machine,
-        state,
-        target,
-        "index assignment",
-        node,
-        sources,
-        saved,
-        more,
-        fills=made.view is False and needs is False,
-    )
+    fills = made.view is False and needs is False
+    done = write(machine, state, target, "index assignment", node, sources, saved, more, fills=fills)
+    if done and given is not None:
+        refuse_part(machine, made.shape, tensor_at(state, given).shape, record, node)  # type: ignore[arg-type]
 
 
 def _written_there(state: State, counter: int, node: cst.CSTNode) -> bool:

@@ -17,6 +17,7 @@ from gradlint.semantics.torch.apply import apply
 from gradlint.semantics.torch.attributes import set_flag
 from gradlint.semantics.torch.gradcall import tensor_backward
 from gradlint.semantics.torch.hooks import register_with_node
+from gradlint.semantics.torch.growth import refuse_growth
 from gradlint.semantics.torch.inplace import write
 from gradlint.semantics.torch.names import method_fact
 from gradlint.semantics.torch.tensor import both, known_tensor, new_tensor, tensor_at
@@ -164,7 +165,8 @@ def _copy(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
     if source is not None:
         record = tensor_at(state, source)
         edges.append(Edge(record.node, record.grad))
-    write(machine, state, ref, "copy_", node, edges, overwrites=True)
+    if write(machine, state, ref, "copy_", node, edges, overwrites=True) and source is not None:
+        refuse_growth(machine, state, ref, "copy_", tensor_at(state, source).shape, node)  # type: ignore[arg-type]
     return ref
 
 

@@ -14,6 +14,7 @@ from gradlint.semantics.torch.alias import CONTIGUOUS, alias_output
 from gradlint.semantics.torch.inplace import saved_now
 from gradlint.semantics.torch.operation import Operation
 from gradlint.semantics.torch.size import Operand, Several
+from gradlint.semantics.torch.several import SEVERAL, gives_several
 from gradlint.semantics.torch.size import item as item_of
 from gradlint.semantics.torch.tensor import known_tensor, new_tensor, tensor_at
 
@@ -163,22 +164,13 @@ def _fresh(call: Operation, label: str, size: Operand, made: Node) -> Ref:
         grad = False
     if shape is None and label in call.labels(call.entry.row.scalar).must:
         shape = ()
-    tags = _layout(call) | (UNREDUCED if shape is None and _keeps_elements(call) else frozenset())
+    tags = _layout(call) | (SEVERAL if shape is None and gives_several(call) else frozenset())
     ref = new_tensor(state, made, grad=grad, dtype=dtype, shape=shape, tags=tags)
     labels = call.saved_labels()
     if made.tracked is not False and label in {name.partition("!")[0] for name in labels.must}:
         # The node is this call's own and nobody else has seen it yet.
         made.saved = (*made.saved, saved_now(call.machine, state, ref, label))
     return ref
-
-
-UNREDUCED = frozenset({"unreduced"})
-"""The tag of a loss with `reduction="none"` whose shape is not known: an element for each of a batch."""
-
-
-def _keeps_elements(call: Operation) -> bool:
-    """Whether a loss was asked not to reduce."""
-    return call.flags.get("reduction") == "none"
 
 
 def _dtype(call: Operation) -> str | None:

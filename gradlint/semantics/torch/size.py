@@ -62,7 +62,7 @@ _FAMILIES = (
 for _family in _FAMILIES:
     import_module(f"{__package__}.size_{_family}")
 
-_RESHAPING = frozenset(
+RESHAPING = frozenset(
     (
         "squeeze",
         "unsqueeze",
@@ -119,7 +119,7 @@ def _resolve(op: str) -> Rule | None:
         if bare.startswith(prefix) and bare.removeprefix(prefix) in RULES:
             return RULES[bare.removeprefix(prefix)]
     if bare.endswith("_") and not bare.endswith("__"):
-        return _resolve(bare[:-1]) if bare[:-1] in _RESHAPING else _itself
+        return _resolve(bare[:-1]) if bare[:-1] in RESHAPING else _itself
     return _itself if bare in _AUGMENTED else None
 
 
