@@ -111,6 +111,7 @@ def _is_attribute(name: str | int) -> bool:
 def instantiate(machine: Machine, state: State, cls: Ref, args, node: cst.CSTNode) -> Value:  # type: ignore[no-untyped-def]
     """An object of a class of the program: made, then `__init__` run on it."""
     from gradlint.semantics.calling import Args, call_in_place
+    from gradlint.semantics.fields import fill_fields
     from gradlint.semantics.torch.module import new_user_module
 
     base = library_base(state, cls)
@@ -124,31 +125,8 @@ def instantiate(machine: Machine, state: State, cls: Ref, args, node: cst.CSTNod
     if isinstance(init, Function):
         call_in_place(machine, state, init, Args((ref, *args.positional), args.keywords, args.open), node)
     else:
-        _dataclass_fields(state, ref, cls, args)
+        fill_fields(machine, state, ref, cls, args, node)
     return ref
-
-
-def _dataclass_fields(state: State, ref: Ref, cls: Ref, args) -> None:  # type: ignore[no-untyped-def]
-    """Without `__init__` of its own a class with arguments is a dataclass or a named tuple: fields by name."""
-    record, instance = state[cls], state[ref]
-    assert isinstance(record, Class) and isinstance(instance, Instance)
-    if args.positional or args.keywords:
-        fields = _annotated_names(record)
-        attrs = {**instance.attrs, **dict(zip(fields, args.positional, strict=False)), **args.keywords}
-        state.put(ref.id, instance._replace(attrs=attrs))
-
-
-def _annotated_names(record: Class) -> list[str]:
-    assert isinstance(record.code.node, cst.ClassDef)
-    names: list[str] = []
-    for statement in record.code.node.body.body:
-        if isinstance(statement, cst.SimpleStatementLine):
-            names.extend(
-                small.target.value
-                for small in statement.body
-                if isinstance(small, cst.AnnAssign) and isinstance(small.target, cst.Name)
-            )
-    return names
 
 
 simple(MakeFunction, make_function)

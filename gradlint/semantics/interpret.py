@@ -35,7 +35,7 @@ _CONSTRUCTS = (attribute, branch, comparison, discard, loop, making, modes, oper
 FUNCTIONS["builtins.reveal"] = reveal
 
 STEPS_PER_LINE = 12
-STEPS_AT_LEAST = 6_000
+STEPS_AT_LEAST = 12_000
 SHARE = 0.35
 """How much of a file's steps its top level, or one function nobody calls, may use up."""
 
@@ -70,6 +70,8 @@ def interpret(
     state.enter(1, program.module_names("__main__"))
     state = _top_level(machine, state, module)
     _uncalled(machine, state)
+    for kept in machine.ledger.kept():
+        machine.emit(kept)
     seen = len(machine.events)
     machine.flow()
     units = () if loading is None else loading.units()

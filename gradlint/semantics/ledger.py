@@ -98,7 +98,14 @@ class Ledger:
         self.culprits.update(self.new_culprits)
         self.new_culprits.clear()
 
-    # What is left undone.
+    # What was seen, and what is left undone.
+
+    def kept(self) -> Iterator[Event]:
+        """The places that grow and hold what a backward has freed, or walks again in each turn: no other use helps."""
+        for found in self.waiting.values():
+            event = next((one.event for one in found if _is_certain(one)), None)
+            if event is not None:
+                yield event
 
     def absences(self) -> Iterator[Event]:
         """What the program left undone."""
@@ -112,9 +119,8 @@ class Ledger:
             if first in away:
                 away.add(other)
         for found in self.waiting.values():
-            certain = [one.event for one in found if one.event.spent or one.event.rewalked]
-            if certain or all(self._forgotten(one, away) for one in found):
-                yield (certain or [found[0].event])[0]
+            if not any(map(_is_certain, found)) and all(self._forgotten(one, away) for one in found):
+                yield found[0].event
         for syntax, retained in self.retaining.items():
             if syntax not in self.useful and retained and away.isdisjoint(retained) and not self.incomplete:
                 yield Noticed(syntax, "retain-graph-needless")
@@ -131,6 +137,10 @@ class Ledger:
         if not self.waiting and not self.retaining:
             return set()
         return {node.id for node in _reached(self.lent.values())}
+
+
+def _is_certain(one: Waiting) -> bool:
+    return one.event.spent or one.event.rewalked
 
 
 def _reached(roots: Iterable[Node]) -> Iterator[Node]:

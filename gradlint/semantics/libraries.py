@@ -10,6 +10,7 @@ from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Unknown, Val
 from gradlint.semantics.args import Args, Native
 from gradlint.semantics.arrays import NUMPY_TYPES
 from gradlint.semantics.classes import find_in_class
+from gradlint.semantics.fields import field
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import origins
 from gradlint.semantics.torch import faults
@@ -178,6 +179,7 @@ LIBRARIES: dict[str, Native] = {
     "time.*": _number,
     "copy.deepcopy": _deepcopy,
     "copy.copy": _copy,
+    "dataclasses.field": field,
     "builtins.abs": _abs("abs"),
     "builtins.pow": _abs("pow"),
     "builtins.round": _abs("round"),

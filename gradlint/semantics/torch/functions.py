@@ -24,6 +24,7 @@ from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import origins
 from gradlint.semantics.torch.apply import apply
+from gradlint.semantics.torch.checkpoint import checkpoint
 from gradlint.semantics.torch.creation import CREATION, initialise, lay_out, note_wanted, tag
 from gradlint.semantics.torch.data_loader import SAMPLERS, new_data, new_sampler
 from gradlint.semantics.torch.distribution import new_distribution
@@ -214,11 +215,6 @@ def _is_tensor(machine: Machine, state: State, args: Args, node: cst.CSTNode) ->
     return machine.symbol("is_tensor", value, kind="bool") if isinstance(value, Unknown) else False
 
 
-def _checkpoint(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    """checkpoint(f, *args): the function runs now and again in backward; what it saves is computed anew."""
-    return machine.program.opaque(machine, state, args.values(), node)
-
-
 def _reparametrised(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """weight_norm, spectral_norm: the module comes back, its weight computed anew from other parameters."""
     module = args.get(0, "module")
@@ -294,6 +290,6 @@ SPECIAL: dict[str, Native] = {
     "torch.nn.utils.clip_grad_norm": _clip,
     "torch.nn.init.calculate_gain": _number,
     "torch.Size": _size,
-    "torch.utils.checkpoint.checkpoint": _checkpoint,
+    "torch.utils.checkpoint.checkpoint": checkpoint,
 }
 """What needs words of its own, by path."""

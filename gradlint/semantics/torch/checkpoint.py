@@ -1,0 +1,85 @@
+"""`torch.utils.checkpoint`: a function runs now, and again in backward, so that nothing inside of it is kept.
+
+Measured with torch 2.13: with `use_reentrant=False` gradients flow as they would without, and a second backward
+raises; otherwise the function runs under `no_grad`, and where no argument requires grad its results do not either.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gradlint.domain.graph import Edge, Node
+from gradlint.domain.state import State, fresh_address
+from gradlint.domain.value import Context, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.semantics.args import Args
+from gradlint.semantics.machine import Machine
+from gradlint.semantics.modes import enter_mode, leave_mode
+from gradlint.semantics.program import origins
+from gradlint.semantics.torch.tensor import known_tensor, new_tensor, tensor_at
+
+_OPTIONS = frozenset({"use_reentrant", "context_fn", "determinism_check", "debug", "early_stop", "preserve_rng_state"})
+
+
+def checkpoint(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """checkpoint(function, *args, use_reentrant=...)"""
+    from gradlint.semantics.calling import call_in_place
+
+    if not args.positional or args.open:
+        return machine.program.opaque(machine, state, args.values(), node)
+    keywords = {name: value for name, value in args.keywords.items() if name not in _OPTIONS}
+    given = Args(args.positional[1:], keywords)
+    reentrant = args.keywords.get("use_reentrant", True)
+    if reentrant is False:
+        before = fresh_address()
+        return _hidden(state, call_in_place(machine, state, args.positional[0], given, node), before, node)
+    if reentrant is not True or not _is_data(machine, state, given):
+        return machine.program.opaque(machine, state, args.values(), node)
+    saved = enter_mode(machine, state, Context("no_grad", syntax=node))
+    result = call_in_place(machine, state, args.positional[0], given, node)
+    leave_mode(state, saved)
+    return result
+
+
+def _is_data(machine: Machine, state: State, args: Args) -> bool:
+    """Whether no argument can require grad; torch looks for tensors among them, not inside of them."""
+    for value in args.values():
+        ref = known_tensor(machine, state, value)
+        if isinstance(value, Unknown) and ref is None:
+            return False
+        if ref is not None and tensor_at(state, ref).grad is not False:
+            return False
+    return not any(one.live for one in origins(state, args.positional))
+
+
+def _hidden(state: State, value: Value, before: int, node: cst.CSTNode) -> Value:
+    """Results whose graph shows nothing of the function but what came into it."""
+    if type(value) is tuple:
+        return tuple(_hidden(state, one, before, node) for one in value)
+    if not isinstance(value, Ref):
+        return value
+    record = state.heap[value.id]
+    if isinstance(record, Sequence):
+        state.put(value.id, record._replace(items=tuple(_hidden(state, one, before, node) for one in record.items)))
+        return value
+    if not isinstance(record, Tensor) or record.node.id <= before:
+        return value
+    edges = [Edge(inner, True if sure else None) for inner, sure in _behind(record.node, before)]
+    made = Node("checkpoint", node, edges, tracked=record.node.tracked, maybe_saved=True, frees=True)
+    return new_tensor(state, made, grad=record.grad, dtype=record.dtype, shape=record.shape, tags=record.tags)
+
+
+def _behind(result: Node, before: int) -> list[tuple[Node, bool]]:
+    """The nodes that came into the function, and whether a gradient certainly comes to them."""
+    found: dict[int, tuple[Node, bool]] = {}
+    seen: dict[int, bool] = {}
+    stack = [(result, True)]
+    while stack:
+        node, sure = stack.pop()
+        if seen.get(node.id) is True or (not sure and node.id in seen):
+            continue
+        seen[node.id] = sure
+        if node.id <= before or node.leaf is not None:
+            found[node.id] = (node, sure)
+            continue
+        stack.extend((edge.node, sure and edge.flows is True) for edge in node.edges if edge.flows is not False)
+    return list(found.values())
