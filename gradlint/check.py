@@ -27,7 +27,7 @@ from gradlint.selection import select
 from gradlint.silencing import OUT_OF_STEPS, Silencing
 from gradlint.source.discover import Discovery, Found
 from gradlint.source.files import Files
-from gradlint.source.read import decode, mentions_torch, read_bytes
+from gradlint.source.read import decode, is_about_torch, mentions_torch, read_bytes
 from gradlint.source.unusable import Unusable
 
 
@@ -154,7 +154,7 @@ class Checker:
         unit = self._files.own(path, text)
         if isinstance(unit, Unusable):
             return self._refuse(unit, text, filename, config)
-        if "torch" not in text:
+        if not is_about_torch(text):
             return Checked(filename)
         interpretation = self._interpret(unit.module, text.count("\n") + 1, path, self._files)
         rules = self._rules_for(config, filename)

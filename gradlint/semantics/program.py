@@ -6,7 +6,7 @@ import builtins
 import re
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
@@ -31,6 +31,9 @@ from gradlint.semantics.args import Args
 from gradlint.semantics.imports import UNITS, Loaded, Loading, binds, from_stars, imported
 from gradlint.semantics.machine import Machine
 from gradlint.source.core import Import, Param
+
+if TYPE_CHECKING:
+    from gradlint.semantics.fragment import Fragment
 
 _BUILTINS = frozenset(dir(builtins)) | {"reveal"}
 
@@ -58,6 +61,7 @@ class Program:
         self.functions: list[Function] = []
         self.classes: list[Ref] = []
         self._externals: dict[str, External] = {}
+        self._fragment: Fragment | None = None
 
     # Names.
 
@@ -83,7 +87,22 @@ class Program:
                 return found
         if name in _BUILTINS:
             return self.external(f"builtins.{name}")
+        if "<stars>" not in names and names.get("<file>") == self.home and names is state.frames.get(self.frame):
+            from gradlint.semantics.fragment import supposed
+
+            found = supposed(machine, state, self.frame, name)
+            if found is not None:
+                return found
         return machine.symbol("global", name)
+
+    def fragment(self) -> Fragment:
+        """The names of this file that nothing binds."""
+        from gradlint.semantics.fragment import Fragment
+
+        if self._fragment is None:
+            assert isinstance(self.nowhere, cst.Module)
+            self._fragment = Fragment(self.nowhere)
+        return self._fragment
 
     def from_star(self, path: str, name: str) -> External | None:
         """What `from path import *` of a part of torch binds a name to."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import re
 import stat
 import tokenize
 from pathlib import Path
@@ -29,6 +30,14 @@ def read_bytes(path: Path) -> bytes | Unusable:
 def mentions_torch(content: bytes) -> bool:
     """Whether the file can be about torch at all; no source encoding of Python hides an ASCII word."""
     return b"torch" in content
+
+
+def is_about_torch(text: str) -> bool:
+    """Whether a text speaks of torch, or is a piece of a training loop that was cut out below its imports."""
+    return "torch" in text or (".backward(" in text and _IMPORT.search(text) is None)
+
+
+_IMPORT = re.compile(r"^\s*(import|from)\s", re.MULTILINE)
 
 
 def decode(content: bytes) -> str | Unusable:

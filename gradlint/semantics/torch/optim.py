@@ -47,6 +47,14 @@ def new_optimizer(machine: Machine, state: State, path: str, args: Args, node: c
     return ref
 
 
+def supposed_optimizer(machine: Machine, state: State, params: tuple[Ref, ...], node: cst.CSTNode) -> Ref:
+    """An optimizer that a file does not show: it holds these parameters, and perhaps others."""
+    machine.holdings.unknown_holder = True
+    _admit(machine, state, list(params), node)
+    attrs = {"<params>": params, "<open>": True, SOURCES: ()}
+    return state.new(Instance(External("torch.optim.Optimizer"), attrs, {}, True, None))
+
+
 def fill_optimizer(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> None:
     """What an optimizer's constructor does: it takes leaves, and at least one."""
     unknown = args.open or holds_unknown(machine, state, args.get(0, "params"))

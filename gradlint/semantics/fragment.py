@@ -1,0 +1,266 @@
+"""Fragments: files that read names which nothing in them binds, as people paste them from notebooks into a question.
+
+Such a file does not run as it stands, so what its free names are can only be supposed, from how they are used: what
+has `step` and `zero_grad` is an optimizer, what is called and trained is a network, `nn` is `torch.nn`. A file that
+runs has no free names, and nothing in it is ever supposed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import libcst as cst
+
+from gradlint.domain.state import State
+from gradlint.domain.value import External, Instance, Ref, Value
+from gradlint.semantics.machine import Machine
+from gradlint.semantics.torch import order
+from gradlint.semantics.torch.foreign import SUPPOSED, new_network, parameters_for_all
+from gradlint.semantics.torch.names import method_fact
+from gradlint.semantics.torch.optim import supposed_optimizer
+
+_CUSTOMS = {
+    "torch": "torch",
+    "nn": "torch.nn",
+    "F": "torch.nn.functional",
+    "optim": "torch.optim",
+    "np": "numpy",
+    "numpy": "numpy",
+    "math": "math",
+    "Variable": "torch.autograd.Variable",
+}
+"""Names that every program about torch gives to the same things."""
+
+_MODULE_ONLY = frozenset({"parameters", "named_parameters", "train", "eval", "state_dict", "load_state_dict"})
+
+_NETWORK = re.compile(
+    r"(?i)(\w*model\w*|\w*net[a-z]?|net_?\w|\w*(encoder|decoder|generator|discriminator|critic|actor|classifier)\w?"
+    r"|policy|backbone|\w*(vae|rnn|lstm|gru)|[gd])$"
+)
+_APART = re.compile(r"(?i)teacher|target|ema|frozen|pretrain|vgg|old|ref|avg")
+"""Networks that are rather not trained."""
+
+_LOSS = re.compile(r"(?i)(\w*criteri\w*|\w*loss(_?(f|fn|func|function))?(_?\w)?|(bce|mse|ce|nll|l1)(_?\w)?)$")
+_OPTIMIZER = re.compile(r"(?i)\w*opt")
+
+
+@dataclass
+class _Uses:
+    """What a file does with one name."""
+
+    first: cst.CSTNode
+    attributes: set[str] = field(default_factory=set)
+    called: bool = False
+    parts: bool = False
+
+
+class _Names:
+    """The names that a file binds at its top level and in inner scopes, and how all names are used."""
+
+    def __init__(self, module: cst.Module) -> None:
+        self.bound: set[str] = set()
+        self.inner: set[str] = set()
+        self.outer_uses: set[str] = set()
+        self.uses: dict[str, _Uses] = {}
+        self.results: dict[str, list[cst.Call]] = {}
+        self.torn: dict[cst.CSTNode, tuple[str, ...]] = {}
+        stack: list[tuple[cst.CSTNode, bool]] = [(module, True)]
+        while stack:
+            node, top = stack.pop()
+            look = _LOOKS.get(type(node))
+            if look is not None:
+                look(self, node, top)
+            below = top and not isinstance(node, _SCOPES)
+            stack.extend((child, below) for child in reversed(node.children))
+
+    def of(self, name: cst.Name) -> _Uses:
+        """The uses of a name."""
+        return self.uses.setdefault(name.value, _Uses(name))
+
+    def bind(self, target: cst.CSTNode, top: bool) -> None:
+        """A target is assigned to."""
+        if isinstance(target, cst.Name):
+            (self.bound if top else self.inner).add(target.value)
+        elif isinstance(target, (cst.Tuple, cst.List)):
+            for element in target.elements:
+                self.bind(element.value, top)
+
+
+_SCOPES = (cst.FunctionDef, cst.ClassDef, cst.Lambda, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
+
+
+def _name(names: _Names, node: cst.Name, top: bool) -> None:
+    names.of(node)
+    if top:
+        names.outer_uses.add(node.value)
+
+
+def _attribute(names: _Names, node: cst.Attribute, top: bool) -> None:
+    if isinstance(node.value, cst.Name):
+        names.of(node.value).attributes.add(node.attr.value)
+    elif isinstance(node.value, cst.Call) and not _has(node.attr.value):
+        names.torn[node.value] = ()
+
+
+def _call(names: _Names, node: cst.Call, top: bool) -> None:
+    if isinstance(node.func, cst.Name) and node.args:
+        names.of(node.func).called = True
+
+
+def _subscript(names: _Names, node: cst.Subscript, top: bool) -> None:
+    if isinstance(node.value, cst.Name):
+        names.of(node.value).parts = True
+    else:
+        names.torn[node.value] = ()
+
+
+def _assign(names: _Names, node: cst.Assign, top: bool) -> None:
+    for target in (one.target for one in node.targets):
+        names.bind(target, top)
+        if isinstance(target, cst.Name) and isinstance(node.value, cst.Call):
+            names.results.setdefault(target.value, []).append(node.value)
+        elif isinstance(target, (cst.Tuple, cst.List)):
+            parts = [element.value for element in target.elements]
+            names.torn[node.value] = tuple(one.value if isinstance(one, cst.Name) else "" for one in parts)
+            if isinstance(node.value, cst.Name):
+                names.of(node.value).parts = True
+
+
+def _target(
+    names: _Names, node: cst.AnnAssign | cst.AugAssign | cst.NamedExpr | cst.For | cst.CompFor, top: bool
+) -> None:
+    names.bind(node.target, top)
+
+
+def _named(names: _Names, node: cst.FunctionDef | cst.ClassDef | cst.AsName | cst.Param, top: bool) -> None:
+    names.bind(node.name, top and not isinstance(node, cst.Param))
+
+
+def _import(names: _Names, node: cst.ImportAlias, top: bool) -> None:
+    name: cst.CSTNode = node.name
+    while isinstance(name, cst.Attribute):
+        name = name.value
+    names.bind(name, top)
+
+
+def _global(names: _Names, node: cst.Global, top: bool) -> None:
+    names.bound |= {item.name.value for item in node.names}
+
+
+_LOOKS: dict[type[cst.CSTNode], Callable[[_Names, Any, bool], None]] = {
+    cst.Name: _name,
+    cst.Attribute: _attribute,
+    cst.Call: _call,
+    cst.Subscript: _subscript,
+    cst.Assign: _assign,
+    **dict.fromkeys((cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For, cst.CompFor), _target),
+    **dict.fromkeys((cst.FunctionDef, cst.ClassDef, cst.AsName, cst.Param), _named),
+    cst.ImportAlias: _import,
+    cst.Global: _global,
+}
+"""What the walk notes at each sort of syntax."""
+
+
+def _has(name: str) -> bool:
+    """Whether tensors have an attribute of this name."""
+    return name in _OF_TENSORS or method_fact(name) is not None
+
+
+_OF_TENSORS = frozenset({"backward", "data", "grad", "shape", "device", "dtype", "T", "requires_grad", "grad_fn"})
+
+
+class Fragment:
+    """The free names of one file, and what they are supposed to be."""
+
+    def __init__(self, module: cst.Module) -> None:
+        names = _Names(module)
+        whole = {name for name, uses in names.uses.items() if _is_whole(uses)}
+        self.torn = {
+            call: tuple(one in whole and _STATE.match(one) is None for one in parts)
+            for call, parts in names.torn.items()
+        }
+        """Calls whose result is taken to pieces, as no single tensor is, and which of the pieces are tensors."""
+        for name, calls in names.results.items():
+            if name not in whole:
+                self.torn.update(dict.fromkeys(calls, ()))
+        dynamic = {"exec", "globals", "locals", "vars"} & names.uses.keys()
+        hidden = names.bound | (names.inner - names.outer_uses)
+        free = {} if dynamic else {name: uses for name, uses in names.uses.items() if name not in hidden}
+        self.customs = {name: path for name, path in _CUSTOMS.items() if name in free}
+        self.optimizers = {name: uses.first for name, uses in free.items() if _is_optimizer(name, uses)}
+        self.losses = {name: uses.first for name, uses in free.items() if _is_loss(name, uses)}
+        self.networks = {
+            name: uses.first
+            for name, uses in free.items()
+            if name not in self.losses and name not in self.optimizers and _is_network(name, uses)
+        }
+
+
+def _is_whole(uses: _Uses) -> bool:
+    """Whether nothing is done with a name that could not be done with a tensor."""
+    return not uses.parts and all(_has(one) for one in uses.attributes)
+
+
+_STATE = re.compile(r"(?i)(\w*hidden\w*|\w*state\w*|\w*cell\w*|[hc]\w?|_)$")
+"""States of recurrent networks, which may be tuples."""
+
+
+def _is_optimizer(name: str, uses: _Uses) -> bool:
+    own = "zero_grad" in uses.attributes or _OPTIMIZER.match(name) is not None
+    return "step" in uses.attributes and own and not uses.called
+
+
+def _is_loss(name: str, uses: _Uses) -> bool:
+    return uses.called and _LOSS.match(name) is not None and not uses.attributes & _MODULE_ONLY
+
+
+def _is_network(name: str, uses: _Uses) -> bool:
+    shown = bool(uses.attributes & _MODULE_ONLY) or _NETWORK.match(name) is not None
+    return uses.called and shown and _APART.search(name) is None
+
+
+def supposed(machine: Machine, state: State, frame: int, name: str) -> Value:
+    """What a free name is supposed to be; None where nothing tells. What it stands for is made at the first look."""
+    fragment = machine.program.fragment()
+    path = fragment.customs.get(name)
+    if path is not None:
+        return machine.program.external(path)
+    if not any(name in group for group in (fragment.networks, fragment.losses, fragment.optimizers)):
+        return None
+    made = _make(machine, state, fragment)
+    for free, value in made.items():
+        if free not in state.frames[frame]:
+            state.set_in(frame, free, value)
+    return made.get(name)
+
+
+def _make(machine: Machine, state: State, fragment: Fragment) -> dict[str, Ref]:
+    made = {name: _stand_in(machine, state, node) for name, node in fragment.networks.items()}
+    networks = dict(made)
+    for name, node in fragment.losses.items():
+        made[name] = state.new(Instance(External("torch.nn.Module"), {}, {SUPPOSED: fragment.torn}, False, node))
+    for name, node in fragment.optimizers.items():
+        held = [one for other, one in networks.items() if len(fragment.optimizers) == 1 or _belong(name, other)]
+        leaves = tuple(leaf for one in held for leaf in parameters_for_all(state, one))
+        made[name] = supposed_optimizer(machine, state, leaves, node)
+        order.made(machine, state, made[name])
+    return made
+
+
+def _stand_in(machine: Machine, state: State, node: cst.CSTNode) -> Ref:
+    ref = new_network(machine, state, node)
+    record = state[ref]
+    assert isinstance(record, Instance)
+    fragment = machine.program.fragment()
+    state.put(ref.id, record._replace(config={SUPPOSED: fragment.torn}))
+    return ref
+
+
+def _belong(optimizer: str, network: str) -> bool:
+    """Whether an optimizer is the one of a network, by their names: `optimizerD` of `netD`, `opt_gen` of `gen`."""
+    one = re.sub(r"(?i)optimizer|optim|opt|_", "", optimizer).lower()
+    other = re.sub(r"(?i)model|net|_", "", network).lower()
+    return bool(one and other) and (one.startswith(other) or other.startswith(one))
