@@ -27,6 +27,8 @@ def fill_fields(machine: Machine, state: State, ref: Ref, cls: Ref, args: Args, 
     from gradlint.semantics.calling import call_in_place
     from gradlint.semantics.classes import find_in_class, linear_bases
 
+    if _inherited_constructor(machine, state, ref, cls, args, node):
+        return
     classes = [state[base] for base in linear_bases(state, cls) if isinstance(base, Ref)]
     records = [record for record in reversed(classes) if isinstance(record, Class)]
     names = list(dict.fromkeys(name for record in records for name in _annotated_names(record)))
@@ -46,6 +48,24 @@ def fill_fields(machine: Machine, state: State, ref: Ref, cls: Ref, args: Args, 
     after = find_in_class(state, cls, "__post_init__")
     if names and isinstance(after, Function):
         call_in_place(machine, state, after, Args((ref,)), node)
+
+
+def _inherited_constructor(machine: Machine, state: State, ref: Ref, cls: Ref, args: Args, node: cst.CSTNode) -> bool:
+    """A class without `__init__` is made as the library class is that it derives from; False where none is known."""
+    from gradlint.semantics.classes import has_unknown_base, library_base
+    from gradlint.semantics.torch.module import fill_module
+    from gradlint.semantics.torch.optim import fill_optimizer, is_optimizer_path
+
+    base = library_base(state, cls)
+    if base is None or has_unknown_base(state, cls):
+        return False
+    if base.startswith("torch.nn."):
+        fill_module(machine, state, ref, base, args, node)
+    elif is_optimizer_path(base):
+        fill_optimizer(machine, state, ref, args, node)
+    else:
+        return False
+    return True
 
 
 def _annotated_names(record: Class) -> list[str]:

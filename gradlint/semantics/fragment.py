@@ -15,12 +15,12 @@ from typing import Any
 import libcst as cst
 
 from gradlint.domain.state import State
-from gradlint.domain.value import External, Instance, Ref, Value
+from gradlint.domain.value import Ref, Value
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch import order
-from gradlint.semantics.torch.foreign import SUPPOSED, new_network, parameters_for_all
 from gradlint.semantics.torch.names import method_fact
 from gradlint.semantics.torch.optim import supposed_optimizer
+from gradlint.semantics.torch.stand_in import leaves_of, supposed_loss, supposed_network
 
 _CUSTOMS = {
     "torch": "torch",
@@ -238,25 +238,16 @@ def supposed(machine: Machine, state: State, frame: int, name: str) -> Value:
 
 
 def _make(machine: Machine, state: State, fragment: Fragment) -> dict[str, Ref]:
-    made = {name: _stand_in(machine, state, node) for name, node in fragment.networks.items()}
+    made = {name: supposed_network(machine, state, fragment.torn, node) for name, node in fragment.networks.items()}
     networks = dict(made)
     for name, node in fragment.losses.items():
-        made[name] = state.new(Instance(External("torch.nn.Module"), {}, {SUPPOSED: fragment.torn}, False, node))
+        made[name] = supposed_loss(state, fragment.torn, node)
     for name, node in fragment.optimizers.items():
         held = [one for other, one in networks.items() if len(fragment.optimizers) == 1 or _belong(name, other)]
-        leaves = tuple(leaf for one in held for leaf in parameters_for_all(state, one))
+        leaves = tuple(leaf for one in held for leaf in leaves_of(state, one))
         made[name] = supposed_optimizer(machine, state, leaves, node)
         order.made(machine, state, made[name])
     return made
-
-
-def _stand_in(machine: Machine, state: State, node: cst.CSTNode) -> Ref:
-    ref = new_network(machine, state, node)
-    record = state[ref]
-    assert isinstance(record, Instance)
-    fragment = machine.program.fragment()
-    state.put(ref.id, record._replace(config={SUPPOSED: fragment.torn}))
-    return ref
 
 
 def _belong(optimizer: str, network: str) -> bool:

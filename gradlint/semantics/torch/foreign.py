@@ -16,14 +16,10 @@ from gradlint.domain.value import External, Instance, Ref, Tensor, Unknown
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import origins
-from gradlint.semantics.torch.tensor import SUMMARY, UNCOUNTED, either, new_leaf, new_tensor, tensor_at
+from gradlint.semantics.torch.tensor import SUMMARY, UNCOUNTED, new_leaf, tensor_at
 
 SOME = "<some>"
 """The name under which the leaf stands that is all parameters."""
-
-SUPPOSED = "<supposed>"
-"""The configuration of what a free name stands for: the calls whose result is taken to pieces, and which pieces
-are tensors."""
 
 _MAKERS = re.compile(
     r"torchvision\.models\.(?:\w+\.)*(?!get_|list_|\w*_Weights)[a-z]\w*$"
@@ -55,14 +51,7 @@ def new_network(machine: Machine, state: State, node: cst.CSTNode) -> Ref:
 
 def is_foreign(record: Instance) -> bool:
     """Whether a module is one of another library."""
-    return SOME in record.attrs or SUPPOSED in record.config
-
-
-def parameters_for_all(state: State, ref: Ref) -> tuple[Ref, ...]:
-    """The leaf that stands for all parameters."""
-    record = state[ref]
-    leaf = record.attrs.get(SOME) if isinstance(record, Instance) else None
-    return (leaf,) if isinstance(leaf, Ref) else ()
+    return SOME in record.attrs
 
 
 def foreign_part(machine: Machine, state: State, ref: Ref, name: str) -> Ref | None:
@@ -84,38 +73,17 @@ def foreign_part(machine: Machine, state: State, ref: Ref, name: str) -> Ref | N
 
 def call_foreign(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Unknown:
     """A call: something made of the arguments and of the parameters, a tensor or an object that holds some."""
-    record = state[ref]
-    assert isinstance(record, Instance)
-    if SUPPOSED in record.config:
-        return _call_supposed(state, ref, record, args, node)
     found = origins(state, (ref, *args.values()))
-    edges = [Edge(origin, None if origin.leaf is None else _flag(state, origin)) for origin in found if origin.live]
+    edges = [
+        Edge(origin, None if origin.leaf is None else flag_of_leaf(state, origin)) for origin in found if origin.live
+    ]
     tracked: Tri = False if state.grad is False else True if any(edge.flows for edge in edges) else None
     if state.grad is None:
         tracked = None
     return Unknown(None, Node("call", node, edges, tracked=tracked, maybe_saved=True), None, node)
 
 
-def _call_supposed(state: State, ref: Ref, record: Instance, args: Args, node: cst.CSTNode) -> Value:
-    """A call of what a free name stands for: it is taken to use all its arguments, and to keep what it needs."""
-    found = [origin for origin in origins(state, (ref, *args.values())) if origin.live]
-    if state.grad is not True:
-        blocked = state.unrecorded()
-        place = None if blocked is None else blocked.syntax
-        edges = [Edge(origin, False if state.grad is False else None, "no_grad") for origin in found]
-        made = Node("call", node, edges, tracked=state.grad, cut="no_grad", place=place)
-    else:
-        edges = [Edge(origin, origin.tracked if origin.leaf is None else _flag(state, origin)) for origin in found]
-        tracked = either(edge.flows for edge in edges) if edges else None
-        made = Node("supposed", node, edges, tracked=tracked, maybe_saved=True, frees=tracked)
-    torn = record.config[SUPPOSED]
-    pieces = torn.get(node) if isinstance(torn, dict) else ()
-    if pieces is None:
-        return new_tensor(state, made, grad=made.tracked)
-    known = [new_tensor(state, made, grad=made.tracked) if one else Unknown(None, made, None, node) for one in pieces]
-    return tuple(known) if any(pieces) else Unknown(None, made, None, node)
-
-
-def _flag(state: State, leaf: Node) -> Tri:
+def flag_of_leaf(state: State, leaf: Node) -> Tri:
+    """Whether a leaf requires grad by now."""
     record = state.heap.get(leaf.leaf) if leaf.leaf is not None else None
     return record.grad if isinstance(record, Tensor) else None

@@ -37,6 +37,7 @@ from gradlint.semantics.torch.parameter_shapes import parameter_shape, spelled_o
 from gradlint.semantics.torch.parameters import is_module_path, module_base
 from gradlint.semantics.torch.registration import UNINITIALISED, attribute_set, refuse_uninitialised
 from gradlint.semantics.torch.scaler import SCALERS, call_helper, is_scheduler_path
+from gradlint.semantics.torch.stand_in import call_supposed, is_stand_in
 from gradlint.semantics.torch.tensor import UNCOUNTED, new_leaf, new_tensor
 from gradlint.semantics.torch.training_mode import note_mode
 
@@ -281,6 +282,8 @@ def _call_library(machine: Machine, state: State, ref: Ref, record: Instance, ar
         return machine.program.opaque(machine, state, (ref, *args.values()), node)
     if base in WRAPPERS:
         return call_in_place(machine, state, record.attrs.get("module"), args, node)
+    if is_stand_in(record):
+        return call_supposed(state, ref, record, args, node)
     if is_foreign(record):
         result = call_foreign(machine, state, ref, args, node)
         run_inside(machine, state, ref, node, result.origin)

@@ -1,0 +1,69 @@
+"""What stands in for networks and losses that a file uses and does not show: see `gradlint.semantics.fragment`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import libcst as cst
+
+from gradlint.domain.graph import Edge, Node
+from gradlint.domain.state import State
+from gradlint.domain.value import External, Instance, Ref, Unknown, Value
+from gradlint.semantics.args import Args
+from gradlint.semantics.machine import Machine
+from gradlint.semantics.program import origins
+from gradlint.semantics.torch.foreign import SOME, flag_of_leaf, new_network
+from gradlint.semantics.torch.tensor import either, new_tensor
+
+SUPPOSED = "<supposed>"
+"""The configuration of a stand-in: the calls whose result is taken to pieces, and which pieces are tensors."""
+
+
+def is_stand_in(record: Instance) -> bool:
+    """Whether a module stands in for one that the file does not show."""
+    return SUPPOSED in record.config
+
+
+def supposed_network(
+    machine: Machine, state: State, torn: Mapping[cst.CSTNode, tuple[bool, ...]], node: cst.CSTNode
+) -> Ref:
+    """A network with parameters that require grad."""
+    ref = new_network(machine, state, node)
+    record = state[ref]
+    assert isinstance(record, Instance)
+    state.put(ref.id, record._replace(config={SUPPOSED: torn}))
+    return ref
+
+
+def supposed_loss(state: State, torn: Mapping[cst.CSTNode, tuple[bool, ...]], node: cst.CSTNode) -> Ref:
+    """A function of tensors that a gradient flows through."""
+    return state.new(Instance(External("torch.nn.Module"), {}, {SUPPOSED: torn}, False, node))
+
+
+def leaves_of(state: State, ref: Ref) -> tuple[Ref, ...]:
+    """The leaf that stands for all parameters of a network."""
+    record = state[ref]
+    leaf = record.attrs.get(SOME) if isinstance(record, Instance) else None
+    return (leaf,) if isinstance(leaf, Ref) else ()
+
+
+def call_supposed(state: State, ref: Ref, record: Instance, args: Args, node: cst.CSTNode) -> Value:
+    """A call of what a free name stands for: it is taken to use all its arguments, and to keep what it needs."""
+    found = [origin for origin in origins(state, (ref, *args.values())) if origin.live]
+    if state.grad is not True:
+        blocked = state.unrecorded()
+        place = None if blocked is None else blocked.syntax
+        edges = [Edge(origin, False if state.grad is False else None, "no_grad") for origin in found]
+        made = Node("call", node, edges, tracked=state.grad, cut="no_grad", place=place)
+    else:
+        edges = [
+            Edge(origin, origin.tracked if origin.leaf is None else flag_of_leaf(state, origin)) for origin in found
+        ]
+        tracked = either(edge.flows for edge in edges) if edges else None
+        made = Node("supposed", node, edges, tracked=tracked, maybe_saved=True, frees=tracked)
+    torn = record.config[SUPPOSED]
+    pieces = torn.get(node) if isinstance(torn, dict) else ()
+    if pieces is None:
+        return new_tensor(state, made, grad=made.tracked)
+    known = [new_tensor(state, made, grad=made.tracked) if one else Unknown(None, made, None, node) for one in pieces]
+    return tuple(known) if any(pieces) else Unknown(None, made, None, node)
