@@ -18,7 +18,9 @@ class LossUnderNoGrad(Rule):
         Under `torch.no_grad()` and `torch.inference_mode()` nothing is recorded. A loss that was
         computed there raises in backward: "element 0 of tensors does not require grad and does not have
         a grad_fn". Where only a part was computed there, the layers of that part and those in front of
-        it get no gradient, without a word.
+        it get no gradient, without a word. `torch.utils.checkpoint.checkpoint` runs its function so, unless
+        told `use_reentrant=False`: its result requires grad only if an argument does, whatever the
+        parameters of the function do, and torch warns once.
 
     Why it matters
         A decorator or a block meant for the evaluation covers the training too.
@@ -28,7 +30,7 @@ class LossUnderNoGrad(Rule):
         only those that do, or whose graph was recorded and then cut, are reported.
 
     Instead
-        Compute the loss outside the block. To keep a layer from being trained and train what is in
+        Compute the loss outside the block, and give `use_reentrant=False` to `checkpoint`. To keep a layer from being trained and train what is in
         front of it, switch off `requires_grad` of its parameters in place of the grad mode.
 
     References
@@ -96,6 +98,20 @@ loss.backward()  # raises
 """,
             error=_RAISES,
         ),
+        Bad(
+            """\
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+first, last = nn.Linear(4, 4), nn.Linear(4, 1)
+optimizer = torch.optim.SGD([*first.parameters(), *last.parameters()], lr=0.1)
+hidden = checkpoint(first, torch.randn(8, 4), use_reentrant=True)  # GRD307
+last(hidden.relu()).pow(2).mean().backward()
+optimizer.step()
+""",
+            shows="grad_is_none(first.weight) and last.weight.grad is not None",
+        ),
     )
     good = (
         Good(
@@ -124,6 +140,20 @@ head(features).pow(2).mean().backward()
 optimizer.step()
 """,
             shows="head.weight.grad is not None",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+first, last = nn.Linear(4, 4), nn.Linear(4, 1)
+optimizer = torch.optim.SGD([*first.parameters(), *last.parameters()], lr=0.1)
+hidden = checkpoint(first, torch.randn(8, 4), use_reentrant=False)
+last(checkpoint(torch.relu, hidden, use_reentrant=True)).pow(2).mean().backward()
+optimizer.step()
+""",
+            shows="first.weight.grad is not None",
         ),
     )
 

@@ -35,7 +35,7 @@ class Lost(NamedTuple):
     `wished`: the way is cut by something that programs write on purpose, such as `detach`; `picked`: on the way the
     value only chooses which others to use. `reborn`: where a new
     leaf was made of the value, so that a backward has something to run to. `dropped`: torch had recorded a graph
-    up to the cut.
+    up to the cut. `cuts`: how many there are on the way.
     """
 
     leaf: Node
@@ -44,6 +44,7 @@ class Lost(NamedTuple):
     reborn: Node | None
     dropped: bool
     picked: bool
+    cuts: int
 
 
 class _Way(NamedTuple):
@@ -55,6 +56,7 @@ class _Way(NamedTuple):
     reborn: Node | None = None
     dropped: bool = False
     picked: bool = False
+    cuts: int = 0
 
 
 _WISHES = frozenset({"detach", "no_grad", "grad-off", "data", "leaf", "parameter", "grad", "gradient"})
@@ -67,12 +69,16 @@ _UNTOLD = frozenset({"untracked"})
 MOST_CUTS = 4_000
 """How many (node, cut) pairs a search for lost leaves looks at."""
 
+MOST_COUNTED = 3
+"""How many cuts on one way are told apart."""
+
 
 def lost_leaves(root: Node, reached: set[int]) -> list[Lost]:
     """The leaves that the root's value depends on and no gradient reaches, each with the cut on a way to it.
 
     Of several cuts on a way it is the one nearest the leaf: up to there a gradient could have flowed. Of several
-    ways to a leaf one counts that is cut by no wish.
+    ways to a leaf one counts that is cut by no wish, and least often: a reward that an environment gave for a sampled
+    action has more behind it than the mistake.
     """
     found: dict[int, Lost] = {}
     stack = [_Way(root)]
@@ -85,8 +91,8 @@ def lost_leaves(root: Node, reached: set[int]) -> list[Lost]:
         seen.add(way)
         if node.leaf is not None and way.cut is not None and node.leaf not in reached:
             former = found.get(node.leaf)
-            if former is None or (former.picked, former.wished) > (way.picked, way.wished):
-                found[node.leaf] = Lost(node, way.cut, way.wished, way.reborn, way.dropped, way.picked)
+            if former is None or (former.picked, former.wished, former.cuts) > (way.picked, way.wished, way.cuts):
+                found[node.leaf] = Lost(node, way.cut, way.wished, way.reborn, way.dropped, way.picked, way.cuts)
         for edge in node.edges:
             if edge.cut not in _NO_WAYS:
                 stack.append(_along(way, edge))
@@ -110,6 +116,7 @@ def _along(way: _Way, edge: Edge) -> _Way:
         node if kind == "leaf" else way.reborn,
         edge.node.tracked is True if nearest else way.dropped,
         way.picked or picks,
+        min(way.cuts + (kind not in _UNTOLD), MOST_COUNTED),
     )
 
 
