@@ -30,8 +30,9 @@ class LossUnderNoGrad(Rule):
         only those that do, or whose graph was recorded and then cut, are reported.
 
     Instead
-        Compute the loss outside the block, and give `use_reentrant=False` to `checkpoint`. To keep a layer from being trained and train what is in
-        front of it, switch off `requires_grad` of its parameters in place of the grad mode.
+        Compute the loss outside the block, and give `use_reentrant=False` to `checkpoint`. To keep a
+        layer from being trained and train what is in front of it, switch off `requires_grad` of its
+        parameters in place of the grad mode.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html

@@ -72,12 +72,19 @@ def foreign_part(machine: Machine, state: State, ref: Ref, name: str) -> Ref | N
 
 
 def call_foreign(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Unknown:
-    """A call: something made of the arguments and of the parameters, a tensor or an object that holds some."""
+    """A call: something made of the arguments and of the parameters, a tensor or an object that holds some.
+
+    With grad mode off none of them has a graph: no network of these libraries switches it on.
+    """
     found = origins(state, (ref, *args.values()))
+    blocked = state.unrecorded()
+    if blocked is not None:
+        cut = [Edge(origin, False, blocked.kind) for origin in found if origin.live]
+        return Unknown(None, Node("call", node, cut, cut=blocked.kind, place=blocked.syntax), None, node)
     edges = [
         Edge(origin, None if origin.leaf is None else flag_of_leaf(state, origin)) for origin in found if origin.live
     ]
-    tracked: Tri = False if state.grad is False else True if any(edge.flows for edge in edges) else None
+    tracked: Tri = True if any(edge.flows for edge in edges) else None
     if state.grad is None:
         tracked = None
     return Unknown(None, Node("call", node, edges, tracked=tracked, maybe_saved=True), None, node)

@@ -116,9 +116,10 @@ def new_leaf(
 def unknown_tensor(state: State, syntax: cst.CSTNode, origin: Node | None = None) -> Ref:
     """A tensor of which nothing is known but that it is one."""
     node = origin or Node("input", syntax, tracked=None)
+    grad = False if node.cut is not None and node.tracked is False else None
     return state.new(
         Tensor(
-            fresh_address(), fresh_address(), node, None, inference=None if state.inference is None else False,
+            fresh_address(), fresh_address(), node, grad, inference=None if state.inference is None else False,
             syntax=syntax,
         )
     )  # fmt: skip
