@@ -179,9 +179,12 @@ def set_module_attribute(
             related = [] if old.syntax is None else [(old.syntax, "the parameter is made here")]
             faults.refused(machine, "parameter-overwritten", node, name, related)
             return
-        if isinstance(old, Instance) and module_base(state, old) is not None and _no_module(state, value):
-            faults.refused(machine, "child-overwritten", node, name)
-            return
+        if isinstance(old, Instance) and module_base(state, old) is not None:
+            if _no_module(state, value):
+                faults.refused(machine, "child-overwritten", node, name)
+                return
+            if isinstance(value, Ref):
+                machine.holdings.replaced[former.id] = value
     state.put(obj.id, record._replace(attrs={**record.attrs, name: value}))
 
 

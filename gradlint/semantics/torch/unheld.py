@@ -71,7 +71,7 @@ def stepped(machine: Machine, state: State, ref: Ref, own: frozenset[int], node:
     holdings = machine.holdings
     sources = optimizer.attrs.get(SOURCES, ())
     for module in sources if isinstance(sources, tuple) else ():
-        for leaf in sorted(_fed(state, module) - own - holdings.suspected):
+        for leaf in sorted(_late(machine, state, module) - own - holdings.suspected):
             holdings.suspected.add(leaf)
             related = ((_made(state, leaf), "this parameter came after the optimizer"), (node, "it is not among these"))
             holdings.doubts.append(Doubt(frozenset({leaf}), Noticed(place, FAULT, "late", related)))
@@ -83,6 +83,15 @@ def stepped(machine: Machine, state: State, ref: Ref, own: frozenset[int], node:
         backward = holdings.fed[leaf]
         if _has_gradient(state, leaf) and (backward in fed_own or not fed_own):
             _forgotten(machine, state, leaf, own if backward not in fed_own else frozenset(), place, backward)
+
+
+def _late(machine: Machine, state: State, module: Ref) -> set[int]:
+    """The parameters of a module that have a gradient, or of the one that has been put in its place."""
+    fed = _fed(state, module)
+    successor = machine.holdings.replaced.get(module.id)
+    if fed or successor is None or not is_module(state, successor):
+        return fed
+    return _fed(state, successor)
 
 
 def _trains_network(state: State, own: frozenset[int]) -> bool:
