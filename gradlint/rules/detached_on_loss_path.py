@@ -17,16 +17,19 @@ class DetachedOnLossPath(Rule):
     What torch does
         `t.detach()` has the values of `t` and no graph. A loss behind it alone raises in backward:
         "element 0 of tensors does not require grad and does not have a grad_fn". Where something else
-        has a graph, backward runs, and the parameters behind the `detach` get no gradient.
+        has a graph, backward runs, and the parameters behind the `detach` get no gradient. So it is with
+        `copy.deepcopy(net)`: the copy has leaves of its own, and what trains it leaves `net` as it is.
 
     Why it matters
         The generator of a GAN that is judged on `fake.detach()`, the actor whose action is detached
-        before the critic sees it: the optimizer steps, and nothing moves.
+        before the critic sees it, the copy that a meta-learner adapts: the optimizer steps, and nothing
+        moves.
 
     When it may be wrong
         A `detach` is a wish: targets, advantages, and the discriminator's fakes need one. So it is
         reported only where it stands in for the whole graph of a loss, or where an optimizer holds
-        parameters that no backward of the program ever reaches.
+        parameters that no backward of the program ever reaches. A copy is reported only where every step
+        of an optimizer finds no gradient in any parameter.
 
     Instead
         Take the `detach` away from the loss that trains the parameters. A second loss, which must not
@@ -74,6 +77,26 @@ for _ in range(2):
 """,
             shows="grad_is_none(generator.weight)",
         ),
+        Bad(
+            """\
+import copy
+
+import torch
+from torch import nn
+
+net = nn.Linear(4, 1)
+outer = torch.optim.Adam(net.parameters(), lr=0.1)
+for _ in range(2):
+    fast = copy.deepcopy(net)  # GRD309
+    inner = torch.optim.SGD(fast.parameters(), lr=0.1)
+    fast(torch.ones(2, 4)).pow(2).mean().backward()
+    inner.step()
+    outer.zero_grad()
+    fast(torch.ones(2, 4)).pow(2).mean().backward()
+    outer.step()
+""",
+            shows="grad_is_none(net.weight)",
+        ),
     )
     good = (
         Good(
@@ -107,11 +130,38 @@ target = model(x).detach() + 1
 """,
             shows="model.weight.grad is not None",
         ),
+        Good(
+            """\
+import copy
+
+import torch
+from torch import nn
+
+net = nn.Linear(4, 1)
+outer = torch.optim.Adam(net.parameters(), lr=0.1)
+for _ in range(2):
+    fast = copy.deepcopy(net)
+    inner = torch.optim.SGD(fast.parameters(), lr=0.1)
+    fast(torch.ones(2, 4)).pow(2).mean().backward()
+    inner.step()
+    inner.zero_grad()
+    fast(torch.ones(2, 4)).pow(2).mean().backward()
+    for own, quick in zip(net.parameters(), fast.parameters()):
+        own.grad = quick.grad
+    outer.step()
+""",
+            shows="net.weight.grad is not None",
+        ),
     )
 
     def check(self, event: Event) -> Iterator[Report]:
         """A detach on the only way to a leaf."""
-        if not isinstance(event, LostLeaf) or event.kind != "detach":
+        if not isinstance(event, LostLeaf):
+            return
+        if event.kind == "copy" and event.idle:
+            hint = "give the optimizer the parameters of the copy, or bring the gradients of the copy back to them"
+            yield report(event, "what is trained is a copy, with parameters of its own", hint)
+        if event.kind != "detach":
             return
         repair = without_call(event, "take the `detach` away") if event.op == "detach" else None
         hint = "take the `detach` away from the loss that should train what lies behind it"

@@ -22,8 +22,8 @@ from gradlint.domain.value import (
 )
 from gradlint.semantics import containers
 from gradlint.semantics.args import Args
-from gradlint.semantics.builtin.table import FUNCTIONS
 from gradlint.semantics.arrays import array_method
+from gradlint.semantics.builtin.table import FUNCTIONS
 from gradlint.semantics.classes import instantiate
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import let_go

@@ -46,15 +46,16 @@ class Gradients:
 
     `reached`: some backward may fill them, with more than zeros. `optimized`: given to an optimizer, and to which.
     `starved`: behind which backwards an optimizer's step found no gradient in them. `read`: the program reads their
-    `.grad`. `spared`: switched off at some time. `escaped`: graphs that went where gradlint does not look. `blind`:
-    some backward starts at a graph that is not known. `gone`: the objects that went the same way, by address.
-    `given`: what a call that copies was given.
+    `.grad`. `bare`: whether every step of an optimizer found certainly none in them. `spared`: switched off at some
+    time. `escaped`: graphs that went where gradlint does not look. `blind`: some backward starts at a graph that is
+    not known. `gone`: the objects that went the same way, by address. `given`: what a call that copies was given.
     """
 
     reached: set[LeafKey] = field(default_factory=set)
     optimized: dict[LeafKey, set[cst.CSTNode]] = field(default_factory=dict)
     starved: dict[LeafKey, set[cst.CSTNode]] = field(default_factory=dict)
     read: set[LeafKey] = field(default_factory=set)
+    bare: dict[LeafKey, bool] = field(default_factory=dict)
     spared: set[LeafKey] = field(default_factory=set)
     escaped: dict[int, Node] = field(default_factory=dict)
     blind: bool = False
@@ -169,6 +170,8 @@ def _verdict(gradients: Gradients, key: LeafKey, group: list[LostOne], closed: b
         return None
     if not one.wished:
         return one.event
+    if one.event.kind == "copy" and (key in gradients.read or not gradients.bare.get(key, False)):
+        return None  # A copy is trained first, and what it comes to is brought back by hand.
     if optimizers and closed:
         return replace(one.event, idle=_idle(gradients, optimizers, reached))
     if not gradients.optimized and one.dropped and one.event.kind == "no_grad":

@@ -135,7 +135,9 @@ def _copied_tensor(machine: Machine, state: State, ref: Ref, node: cst.CSTNode, 
             dtype=record.dtype,
             shape=record.shape,
             parameter=record.parameter,
+            source=record.node,
             tags=UNCOUNTED | (record.tags & {SUMMARY}),
+            cut="copy",
         )
     else:
         origin = Node("deepcopy", node, [Edge(record.node, False, "detach")] if record.node.live else ())

@@ -14,7 +14,6 @@ from gradlint.semantics.torch.operation import Operation
 from gradlint.semantics.torch.size import RESHAPING, Operand, result
 from gradlint.semantics.torch.tensor import tensor_at
 
-
 _GROWING = frozenset({"addbmm"})
 """Operations that give their target another shape (measured)."""
 

@@ -59,7 +59,7 @@ class _Way(NamedTuple):
     cuts: int = 0
 
 
-_WISHES = frozenset({"detach", "no_grad", "grad-off", "data", "leaf", "parameter", "grad", "gradient"})
+_WISHES = frozenset({"copy", "detach", "no_grad", "grad-off", "data", "leaf", "parameter", "grad", "gradient"})
 _NUMBERS = frozenset({"item", "numpy", "rewrap"})
 _NO_WAYS = frozenset({"overwritten", "scored"})
 """A value that is gone, and one whose density is asked for: what either was computed from is none of the loss's."""

@@ -16,8 +16,8 @@ from gradlint.semantics.torch import faults
 from gradlint.semantics.torch.apply import apply
 from gradlint.semantics.torch.attributes import set_flag
 from gradlint.semantics.torch.gradcall import tensor_backward
-from gradlint.semantics.torch.hooks import register_with_node
 from gradlint.semantics.torch.growth import refuse_growth
+from gradlint.semantics.torch.hooks import register_with_node
 from gradlint.semantics.torch.inplace import write
 from gradlint.semantics.torch.names import method_fact
 from gradlint.semantics.torch.tensor import both, known_tensor, new_tensor, tensor_at

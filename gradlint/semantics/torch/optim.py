@@ -156,9 +156,12 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
         if not isinstance(record, Tensor) or record.grad is False:
             continue
         certain = isinstance(record.accumulated, Ref)
+        absent = not certain and _absent(state, param, record.accumulated)
+        bare = machine.gradients.bare
+        bare[leaf_key(record.node)] = absent and bare.get(leaf_key(record.node), True)
         if not certain and isinstance(last, cst.CSTNode):
             machine.gradients.starved.setdefault(leaf_key(record.node), set()).add(last)
-        if certain or not _absent(state, param, record.accumulated):
+        if not absent:
             bump(machine, state, param, Write(node, "optimizer.step", certain))
     return result
 

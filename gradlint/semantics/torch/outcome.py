@@ -13,8 +13,8 @@ from gradlint.domain.value import Ref, Sequence, Unknown, Value
 from gradlint.semantics.torch.alias import CONTIGUOUS, alias_output
 from gradlint.semantics.torch.inplace import saved_now
 from gradlint.semantics.torch.operation import Operation
-from gradlint.semantics.torch.size import Operand, Several
 from gradlint.semantics.torch.several import SEVERAL, gives_several
+from gradlint.semantics.torch.size import Operand, Several
 from gradlint.semantics.torch.size import item as item_of
 from gradlint.semantics.torch.tensor import known_tensor, new_tensor, tensor_at
 

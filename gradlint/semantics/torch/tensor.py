@@ -96,10 +96,11 @@ def new_leaf(
     source: Node | None = None,
     tags: frozenset[str] = frozenset(),
     name: str = "",
+    cut: str | None = None,
 ) -> Ref:
-    """A leaf that requires grad; `source` is what its value was made of, to which no gradient goes."""
+    """A leaf that requires grad; `source` is what its value was made of, to which no gradient goes: `cut` says why."""
     address = fresh_address()
-    cut = "parameter" if parameter else "leaf"
+    cut = cut or ("parameter" if parameter else "leaf")
     edges = () if source is None or not source.live else (Edge(source, False, cut),)
     value = None if source is None else {"value": Term(source)}
     node = Node("leaf", syntax, edges, leaf=address, operands=value, key=(syntax, name, state.site))
