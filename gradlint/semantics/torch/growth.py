@@ -32,8 +32,9 @@ def tell_growth(call: Operation, target: Ref) -> None:
 def refuse_growth(machine: Machine, state: State, target: Ref, op: str, wanted: Shape, node: cst.CSTNode) -> None:
     """Report a write of a shape that is larger than that of the target for certain."""
     record = tensor_at(state, target)
-    if record.shape is not None and wanted is not None and _outgrows(wanted, record.shape):
-        machine.emit(RefusedGrowth(node, op, record.shape, wanted, record.syntax))
+    held: Shape = record.shape  # type: ignore[assignment]
+    if held is not None and wanted is not None and _outgrows(wanted, held):
+        machine.emit(RefusedGrowth(node, op, held, wanted, record.syntax))
 
 
 def refuse_part(machine: Machine, held: Shape, wanted: Shape, target: Tensor, node: cst.CSTNode) -> None:
