@@ -39,6 +39,7 @@ from gradlint.semantics.torch.order import clipped
 from gradlint.semantics.torch.parameters import is_module_path
 from gradlint.semantics.torch.registration import note_dropout
 from gradlint.semantics.torch.scaler import SCALERS, is_scheduler_path, new_helper
+from gradlint.semantics.torch.stateless import functional_call
 from gradlint.semantics.torch.tensor import as_tensor, known_tensor, tensor_at
 
 
@@ -291,5 +292,7 @@ SPECIAL: dict[str, Native] = {
     "torch.nn.init.calculate_gain": _number,
     "torch.Size": _size,
     "torch.utils.checkpoint.checkpoint": checkpoint,
+    "torch.func.functional_call": functional_call,
+    "torch.nn.utils.stateless.functional_call": functional_call,
 }
 """What needs words of its own, by path."""
