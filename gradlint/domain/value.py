@@ -6,6 +6,7 @@ of values. Things that can change have a `Ref` into the heap of the state. Every
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 import libcst as cst
@@ -198,6 +199,27 @@ class Sequence(NamedTuple):
     kind: str = "list"
     open: bool = False
     most: int | None = None
+
+
+@dataclass(frozen=True)
+class Suspended:
+    """A generator that has not begun: its function, the arguments of its call, and where that stands.
+
+    `start` is where `enumerate` begins to count what it yields.
+    """
+
+    function: Value
+    args: object
+    node: cst.CSTNode
+    start: Value = None
+
+
+@dataclass(frozen=True)
+class Pending:
+    """How a block was left whose context manager is yet to finish: the kind of the exit, and its value."""
+
+    kind: str
+    value: Value = None
 
 
 class Mapping(NamedTuple):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import libcst as cst
 
 from gradlint.domain.graph import Site
@@ -14,15 +16,15 @@ from gradlint.domain.value import (
     Partial,
     Ref,
     Sequence,
+    Suspended,
     Unknown,
     Value,
 )
 from gradlint.semantics.args import Args
 from gradlint.semantics.classes import find_in_class
-from gradlint.semantics.machine import DEPTH, Exit, Machine, Region, simple, splitting
+from gradlint.semantics.machine import DEPTH, Exit, Machine, Region, splitting
 from gradlint.semantics.modes import Saved, enter_mode, leave_mode
-from gradlint.semantics.program import let_go, origins
-from gradlint.source.core import Call, Code, Return, Yield
+from gradlint.source.core import Call, Code, Return
 
 
 def run_call(machine: Machine, states: list[State], instr: Call) -> list[State]:
@@ -126,7 +128,16 @@ def _call_method(
 def invoke(
     machine: Machine, state: State, function: Function, args: Args, node: cst.CSTNode
 ) -> list[tuple[State, Value]]:
-    """Run a function's body; each outcome is a state back in the caller's frame, and the value returned."""
+    """Call a function; each outcome is a state back in the caller's frame, and the value returned."""
+    if _generates(function.code):
+        return [(state, state.new(Suspended(function, args, node)))]
+    return run_body(machine, state, function, args, node)
+
+
+def run_body(
+    machine: Machine, state: State, function: Function, args: Args, node: cst.CSTNode, consumer: object = None
+) -> list[tuple[State, Value]]:
+    """Run a function's body; that of a generator with its `consumer`, or to the end for all that it yields."""
     code = function.code
     if machine.stack.count(code) >= 2 or len(machine.stack) >= DEPTH:
         machine.give_ups["calls too deep"] += 1
@@ -135,12 +146,14 @@ def invoke(
         machine.give_ups["calls into other files"] += 1
         return [(state, machine.program.opaque(machine, state, args.values(), node))]
     if function.module != machine.program.home and machine.abroad is None:
-        return _invoke_abroad(machine, state, function, args, node)
+        return _run_abroad(machine, state, function, args, node, consumer)
     machine.called.add(code)
-    before = state.fork() if _generates(code) else None
     machine.stack.append(code)
     first_exit = len(machine.exits)
-    former = state.enter(fresh_address(), bind_parameters(machine, state, function, args))
+    names = bind_parameters(machine, state, function, args)
+    if consumer is not None:
+        names["<consumer>"] = consumer
+    former = state.enter(fresh_address(), names)
     restore = [enter_mode(machine, state, mode) for mode in function.modes]
     site = state.site
     state.site = node, site
@@ -150,33 +163,32 @@ def invoke(
     for exit in machine.exits[first_exit:]:
         if exit.kind == "return":
             outcomes.append((exit.state, exit.value))
-        elif exit.kind == "raise":
+        elif exit.kind == "raise" or "@" in exit.kind:
             raised.append(exit)
     machine.exits[first_exit:] = raised
     machine.stack.pop()
-    results = [_leave(machine, code.is_generator, end, value, former, restore, site) for end, value in outcomes]
-    if before is not None and _live_yields(results):
-        # A generator runs between the turns of whoever consumes it; what it yields with a graph is not known.
-        for end, value in results:
-            let_go(machine, end, (value,))
-        return [(before, before.new(Sequence((), "iterator", True)))]
+    collects = consumer is None and code.is_generator
+    results = [_leave(machine, collects, end, value, former, restore, site) for end, value in outcomes]
     for exit in raised:
-        _leave(machine, False, exit.state, None, former, restore, site)
+        if exit.kind == "raise":
+            _leave(machine, False, exit.state, None, former, restore, site)
     return results
 
 
-def _invoke_abroad(
-    machine: Machine, state: State, function: Function, args: Args, node: cst.CSTNode
+def _run_abroad(
+    machine: Machine, state: State, function: Function, args: Args, node: cst.CSTNode, consumer: object
 ) -> list[tuple[State, Value]]:
     """A call into another file, which has steps of its own: they are not taken from those of this file."""
     if machine.allowance <= 0:
         machine.give_ups["calls into other files"] += 1
         return [(state, machine.program.opaque(machine, state, args.values(), node))]
     before, machine.abroad = machine.budget, machine.budget - machine.allowance
+    detour = machine.detour
     try:
-        results = invoke(machine, state, function, args, node)
+        results = run_body(machine, state, function, args, node, consumer)
     finally:
         machine.abroad = None
+    before -= machine.detour - detour
     machine.allowance -= before - machine.budget
     machine.budget = before
     return results
@@ -185,11 +197,6 @@ def _invoke_abroad(
 def _generates(code: Code) -> bool:
     """Whether a function is a generator, which shows when its body is lowered."""
     return bool(code.body) and code.is_generator
-
-
-def _live_yields(results: list[tuple[State, Value]]) -> bool:
-    """Whether a generator yields anything that a gradient could flow through."""
-    return any(one.live for state, value in results for one in origins(state, (value,)))
 
 
 def _leave(
@@ -239,16 +246,27 @@ def bind_parameters(machine: Machine, state: State, function: Function, args: Ar
 def call_in_place(machine: Machine, state: State, func: Value, args: Args, node: cst.CSTNode) -> Value:
     """Call any value where the program cannot split: of several outcomes the first that remains goes on."""
     from gradlint.semantics.dispatch import call_value
-    from gradlint.semantics.program import forget_attributes
 
     target = as_function(machine, state, func, args)
     if target is None:
         return call_value(machine, state, func, args, node)
+    return settle(machine, state, lambda: invoke(machine, state, target[0], target[1], node), target[1].positional[:1])
+
+
+def settle(
+    machine: Machine,
+    state: State,
+    run: Callable[[], list[tuple[State, Value]]],
+    receiver: tuple[Value, ...] = (),
+) -> Value:
+    """Run what may split a state where a program cannot: of several outcomes the first that remains goes on."""
+    from gradlint.semantics.program import forget_attributes
+
     slot = "<result>"
     before = state.fork()
     region = machine.open(state)
     states: list[State] = []
-    for outcome, value in invoke(machine, state, target[0], target[1], node):
+    for outcome, value in run():
         outcome.set(slot, value)
         states.append(outcome)
     states = machine.meet(states, (slot,))
@@ -258,7 +276,7 @@ def call_in_place(machine: Machine, state: State, func: Value, args: Args, node:
         # Every path raises: the caller goes on as if the call had not been made.
         state.become(before)
         state.dirty, state.dirty_frames = region.dirty, region.frames
-        for given in target[1].positional[:1]:
+        for given in receiver:
             forget_attributes(state, given)  # An object whose constructor raises is not half made.
         return machine.unknown()
     if len(states) > 1:
@@ -286,26 +304,7 @@ def run_return(machine: Machine, states: list[State], instr: Return) -> list[Sta
     return []
 
 
-def run_yield(machine: Machine, state: State, instr: Yield) -> None:
-    """yield: what a generator yields is collected, as if its consumer came behind it."""
-    from gradlint.semantics.iteration import items_of
-    from gradlint.semantics.program import origins
-
-    value = machine.read(state, instr.value)
-    machine.ledger.lend(origins(state, (value,)))
-    yields = state.locals.get("<yields>")
-    if not isinstance(yields, Ref):
-        yields = state.new(Sequence((), "iterator"))
-        state.set("<yields>", yields)
-    record = state[yields]
-    assert isinstance(record, Sequence)
-    added = items_of(machine, state, value, instr.node) if instr.star else Sequence((value,))
-    state.put(yields.id, record._replace(items=record.items + added.items, open=record.open or added.open))
-    state.set(instr.dest, machine.unknown())
-
-
 splitting(Call, run_call)
 splitting(Return, run_return)
-simple(Yield, run_yield)
 
-__all__ = ["Args", "Class", "as_function", "call_in_place", "invoke"]
+__all__ = ["Args", "Class", "as_function", "call_in_place", "invoke", "run_body", "settle"]

@@ -11,10 +11,22 @@ from gradlint.domain.event import Event, RefusedWrite
 from gradlint.domain.state import State
 from gradlint.domain.unit import Neighbours, Unit
 from gradlint.domain.value import Bound, Class, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
-from gradlint.semantics import attribute, branch, comparison, discard, loop, making, modes, operator, subscript, trying
+from gradlint.semantics import (
+    attribute,
+    branch,
+    comparison,
+    discard,
+    generators,
+    loop,
+    making,
+    modes,
+    operator,
+    subscript,
+    trying,
+)
 from gradlint.semantics.args import Args
 from gradlint.semantics.builtin.table import FUNCTIONS
-from gradlint.semantics.calling import invoke
+from gradlint.semantics.calling import run_body
 from gradlint.semantics.classes import find_in_class, instantiate
 from gradlint.semantics.held import graphs_in
 from gradlint.semantics.imports import Loading
@@ -29,7 +41,7 @@ from gradlint.semantics.torch.order import forget
 from gradlint.semantics.torch.parameters import is_module
 from gradlint.source.lower import lower_module
 
-_CONSTRUCTS = (attribute, branch, comparison, discard, loop, making, modes, operator, subscript, trying)
+_CONSTRUCTS = (attribute, branch, comparison, discard, generators, loop, making, modes, operator, subscript, trying)
 """Each registers its instructions with the machine."""
 
 FUNCTIONS["builtins.reveal"] = reveal
@@ -123,7 +135,7 @@ def _function(machine: Machine, state: State, function: Function, args: Args) ->
         state.escape()
         forget(state)
         region = machine.open(state)
-        results = invoke(machine, state, function, args, function.code.node)
+        results = run_body(machine, state, function, args, function.code.node)
         for end, value in results:
             step_taken(machine, end, function, args.get(0, ""), value)
             # Whoever calls the function may do anything with what it returns, and with what it was given.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.state import State
-from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Suspended, Tensor, Unknown, Value
 from gradlint.semantics.machine import Machine, simple
 from gradlint.source.core import Unpack
 
@@ -24,10 +24,13 @@ def items_of(machine: Machine, state: State, value: Value, node: cst.CSTNode) ->
 
 
 def _items_of_record(machine: Machine, state: State, value: Ref, node: cst.CSTNode) -> Sequence:
+    from gradlint.semantics.generators import exhaust
     from gradlint.semantics.torch.module import iterate_module
     from gradlint.semantics.torch.tensor import iterate_tensor
 
     record = state[value]
+    if isinstance(record, Suspended):
+        return exhaust(machine, state, value)
     if isinstance(record, Sequence):
         if record.kind in ("iterator", "generator"):
             state.put(value.id, Sequence((), record.kind, record.open, 0 if record.items else record.most))

@@ -8,8 +8,9 @@ A loop over something unknown is taken at least once, for loops over data are. W
 from __future__ import annotations
 
 from gradlint.domain.state import State
-from gradlint.domain.value import Instance, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.domain.value import Instance, Ref, Sequence, Suspended, Tensor, Unknown, Value
 from gradlint.semantics.branch import assume, truth
+from gradlint.semantics.generators import drive, suspended_at
 from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Exit, Machine, splitting
 from gradlint.semantics.program import let_go, origins
@@ -36,6 +37,8 @@ def run_for(machine: Machine, states: list[State], instr: For) -> list[State]:
 def _for(machine: Machine, state: State, instr: For) -> list[State]:
     machine.budget -= 1
     iterable = machine.read(state, instr.iterable)
+    if isinstance(iterable, Ref) and suspended_at(state, iterable) is not None:
+        return _consume(machine, state, instr, iterable)
     items = items_of(machine, state, iterable, instr.node)
     if items.kind == "generator" and any(one.live for one in origins(state, items.items)):
         # Its items are made between the turns, behind whatever the body has done by then.
@@ -65,6 +68,34 @@ def _for(machine: Machine, state: State, instr: For) -> list[State]:
     if not exact:
         for other in live + broken:
             _widen(machine, before, other)
+    live = machine.run(instr.orelse, live)
+    after = machine.meet(live + broken)
+    machine.close(after, region)
+    return after
+
+
+def _consume(machine: Machine, state: State, instr: For, generator: Ref) -> list[State]:
+    """A loop over a generator: a turn at each `yield`, as often as the generator's own loops are taken."""
+    start = state.heap[generator.id]
+    numbered = isinstance(start, Suspended) and start.start is not None
+    region = machine.open(state)
+    before = state.fork()
+    behind = Turns(machine.ledger, before)
+
+    def turn(states: list[State], items: list[Value]) -> list[State]:
+        behind.begin()
+        for one, item in zip(states, items, strict=True):
+            one.set(instr.item, (machine.unknown("int"), item) if numbered else item)
+        live, left = _turn(machine, states, instr.body)
+        machine.exits.extend(Exit("break", one) for one in left)
+        behind.end(live)
+        return live
+
+    ended, broken = drive(machine, state, generator, turn)
+    live = [end for end, _ in ended]
+    behind.judge(live, bounded=True)
+    for other in live + broken:
+        _widen(machine, before, other)
     live = machine.run(instr.orelse, live)
     after = machine.meet(live + broken)
     machine.close(after, region)

@@ -74,6 +74,7 @@ class Machine:
         self.limit = 0
         self.allowance = int(budget * ABROAD)
         self.abroad: int | None = None
+        self.detour = 0
         self.events: list[Event] = []
         self.give_ups: Counter[str] = Counter()
         self.exits: list[Exit] = []
@@ -174,6 +175,18 @@ class Machine:
             self.ledger.depth = loops
         finally:
             self.limit = outer
+
+    @contextmanager
+    def at_home(self) -> Iterator[None]:
+        """Code of the file itself runs between that of another file: its steps are its own."""
+        abroad, before, self.abroad = self.abroad, self.budget, None
+        try:
+            yield
+        finally:
+            if abroad is not None:
+                used = before - self.budget
+                self.detour += used
+                self.abroad = abroad - used
 
     def flow(self) -> None:
         """Judge absence, now that all paths are known: leaves that no backward reached, optimizers of nothing."""

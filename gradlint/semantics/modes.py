@@ -8,7 +8,7 @@ import libcst as cst
 
 from gradlint.domain.graph import Tri
 from gradlint.domain.state import Blocked, State
-from gradlint.domain.value import Context, External, Instance, Ref, Unknown, Value
+from gradlint.domain.value import Context, External, Instance, Ref, Suspended, Unknown, Value
 from gradlint.semantics.machine import Machine, splitting
 from gradlint.semantics.torch import faults
 from gradlint.source.core import With
@@ -51,7 +51,7 @@ def leave_mode(state: State, saved: Saved) -> None:
     state.grad, state.inference, state.blocked = saved
 
 
-def run_with(machine: Machine, states: list[State], instr: With) -> list[State]:
+def enter_with(machine: Machine, states: list[State], instr: With) -> list[State]:
     """with context: body. Whatever way the body is left, the mode is restored."""
     after: list[State] = []
     for state in states:
@@ -65,6 +65,8 @@ _MODES = {
 
 
 def _with(machine: Machine, state: State, instr: With) -> list[State]:
+    from gradlint.semantics.generators import run_with
+
     context = machine.read(state, instr.context)
     if isinstance(context, External) and context.path in _MODES:
         # The class itself is no context manager: torch raises. What the block is meant to be is plain.
@@ -74,6 +76,8 @@ def _with(machine: Machine, state: State, instr: With) -> list[State]:
         )
     if isinstance(context, Context):
         return _known(machine, state, instr, context)
+    if isinstance(context, Ref) and isinstance(state.heap.get(context.id), Suspended):
+        return run_with(machine, state, context, instr)
     state.set(instr.dest, _entered(machine, state, context, instr.node))
     return machine.run(instr.body, [state])
 
@@ -113,4 +117,4 @@ def _entered(machine: Machine, state: State, context: Value, node: cst.CSTNode) 
     return context
 
 
-splitting(With, run_with)
+splitting(With, enter_with)

@@ -23,6 +23,7 @@ from gradlint.domain.value import (
     Partial,
     Ref,
     Sequence,
+    Suspended,
     Tensor,
     Unknown,
     Value,
@@ -312,6 +313,8 @@ def origins(state: State, values: Iterable[Value], limit: int = 24) -> list[Node
                 stack.extend(record.items.values())
             elif isinstance(record, Instance) and len(seen) < 64:
                 stack.extend(record.attrs.values())
+            elif isinstance(record, Suspended) and isinstance(record.args, Args):
+                stack.extend(record.args.values())
         elif type(value) is tuple:
             stack.extend(value)
         elif isinstance(value, Bound):
@@ -353,4 +356,6 @@ def _parts(record: object) -> Iterable[Value]:
         return record.items
     if isinstance(record, Mapping):
         return (*record.items.values(), record.rest)
+    if isinstance(record, Suspended):
+        return record.args.values() if isinstance(record.args, Args) else ()
     return record.attrs.values() if isinstance(record, Instance) else ()

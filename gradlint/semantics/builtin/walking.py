@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import libcst as cst
 
 from gradlint.domain.state import State
@@ -17,6 +19,7 @@ from gradlint.domain.value import (
 from gradlint.semantics.args import Args, Native
 from gradlint.semantics.branch import truth
 from gradlint.semantics.calling import call_in_place
+from gradlint.semantics.generators import first_item, lazy_items, suspended_at
 from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.operator import operate
@@ -56,8 +59,11 @@ def _range(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Val
 
 
 def _enumerate(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    items = items_of(machine, state, args.get(0, "iterable"), node)
-    start = args.get(1, "start", 0)
+    iterable, start = args.get(0, "iterable"), args.get(1, "start", 0)
+    generator = suspended_at(state, iterable)
+    if generator is not None and generator.start is None:
+        return state.new(replace(generator, start=start))
+    items = lazy_items(machine, state, iterable, node)
     if not items.open:
         first = start if isinstance(start, int) else 0
         return state.new(Sequence(tuple((first + i, item) for i, item in enumerate(items.items)), "iterator"))
@@ -72,7 +78,7 @@ def _zip(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value
     from gradlint.semantics.torch.aliasing import zipped
 
     zipped(machine, state, args, node)
-    columns = [items_of(machine, state, value, node) for value in args.positional]
+    columns = [lazy_items(machine, state, value, node) for value in args.positional]
     if not columns:
         return state.new(Sequence((), "iterator", args.open))
     exact = [len(column.items) for column in columns if not column.open]
@@ -92,7 +98,7 @@ def _map(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value
     if len(args.positional) < 2:
         return machine.unknown()
     function, first = args.positional[0], args.positional[1]
-    items = items_of(machine, state, first, node)
+    items = lazy_items(machine, state, first, node)
     results = [call_in_place(machine, state, function, Args((item,)), node) for item in items.items[:8]]
     let_go(machine, state, items.items[8:])
     return state.new(Sequence(tuple(results), "generator", items.open or len(items.items) > 8))
@@ -124,6 +130,8 @@ def _sorted(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Va
 
 def _iter(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     value = args.get(0, "object")
+    if suspended_at(state, value) is not None:
+        return value
     items = items_of(machine, state, value, node)
     if items.open and not items.items:
         return machine.symbol("iter", value)
@@ -132,6 +140,8 @@ def _iter(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
 
 def _next(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     value = args.get(0, "iterator")
+    if isinstance(value, Ref) and suspended_at(state, value) is not None:
+        return first_item(machine, state, value)
     if isinstance(value, Ref) and isinstance(state[value], Sequence):
         record = state[value]
         assert isinstance(record, Sequence)
@@ -170,7 +180,7 @@ def _chain(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Val
     items: list[Value] = []
     is_open = args.open
     for value in args.positional:
-        part = items_of(machine, state, value, node)
+        part = lazy_items(machine, state, value, node)
         items.extend(part.items)
         is_open = is_open or part.open
     return state.new(Sequence(tuple(items), "iterator", is_open))
@@ -183,7 +193,7 @@ def _chain_from(machine: Machine, state: State, args: Args, node: cst.CSTNode) -
 
 def _filter(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     function, iterable = args.get(0, "function"), args.get(1, "iterable")
-    items = items_of(machine, state, iterable, node)
+    items = lazy_items(machine, state, iterable, node)
     kept: list[Value] = []
     is_open = items.open
     for item in items.items[:64]:
