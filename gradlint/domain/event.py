@@ -96,11 +96,15 @@ class StaleSaved(Event):
 
 @dataclass(frozen=True)
 class SecondBackward(Event):
-    """A backward walks through a part of the graph whose saved tensors an earlier one has freed."""
+    """A backward walks through a part of the graph whose saved tensors an earlier one has freed.
+
+    `read`: it is no backward, but asks the part for a tensor that it had saved.
+    """
 
     earlier: cst.CSTNode
     part: cst.CSTNode
     part_op: str
+    read: bool = False
 
 
 @dataclass(frozen=True)

@@ -130,13 +130,15 @@ loss.backward()
             return
         loop = event.earlier is event.node
         part = operation(event.part_op, event.part)
-        again = "each turn after the first walks" if loop else "this backward walks"
-        related = [(event.part, "this part of the graph is walked twice")]
+        again = "each turn after the first walks again" if loop else "this backward walks again"
+        if event.read:
+            again = "this looks"
+        related = [(event.part, "this part of the graph is walked twice" if not event.read else "what this had saved")]
         if not loop:
             related.append((event.earlier, "this backward has freed it"))
         yield Report(
             event.node,
-            f"{again} again through {part}, whose saved values are freed: torch raises here",
+            f"{again} through {part}, whose saved values are freed: torch raises here",
             hint=_LOOP if loop else _TWO,
             related=tuple(related),
         )

@@ -192,7 +192,7 @@ def _of_super(machine: Machine, state: State, obj: Super, name: str) -> Value:
 
 def _of_unknown(machine: Machine, state: State, obj: Unknown, name: str, node: cst.CSTNode) -> Value:
     """An attribute of something unknown; of a tensor, once something has shown that it is one."""
-    from gradlint.semantics.torch.attributes import tensor_attribute
+    from gradlint.semantics.torch.attributes import look_at_saved, tensor_attribute
     from gradlint.semantics.torch.methods import METHODS
     from gradlint.semantics.torch.names import method_fact
     from gradlint.semantics.torch.tensor import shown_tensor
@@ -202,6 +202,8 @@ def _of_unknown(machine: Machine, state: State, obj: Unknown, name: str, node: c
         return value
     if obj.kind == "raised":
         return obj
+    if obj.kind == "object":
+        look_at_saved(machine, state, obj, name, node)
     ref = shown_tensor(machine, state, obj, name)
     if ref is not None:
         return tensor_attribute(machine, state, ref, name, node)

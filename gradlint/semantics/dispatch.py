@@ -25,6 +25,7 @@ from gradlint.semantics.args import Args
 from gradlint.semantics.arrays import array_method
 from gradlint.semantics.builtin.table import FUNCTIONS
 from gradlint.semantics.classes import instantiate
+from gradlint.semantics.expecting import RAISING, WARNING, expected_failure
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import let_go
 from gradlint.semantics.texts import text_method
@@ -83,6 +84,8 @@ def _bound(machine: Machine, state: State, func: Bound, args: Args, node: cst.CS
     receiver, name = func.receiver, func.function
     if not isinstance(name, str):
         return machine.program.opaque(machine, state, args.values(), node)
+    if name in RAISING or name in WARNING:
+        return expected_failure(machine, state, name, args, node)
     tensor = known_tensor(machine, state, receiver)
     if tensor is not None:
         return call_tensor_method(machine, state, tensor, name, args, node)
@@ -115,6 +118,8 @@ def _unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cs
         _flag_called(machine, args, node)
         return Unknown("raised")
     if key is not None and key[0] == "attr" and isinstance(key[1], (Unknown, Ref)) and isinstance(key[2], str):
+        if key[2] in RAISING or key[2] in WARNING:
+            return expected_failure(machine, state, key[2], args, node)
         return _method_of_unknown(machine, state, key[1], key[2], args, node)
     let_go(machine, state, (part for part in key or () if isinstance(part, Ref)))
     return machine.program.opaque(machine, state, args.values(), node)

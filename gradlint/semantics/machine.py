@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 import libcst as cst
 
-from gradlint.domain.event import Event, Refused
+from gradlint.domain.event import Event, Noticed, OuterLoss, Refused
 from gradlint.domain.graph import Node
 from gradlint.domain.meeting import Meeting
 from gradlint.domain.shape import Sym
@@ -82,6 +82,7 @@ class Machine:
         self.called: set[Code] = set()
         self.watched: set[int] = set()
         self.expected = 0
+        self.warned = 0
         self.gradients = Gradients()
         self.backwards = 0
         self.ledger = Ledger()
@@ -239,8 +240,9 @@ class Machine:
 
     def emit(self, event: Event) -> None:
         """Record an event once; one that the program says it expects to fail is not reported."""
-        if not self.expected:
-            self.events.append(event)
+        if self.expected or (self.warned and _is_warned_of(event)):
+            return
+        self.events.append(event)
 
     # Regions: stretches of the program at whose end states may meet.
 
@@ -267,6 +269,11 @@ class Machine:
     ) -> Unknown:
         """A fresh symbol."""
         return Unknown(kind, origin, None, syntax)
+
+
+def _is_warned_of(event: Event) -> bool:
+    """Whether torch warns of it, so that a program which looks at the warnings knows."""
+    return isinstance(event, OuterLoss) or (isinstance(event, Noticed) and event.fault == "nonleaf-grad")
 
 
 SIMPLE: dict[type[Instr], Simple] = {}

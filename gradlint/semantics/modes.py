@@ -15,6 +15,9 @@ from gradlint.source.core import With
 
 Saved: TypeAlias = "tuple[Tri, Tri, Blocked | None]"
 
+MUTATION = "mutation of saved tensors"
+"""The fact of a state in which torch keeps a copy of what is written after it was saved."""
+
 AUTOCAST = "autocast"
 """The fact of a state inside `torch.autocast`, where saved tensors may be cast copies."""
 
@@ -41,6 +44,8 @@ def enter_mode(machine: Machine, state: State, context: Context) -> Saved:
                 state.grad, state.inference = None, None
         case "autocast":
             state.decide(AUTOCAST, True)
+        case "allow_mutation":
+            state.decide(MUTATION, True)
     if state.grad is False and saved[0] is not False:
         state.blocked = Blocked("no_grad", context.syntax)
     return saved
@@ -83,7 +88,7 @@ def _with(machine: Machine, state: State, instr: With) -> list[State]:
 
 
 def _known(machine: Machine, state: State, instr: With, context: Context) -> list[State]:
-    state.set(instr.dest, machine.unknown() if context.mode == "expecting" else context.former)
+    state.set(instr.dest, machine.unknown() if context.mode in ("expecting", "warned") else context.former)
     first_exit = len(machine.exits)
     if context.mode == "set_grad_enabled" and isinstance(context.former, bool):
         # `set_grad_enabled(x)` took effect when it was called; the block restores what was before the call.
@@ -91,9 +96,12 @@ def _known(machine: Machine, state: State, instr: With, context: Context) -> lis
     had_autocast = state.facts.get(AUTOCAST)
     saved = enter_mode(machine, state, context)
     expecting = context.mode == "expecting"
+    warned = context.mode == "warned"
     machine.expected += expecting
+    machine.warned += warned
     after = machine.run(instr.body, [state])
     machine.expected -= expecting
+    machine.warned -= warned
     for other in after:
         leave_mode(other, saved)
         if context.mode == "autocast" and not had_autocast:

@@ -131,8 +131,9 @@ def _getattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
             if isinstance(record, Instance) and name not in record.attrs:
                 return machine.symbol("attr", obj, name)
         return get_attribute(machine, state, obj, name, node)
-    if isinstance(obj, External):
-        return machine.symbol("attr", obj, name)
+    if isinstance(obj, Ref) and isinstance(state[obj], Tensor):
+        # Any method of it may be called then, a differentiable one as well.
+        return machine.program.opaque(machine, state, (obj,), node)
     return machine.symbol("attr", obj, name)
 
 

@@ -23,6 +23,7 @@ from gradlint.semantics.args import Args, Native
 from gradlint.semantics.branch import truth
 from gradlint.semantics.builtin.reflecting import REFLECTING
 from gradlint.semantics.builtin.walking import WALKING
+from gradlint.semantics.expecting import catch_warnings, raises, warns
 from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.making import is_key
@@ -124,7 +125,7 @@ def _decorator(machine: Machine, state: State, args: Args, node: cst.CSTNode) ->
     return External("builtins.<same>")
 
 
-def _expecting(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+def _suppress(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     return Context("expecting")
 
 
@@ -170,7 +171,9 @@ FUNCTIONS: dict[str, Native] = {
     "dataclasses.dataclass": _same,
     "abc.abstractmethod": _same,
     "typing.overload": _same,
-    "pytest.raises": _expecting,
-    "contextlib.suppress": _expecting,
+    "pytest.raises": raises,
+    "pytest.warns": warns,
+    "warnings.catch_warnings": catch_warnings,
+    "contextlib.suppress": _suppress,
 }
 """What a call of each of these gives, by path."""

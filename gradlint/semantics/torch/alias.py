@@ -27,9 +27,14 @@ def alias_output(call: Operation, label: str, size: Operand, made: Node) -> Ref 
     certain = bool(fitting) and any(alias_of(view) in fitting for view in views.must)
     alias = _one_alias(call, fitting, size)
     base = None if alias is None else next((one.ref for one in call.inputs if one.label == alias.of), None)
-    if alias is None or base is None:
+    if alias is None or base is None or (alias.kind == "share" and made.tracked is not False and _is_unsafe(call)):
         return None
     return _alias(call, alias, base, size, made, certain or _differ_in_marks(call, fitting))
+
+
+def _is_unsafe(call: Operation) -> bool:
+    """Whether the parts share memory behind torch's back, each with a history of its own: `unsafe_split` and kin."""
+    return call.name.rpartition(".")[2].startswith("unsafe_")
 
 
 def _one_alias(call: Operation, fitting: list[Alias], size: Operand) -> Alias | None:

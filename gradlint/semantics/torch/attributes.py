@@ -8,7 +8,7 @@ from typing import TypeAlias
 import libcst as cst
 
 from gradlint.domain import dtype as dtypes
-from gradlint.domain.event import DataWrite
+from gradlint.domain.event import DataWrite, SecondBackward
 from gradlint.domain.graph import Edge, Node, Term
 from gradlint.domain.shape import same_shape
 from gradlint.domain.state import State, fresh_address
@@ -106,8 +106,29 @@ def _is_leaf(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Val
 
 
 def _grad_fn(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
-    leaf = tensor_at(state, ref).leaf
-    return None if leaf is True else Unknown("object" if leaf is False else None)
+    record = tensor_at(state, ref)
+    if record.leaf is not False:
+        return None if record.leaf is True else Unknown()
+    return Unknown("object", key=("grad_fn", record.node))
+
+
+def look_at_saved(machine: Machine, state: State, function: Unknown, name: str, node: cst.CSTNode) -> None:
+    """grad_fn.saved_tensors, grad_fn._saved_result: what a backward has freed, torch does not give again."""
+    made = function.key[1] if function.key is not None and function.key[0] == "grad_fn" else None
+    if not isinstance(made, Node) or not (name in _SAVED or name.removeprefix("_saved_") in _kept(made)):
+        return
+    earlier = state.freed.get(made.id)
+    if earlier is not None:
+        machine.emit(SecondBackward(node, earlier, made.syntax, made.op, read=True))
+
+
+_SAVED = frozenset({"saved_tensors", "_raw_saved_tensors"})
+
+
+def _kept(made: Node) -> set[str]:
+    """What an operation saved, as its attributes are called: the first input is `self`, the only result `result`."""
+    labels = {saved.label for saved in made.saved}
+    return labels | {"self" for label in labels if label == "input"} | {"result" for label in labels if label == ">"}
 
 
 def _dtype(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:

@@ -17,6 +17,7 @@ from gradlint.domain.state import State
 from gradlint.domain.value import NoGradient, Ref, Tensor, Unknown, Write
 from gradlint.semantics.flow import leaf_key
 from gradlint.semantics.machine import Machine
+from gradlint.semantics.modes import MUTATION
 from gradlint.semantics.torch.inplace import bump
 from gradlint.semantics.torch.tensor import new_tensor
 
@@ -78,7 +79,7 @@ def run_backward(
 
 def troubled(machine: Machine, state: State, found: Walk, syntax: cst.CSTNode) -> bool:
     """Report the first node that was freed already, or of which a saved tensor has been written."""
-    silent = False
+    silent, allowed = False, MUTATION in state.facts
     for node in found.certain:
         if node.id in machine.without_backward:
             related = ((machine.without_backward[node.id], "this function has no backward"),)
@@ -90,7 +91,7 @@ def troubled(machine: Machine, state: State, found: Walk, syntax: cst.CSTNode) -
                 return True  # An earlier backward raised here already.
             machine.emit(SecondBackward(syntax, earlier, node.syntax, node.op))
             return True
-        for saved in node.saved:
+        for saved in () if allowed else node.saved:
             culprit = first_write(state, saved)
             if culprit is not None:
                 built = machine.builder(culprit.syntax, culprit.op)

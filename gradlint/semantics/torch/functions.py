@@ -276,6 +276,7 @@ SPECIAL: dict[str, Native] = {
     "torch.autograd.set_detect_anomaly": _context,
     "torch.autograd.detect_anomaly": _context,
     "torch.autograd.graph.save_on_cpu": _context,
+    "torch.autograd.graph.allow_mutation_on_saved_tensors": _mode("allow_mutation"),
     "torch.manual_seed": _nothing,
     "torch.set_default_dtype": _other_default,
     "torch.set_default_tensor_type": _other_default,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 import libcst as cst
 
 from gradlint.domain.event import Backward
 from gradlint.domain.graph import Edge, Node, Tri, fresh_number
 from gradlint.domain.shape import is_single, same_shape
 from gradlint.domain.state import State
-from gradlint.domain.value import Ref, Tensor, Unknown, Value
+from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value
 from gradlint.semantics.args import Args
 from gradlint.semantics.flow import leaf_key
 from gradlint.semantics.machine import Machine
@@ -66,10 +68,18 @@ def _items(machine: Machine, state: State, value: Value, count: int) -> list[Val
     """One gradient argument for each root."""
     if value is None:
         return [None] * count
+    record = state[value] if isinstance(value, Ref) else None
+    listed = value if type(value) is tuple else record.items if _is_whole(record) else ()
+    if len(listed) == count and any(item is None for item in listed):
+        return [item if item is None else known_tensor(machine, state, item) or Unknown() for item in listed]
     items = tensors_in(machine, state, value)
     if len(items) == count:
         return list(items)
     return [Unknown()] * count
+
+
+def _is_whole(record: object) -> TypeGuard[Sequence]:
+    return isinstance(record, Sequence) and not record.open
 
 
 def _retains(args: Args, retain: Value, create: Value) -> bool | None:

@@ -39,7 +39,8 @@ def index_tensor(machine: Machine, state: State, ref: Ref, index: Value, node: c
     saved = tuple(saved_now(machine, state, one, "indices") for one in tensors_in(machine, state, index))
     result = Node(
         "index", node, edges, tracked=tracked, saved=saved if tracked is True and made.view is False else (),
-        maybe_saved=made.view is None, cut=blocked.kind, place=blocked.syntax, operands=operands,
+        maybe_saved=made.view is None, frees=True if tracked is True and made.view is False else None,
+        cut=blocked.kind, place=blocked.syntax, operands=operands,
     )  # fmt: skip
     if made.view is None and record.grad is not False:
         known = None if tracked else tracked
@@ -166,7 +167,9 @@ def write_tensor(machine: Machine, state: State, ref: Ref, index: Value, value: 
     target = ref if whole else _target(state, ref, index, made.shape, node)
     more = bool(picks) and needs is None
     fills = made.view is False and needs is False
-    done = write(machine, state, target, "index assignment", node, sources, saved, more, fills=fills)
+    # Index tensors and masks are kept for backward.
+    frees = True if made.view is False and needs is True else None
+    done = write(machine, state, target, "index assignment", node, sources, saved, more, fills=fills, frees=frees)
     if done and given is not None:
         refuse_part(machine, made.shape, tensor_at(state, given).shape, record, node)  # type: ignore[arg-type]
 

@@ -25,7 +25,12 @@ _KINDS: dict[str, Refusal] = {
 }
 
 
-_FILLING = frozenset({"fill_", "zero_", "masked_fill_"})
+_FILLING = frozenset(
+    (
+        *("fill_", "zero_", "masked_fill_", "index_fill_", "fill_diagonal_", "tril_", "triu_", "conj_physical_"),
+        *("threshold_", "nn.functional.threshold", "nn.functional.threshold_", "nn.Threshold"),
+    )
+)
 """Writes that do not go through torch's element-wise iterator: an untracked expanded tensor takes them (measured)."""
 
 
@@ -44,11 +49,13 @@ def refusal(state: State, ref: Ref, sources: Sequence[Edge]) -> tuple[Refusal, T
         return None
     base = state.heap[view.base]
     assert isinstance(base, Tensor)
-    if not needs and record.grad is not True:
+    # A leaf whose flag was switched on behind the view: the view requires grad from then on, too.
+    flagged = base.leaf is True and base.grad is True
+    if not needs and record.grad is not True and not flagged:
         return None
     if view.kind in _KINDS:
         return _KINDS[view.kind], base
-    if record.grad is True and base.leaf is True and base.grad is True:
+    if (record.grad is True or flagged) and base.leaf is True and base.grad is True:
         return "leaf-view", base
     return None
 
@@ -171,6 +178,8 @@ def _rebase_view(
     if saves_result:
         saved = (*saved, saved_now(machine, state, ref, ">"))
     edges = (Edge(base.node, base.grad), *sources)
+    # CopySlices frees the function it holds, whatever that has saved (torch/csrc/autograd/functions/tensor.cpp).
+    frees = True if tracked is True else frees
     node = Node(op, syntax, edges, tracked=tracked, saved=saved, maybe_saved=maybe_saved, frees=frees)
     grad = either([base.grad, tracked])
     state.put(view.base, base._replace(node=node, grad=grad))

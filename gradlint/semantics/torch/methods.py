@@ -147,7 +147,7 @@ def _dim(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode
 
 def _resize(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     record = tensor_at(state, ref)
-    if record.grad is True:
+    if record.grad is True and state.inference is False:
         faults.refused(machine, "resize-requires-grad", node)
         return ref
     state.put(ref.id, record._replace(shape=None))

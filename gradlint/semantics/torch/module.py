@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint import facts
+from gradlint.domain import dtype as dtypes
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Bound,
@@ -93,13 +94,22 @@ def fill_module(machine: Machine, state: State, ref: Ref, path: str, args: Args,
     names = resolve(entry.row.parameters, flags)
     buffers = resolve(entry.row.buffers, flags)
     sizes = operands_of(machine, state, config)
+    dtype = _parameter_dtype(args)
     for name in spelled_out(names.must, sizes):
         shape = parameter_shape(entry.name, name, sizes)
-        attrs[name] = new_leaf(state, node, dtype="float32", shape=shape, parameter=True, tags=UNCOUNTED, name=name)
+        attrs[name] = new_leaf(state, node, dtype=dtype, shape=shape, parameter=True, tags=UNCOUNTED, name=name)
     for name in sorted(buffers.must):
         attrs[name] = new_tensor(state, _origin(node), tags=UNCOUNTED)
     is_open = record.open or bool(names.may - names.must) or args.open
     state.put(ref.id, Instance(record.cls, attrs, {**record.config, **config}, is_open, record.syntax))
+
+
+def _parameter_dtype(args: Args) -> str | None:
+    """The type a constructor was asked for; torch's default where it was not."""
+    wanted = args.keywords.get("dtype")
+    if wanted is None:
+        return "float32" if not args.open else None
+    return dtypes.named(wanted.path.removeprefix("torch.")) if isinstance(wanted, External) else None
 
 
 def _origin(node: cst.CSTNode):  # type: ignore[no-untyped-def]
