@@ -48,6 +48,19 @@ _ALIASES: dict[str, str] = {
     "cfloat": "complex64",
     "cdouble": "complex128",
 }
+TENSOR_TYPES: dict[str, str] = {
+    "FloatTensor": "float32",
+    "DoubleTensor": "float64",
+    "HalfTensor": "float16",
+    "BFloat16Tensor": "bfloat16",
+    "CharTensor": "int8",
+    "ByteTensor": "uint8",
+    "ShortTensor": "int16",
+    "IntTensor": "int32",
+    "LongTensor": "int64",
+    "BoolTensor": "bool",
+}
+"""The old classes of tensors; those in `torch.cuda` have the same names."""
 _REAL: dict[str, str] = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
 _COMPLEX: dict[str, str] = {
     "float16": "complex32",

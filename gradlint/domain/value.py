@@ -231,13 +231,14 @@ class Mapping(NamedTuple):
 
 
 class Class(NamedTuple):
-    """A class of the program."""
+    """A class of the program; `order` is its bases, and theirs, in the order of look-up."""
 
     name: str
     bases: tuple[Value, ...]
     attrs: dict[str, Value]
     code: Code
     module: str
+    order: tuple[Value, ...]
 
 
 class Instance(NamedTuple):

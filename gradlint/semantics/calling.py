@@ -140,11 +140,9 @@ def run_body(
     """Run a function's body; that of a generator with its `consumer`, or to the end for all that it yields."""
     code = function.code
     if machine.stack.count(code) >= 2 or len(machine.stack) >= DEPTH:
-        machine.give_ups["calls too deep"] += 1
-        return [(state, machine.program.opaque(machine, state, args.values(), node))]
+        return _unfollowed(machine, state, function, args, node, "calls too deep")
     if machine.abroad is not None and machine.budget <= machine.abroad:
-        machine.give_ups["calls into other files"] += 1
-        return [(state, machine.program.opaque(machine, state, args.values(), node))]
+        return _unfollowed(machine, state, function, args, node, "calls into other files")
     if function.module != machine.program.home and machine.abroad is None:
         return _run_abroad(machine, state, function, args, node, consumer)
     machine.called.add(code)
@@ -180,8 +178,7 @@ def _run_abroad(
 ) -> list[tuple[State, Value]]:
     """A call into another file, which has steps of its own: they are not taken from those of this file."""
     if machine.allowance <= 0:
-        machine.give_ups["calls into other files"] += 1
-        return [(state, machine.program.opaque(machine, state, args.values(), node))]
+        return _unfollowed(machine, state, function, args, node, "calls into other files")
     before, machine.abroad = machine.budget, machine.budget - machine.allowance
     detour = machine.detour
     try:
@@ -192,6 +189,19 @@ def _run_abroad(
     machine.allowance -= before - machine.budget
     machine.budget = before
     return results
+
+
+def _unfollowed(
+    machine: Machine, state: State, function: Function, args: Args, node: cst.CSTNode, reason: str
+) -> list[tuple[State, Value]]:
+    """A call that is given up: of a method, the object may have attributes now that were not seen."""
+    machine.give_ups[reason] += 1
+    result = machine.program.opaque(machine, state, args.values(), node)
+    receiver = args.positional[0] if function.owner is not None and args.positional else None
+    record = state.heap.get(receiver.id) if isinstance(receiver, Ref) else None
+    if isinstance(receiver, Ref) and isinstance(record, Instance):
+        state.put(receiver.id, record._replace(open=True))
+    return [(state, result)]
 
 
 def _generates(code: Code) -> bool:

@@ -2,39 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import libcst as cst
 
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import Bound, Class, External, Function, Instance, Ref, Value
+from gradlint.facts.names import MODULE, names_of
 from gradlint.semantics.machine import Machine, simple, splitting
 from gradlint.source.core import MakeClass, MakeFunction
 
 
-def linear_bases(state: State, cls: Value) -> Iterator[Value]:
-    """The class and its bases in the order of look-up.
+def linear_bases(state: State, cls: Value) -> tuple[Value, ...]:
+    """The class and its bases in the order of look-up."""
+    record = state[cls] if isinstance(cls, Ref) else None
+    return (cls, *record.order) if isinstance(record, Class) else (cls,)
 
-    Depth first, where of a base that comes several times the last place counts: Python's order for all but the
-    orders that no program has.
+
+def order_of_bases(state: State, bases: tuple[Value, ...]) -> tuple[Value, ...]:
+    """The bases of a class, and theirs, in the order of look-up: Python's merge (C3).
+
+    Where Python refuses the order, the first that is left comes next.
     """
-    found: list[Value] = []
-    stack = [cls]
-    while stack and len(found) < 256:
-        current = stack.pop(0)
-        found.append(current)
-        record = state[current] if isinstance(current, Ref) else None
-        if isinstance(record, Class):
-            stack = [*record.bases, *stack]
-    seen: list[Value] = []
-    for base in reversed(found):
-        if base not in seen:
-            seen.append(base)
-    return reversed(seen)
+    rows = [list(linear_bases(state, base)) for base in bases] + [list(bases)]
+    order: list[Value] = []
+    while rows := [row for row in rows if row]:
+        heads = [row[0] for row in rows]
+        free = (head for head in heads if not any(head in row[1:] for row in rows))
+        chosen = next(free, heads[0])
+        order.append(chosen)
+        rows = [[base for base in row if base != chosen] for row in rows]
+    return tuple(order)
 
 
 def find_in_class(state: State, cls: Value, name: str, behind: Value = None) -> Value:
-    """An attribute of the class or its bases, `behind` a class for super(); None if the program defines none."""
+    """An attribute of the class or its bases, `behind` a class for super().
+
+    None if the program defines none, or not before a class of a library does.
+    """
     skipping = behind is not None
     for base in linear_bases(state, cls):
         if skipping:
@@ -44,7 +47,20 @@ def find_in_class(state: State, cls: Value, name: str, behind: Value = None) -> 
             record = state[base]
             if isinstance(record, Class) and name in record.attrs:
                 return record.attrs[name]
+        elif isinstance(base, External) and _defines(base.path, name):
+            return None
     return None
+
+
+def _defines(path: str, name: str) -> bool:
+    """Whether a class of a library has an attribute of its own, which hides those of the bases behind it."""
+    if path.startswith("torch.nn."):
+        return name in _OF_EVERY_MODULE or name in (names_of(MODULE) or ())
+    return name == "__init__" and path not in _WITHOUT_INIT
+
+
+_OF_EVERY_MODULE = frozenset({"__init__", "__call__", "__setattr__", "__getattr__", "__delattr__", "__repr__"})
+_WITHOUT_INIT = frozenset({"builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol"})
 
 
 def library_base(state: State, cls: Value) -> str | None:
@@ -91,7 +107,8 @@ def make_class(machine: Machine, states: list[State], instr: MakeClass) -> list[
         for end in ends[:1]:
             attrs = {name: value for name, value in end.locals.items() if _is_attribute(name)}
             end.leave(former)
-            record = Class(instr.code.name, bases, attrs, instr.code, machine.program.module_of(end))  # type: ignore[arg-type]
+            order, module = order_of_bases(end, bases), machine.program.module_of(end)
+            record = Class(instr.code.name, bases, attrs, instr.code, module, order)  # type: ignore[arg-type]
             ref = end.new(record)
             owned = {
                 name: value._replace(owner=ref) if isinstance(value, Function) else value

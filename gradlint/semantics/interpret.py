@@ -38,7 +38,7 @@ from gradlint.semantics.torch.backward import walk
 from gradlint.semantics.torch.custom import apply, is_function_class
 from gradlint.semantics.torch.module_methods import set_training
 from gradlint.semantics.torch.order import forget
-from gradlint.semantics.torch.parameters import is_module
+from gradlint.semantics.torch.parameters import is_module, parameters_of
 from gradlint.source.lower import lower_module
 
 _CONSTRUCTS = (attribute, branch, comparison, discard, generators, loop, making, modes, operator, subscript, trying)
@@ -158,7 +158,10 @@ def _give_back(machine: Machine, state: State, value: Value) -> None:
 
 
 def unsettle(state: State, made: Value) -> None:
-    """Other methods may have run since `__init__`: lists may be filled, what was None or a number may be anything."""
+    """Other methods may have run since `__init__`: lists may be filled, what was None or a number may be anything.
+
+    A module without parameters of its own is made to be derived from: the object may be of a class that adds some.
+    """
     record = state.heap.get(made.id) if isinstance(made, Ref) else None
     if not isinstance(record, Instance) or not isinstance(made, Ref):
         return
@@ -168,7 +171,8 @@ def unsettle(state: State, made: Value) -> None:
         if isinstance(value, Ref) and isinstance(one, (Sequence, Mapping)):
             state.put(value.id, one._replace(open=True))
         attrs[name] = Unknown() if value is None or isinstance(value, (int, float)) else value
-    state.put(made.id, record._replace(attrs=attrs))
+    derived = is_module(state, made) and not parameters_of(state, made)[0]
+    state.put(made.id, record._replace(attrs=attrs, open=record.open or derived))
 
 
 def _parameter_write(event: Event) -> bool:

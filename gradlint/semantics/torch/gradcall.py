@@ -83,9 +83,10 @@ def _is_whole(record: object) -> TypeGuard[Sequence]:
 
 
 def _retains(args: Args, retain: Value, create: Value) -> bool | None:
-    """Whether the graph outlives the call; `retain_graph` defaults to `create_graph`."""
+    """Whether the graph outlives the call; `retain_graph` defaults to `create_graph`, and had another name once."""
     if args.open:
         return None
+    retain = args.keywords.get("retain_variables") if retain is None else retain
     chosen = create if retain is None else retain
     return chosen if isinstance(chosen, bool) else bool(chosen) if isinstance(chosen, int) else None
 

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import libcst as cst
 
+from gradlint.domain import dtype as dtypes
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Ref, Tensor, Unknown, Value
@@ -273,10 +274,15 @@ def _is_device(value: Unknown) -> bool:
 
 
 def _type(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """t.type(torch.int64), t.type(torch.LongTensor), t.type("torch.cuda.LongTensor"): casts, the last also moves."""
     entry = method_fact("to")
-    if isinstance(args.get(0, "dtype"), External) and entry is not None:
-        return apply(machine, state, entry, Args((ref, args.get(0, "dtype"))), node)
-    return machine.program.opaque(machine, state, (ref, *args.values()), node)
+    wanted = args.get(0, "dtype")
+    path = wanted.path if isinstance(wanted, External) else wanted if isinstance(wanted, str) else ""
+    name = path.removeprefix("torch.")
+    dtype = dtypes.TENSOR_TYPES.get(name.removeprefix("cuda.")) or dtypes.named(name)
+    if entry is None or dtype is None:
+        return machine.program.opaque(machine, state, (ref, *args.values()), node)
+    return apply(machine, state, entry, Args((ref, External(f"torch.{dtype}"))), node)
 
 
 METHODS: dict[str, Method] = {

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import libcst as cst
 
 from gradlint.domain.state import State
-from gradlint.domain.value import Instance, Ref, Value
+from gradlint.domain.value import Instance, Ref, Unknown, Value
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch.parameters import is_module, module_base
@@ -17,8 +17,12 @@ DICTS = frozenset({"torch.nn.ModuleDict", "torch.nn.ParameterDict"})
 
 
 def parts(record: Instance) -> dict[str, Value]:
-    """What is registered under a name of its own."""
-    return {name: value for name, value in record.attrs.items() if not name.startswith("<")}
+    """What is registered under a name of its own; what is no object, such as a size, is an attribute like any other."""
+    return {
+        name: value
+        for name, value in record.attrs.items()
+        if (value is None or isinstance(value, (Ref, Unknown))) and not name.startswith("<")
+    }
 
 
 def count_parts(state: State, record: Instance) -> int | None:

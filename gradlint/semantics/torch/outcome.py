@@ -193,12 +193,13 @@ def _all_are(call: Operation, dtype: str | None) -> bool:
     return not any(_may_be_tensor(call, value) for value in call.bound.values())
 
 
-def _may_be_tensor(call: Operation, value: Value) -> bool:
+def _may_be_tensor(call: Operation, value: Value, depth: int = 4) -> bool:
+    """Whether it may be one, or hold one; a list may hold itself, so that what lies deep is not looked at."""
     if isinstance(value, Unknown):
         return value.kind is None and known_tensor(call.machine, call.state, value) is None
     record = call.state.heap.get(value.id) if isinstance(value, Ref) else None
     parts = record.items if isinstance(record, Sequence) else value if type(value) is tuple else ()
-    return any(_may_be_tensor(call, part) for part in parts)
+    return any(not depth or _may_be_tensor(call, part, depth - 1) for part in parts)
 
 
 def _layout(call: Operation) -> frozenset[str]:
