@@ -63,7 +63,8 @@ class Backward(Event):
     """A call of `backward` (or `torch.autograd.grad`) on one root.
 
     `single`: whether the root has exactly one element. `tracked`: whether a graph is behind it. `cuts`: where the
-    way from leaves that require grad ends, when there is no graph: (kind, place), the one to blame first.
+    way from leaves that require grad ends, when there is no graph: (kind, place), the one to blame first. `dtype`: the
+    type of its elements.
     """
 
     call: Literal["backward", "grad"]
@@ -74,6 +75,7 @@ class Backward(Event):
     tracked: bool | None
     root: cst.CSTNode | None = None
     cuts: tuple[tuple[str, cst.CSTNode], ...] = ()
+    dtype: str | None = None
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradlint.domain.dtype import COMPLEXES
 from gradlint.domain.event import Backward, Event
 from gradlint.rules.base import Bad, Good, Report, Rule
 from gradlint.rules.phrases import sizes
@@ -17,7 +18,8 @@ class BackwardNonscalar(Rule):
 
     What torch does
         It raises a RuntimeError: "grad can be implicitly created only for scalar outputs". One element
-        is enough (`[1]` and `[1, 1]` need no gradient), an empty tensor is as wrong as a large one.
+        is enough (`[1]` and `[1, 1]` need no gradient), an empty tensor is as wrong as a large one. So is
+        a complex number, even one whose imaginary part is zero.
 
     Why it matters
         Torch computes vector-Jacobian products. For a loss the vector is the number one; for anything
@@ -73,6 +75,17 @@ x = torch.linspace(0, 1, 5, requires_grad=True)
 """,
             error=_RAISES,
         ),
+        Bad(
+            """\
+import torch
+
+signal = torch.ones(8, dtype=torch.cfloat, requires_grad=True)
+spectrum = torch.fft.fft(signal)
+energy = (spectrum * spectrum.conj()).sum()
+energy.backward()  # GRD201
+""",
+            error="grad can be implicitly created only for real scalar outputs",
+        ),
     )
     good = (
         Good(
@@ -108,10 +121,12 @@ model(torch.randn(1, 4)).backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A root of several elements. Where it has no graph torch complains of that first, and so do we."""
-        if not isinstance(event, Backward) or event.single is not False or event.has_gradient is not False:
+        """A root of several elements, or a complex one. Torch complains first where it has no graph, and so do we."""
+        if not isinstance(event, Backward) or event.has_gradient is not False or event.tracked is False:
             return
-        if event.tracked is False:
+        if event.single is not False and event.dtype in COMPLEXES:
+            yield _complex(event)
+        if event.single is not False:
             return
         shape = sizes(event.shape)
         what = f"a tensor of shape {shape}" if shape else "a tensor of several elements"
@@ -124,3 +139,13 @@ model(torch.randn(1, 4)).backward()
             related=() if event.root is None else ((event.root, "the tensor is computed here"),),
             repair=receiver_through(event.node, "sum", safe=False) if event.call == "backward" else None,
         )
+
+
+def _complex(event: Backward) -> Report:
+    return Report(
+        event.node,
+        f"`{event.call}` starts at a complex number: torch raises, a loss is real",
+        hint="take `.real` of it, or `.abs()`",
+        related=() if event.root is None else ((event.root, "the number is computed here"),),
+        repair=None,
+    )

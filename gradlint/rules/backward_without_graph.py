@@ -126,7 +126,7 @@ target = model(x).detach() + 1
 _RESTORE = "keep the way from the parameters to the loss in torch operations, with grad mode on"
 _REQUIRE = "make what should be trained with `requires_grad=True`, or as an `nn.Parameter`"
 _TOLD_AT_THE_CUT = frozenset(
-    ("nondiff", "integer", "item", "numpy", "rewrap", "parameter", "sample", "no_grad", "data", "detach")
+    ("nondiff", "integer", "item", "numpy", "rewrap", "parameter", "sample", "no_grad", "checkpoint", "data", "detach")
 )
 _CUTS = {
     "data": "`.data` leaves the graph here",

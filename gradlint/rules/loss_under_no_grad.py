@@ -22,6 +22,9 @@ class LossUnderNoGrad(Rule):
         told `use_reentrant=False`: its result requires grad only if an argument does, whatever the
         parameters of the function do, and torch warns once.
 
+        `torch.utils.checkpoint.checkpoint` runs its function under `no_grad`, too, unless it is called with
+        `use_reentrant=False`: where none of its arguments requires grad, nothing inside of it is trained.
+
     Why it matters
         A decorator or a block meant for the evaluation covers the training too.
 
@@ -160,7 +163,11 @@ optimizer.step()
 
     def check(self, event: Event) -> Iterator[Report]:
         """Grad mode is off on the only way to a leaf."""
-        if not isinstance(event, LostLeaf) or event.kind != "no_grad":
+        if not isinstance(event, LostLeaf) or event.kind not in ("no_grad", "checkpoint"):
+            return
+        if event.kind == "checkpoint":
+            hint = "pass `use_reentrant=False`: otherwise an argument must require grad"
+            yield report(event, "no argument requires grad, so that the checkpoint records no graph", hint)
             return
         hint = "compute what is trained outside of it; to freeze a layer, switch off its parameters' `requires_grad`"
         yield report(event, "grad mode is off here while what should be trained is computed", hint)

@@ -1,4 +1,4 @@
-"""GRD604: modules stand in a plain list, tuple or dict, where torch does not find their parameters."""
+"""GRD604: modules or parameters stand in a plain list, tuple or dict, where torch does not find them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gradlint.rules.phrases import source
 
 
 class ModuleInContainer(Rule):
-    """Modules stand in a plain list, tuple or dict, where torch does not find their parameters.
+    """Modules or parameters stand in a plain list, tuple or dict, where torch does not find them.
 
     What torch does
         A module registers the modules and parameters that are assigned to it as attributes. What is
@@ -29,8 +29,9 @@ class ModuleInContainer(Rule):
         registered beside the list, frozen ones, and ones only called under `no_grad` are not reported.
 
     Instead
-        Wrap the container: `nn.ModuleList([...])`, `nn.ModuleDict({...})`. The fix does so where the
-        container is written out in one place.
+        Wrap the container: `nn.ModuleList([...])`, `nn.ModuleDict({...})`, and for parameters
+        `nn.ParameterList([...])`, `nn.ParameterDict({...})`. The fix does so where the container is
+        written out in one place.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.nn.ModuleList.html
@@ -193,24 +194,26 @@ model(torch.ones(2, 4)).backward()
         """A container with modules that `forward` calls and that nothing registers."""
         if not isinstance(event, Noticed) or event.fault != self.name:
             return
+        bare = any(text.startswith("a parameter") for _, text in event.related)
+        what, kind = ("parameters", "Parameter") if bare else ("modules", "Module")
         yield Report(
             event.node,
-            f"modules in a plain container are not registered: the parameters in `{event.subject}` are never trained",
-            hint="use `nn.ModuleList` or `nn.ModuleDict`",
+            f"{what} in a plain container are not registered: the parameters in `{event.subject}` are never trained",
+            hint=f"use `nn.{kind}List` or `nn.{kind}Dict`",
             related=event.related,
-            repair=_wrapped(event.node),
+            repair=_wrapped(event.node, kind),
         )
 
 
-def _wrapped(node: cst.CSTNode) -> Repair | None:
+def _wrapped(node: cst.CSTNode, kind: str) -> Repair | None:
     """The container in its registering twin, where the statement writes it out."""
     value = node.value if isinstance(node, (cst.Assign, cst.AnnAssign)) else None
     if value is None or (isinstance(node, cst.Assign) and len(node.targets) != 1):
         return None
     if isinstance(value, (cst.List, cst.ListComp)):
-        twin = "ModuleList"
+        twin = f"{kind}List"
     elif isinstance(value, (cst.Dict, cst.DictComp)) and _has_text_keys(value):
-        twin = "ModuleDict"
+        twin = f"{kind}Dict"
     else:
         return None
     inner = "" if isinstance(value, cst.List) and not value.elements else source(value)

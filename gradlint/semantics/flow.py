@@ -44,7 +44,8 @@ class LostOne(NamedTuple):
 class Gradients:
     """What all paths together know of gradients.
 
-    `reached`: some backward may fill them, with more than zeros. `optimized`: given to an optimizer, and to which.
+    `reached`: some backward may fill them, with more than zeros. `asked`: `autograd.grad` runs through a graph with
+    them; the program may do with its answer what it likes. `optimized`: given to an optimizer, and to which.
     `starved`: behind which backwards an optimizer's step found no gradient in them. `read`: the program reads their
     `.grad`. `bare`: whether every step of an optimizer found certainly none in them. `spared`: switched off at some
     time. `escaped`: graphs that went where gradlint does not look. `blind`: some backward starts at a graph that is
@@ -52,6 +53,7 @@ class Gradients:
     """
 
     reached: set[LeafKey] = field(default_factory=set)
+    asked: set[LeafKey] = field(default_factory=set)
     optimized: dict[LeafKey, set[cst.CSTNode]] = field(default_factory=dict)
     starved: dict[LeafKey, set[cst.CSTNode]] = field(default_factory=dict)
     read: set[LeafKey] = field(default_factory=set)
@@ -99,7 +101,8 @@ def _is_trial(site: Site) -> bool:
 def judge(machine: Machine) -> None:
     """Emit what is certain of leaves that no backward reaches."""
     gradients = machine.gradients
-    reached = _Reached(gradients.reached | _makings(gradients.escaped.values()))
+    asked = {key for key in gradients.asked if not gradients.bare.get(key, False)}
+    reached = _Reached(gradients.reached | asked | _makings(gradients.escaped.values()))
     closed = not gradients.blind and not any(machine.give_ups[what] for what in _GIVEN_UP)
     groups = _by_leaf(gradients.lost)
     for key, group in groups.items():
@@ -118,7 +121,8 @@ def _never_reached(gradients: Gradients, lost: set[cst.CSTNode], reached: _Reach
     """What made parameters for an optimizer that no loss of the program depends on, though on others it holds."""
     makings: dict[cst.CSTNode, bool] = {}
     for key, holders in gradients.optimized.items():
-        excused = key in gradients.spared or key in gradients.read or _idle(gradients, holders, reached)
+        idle = not gradients.bare.get(key, False) and _idle(gradients, holders, reached)
+        excused = idle or key in gradients.spared or key in gradients.read or key in gradients.asked
         makings[key[0]] = makings.get(key[0], True) and not excused
     for making, whole in makings.items():
         if whole and making not in lost and not reached.any_of(making):

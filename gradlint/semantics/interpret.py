@@ -30,7 +30,7 @@ from gradlint.semantics.calling import run_body
 from gradlint.semantics.classes import find_in_class, instantiate
 from gradlint.semantics.held import graphs_in
 from gradlint.semantics.imports import Loading
-from gradlint.semantics.lightning import step_taken
+from gradlint.semantics.lightning import is_configuration, step_taken
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import Program, let_go, origins
 from gradlint.semantics.reveal import reveal
@@ -39,6 +39,7 @@ from gradlint.semantics.torch.custom import apply, is_function_class
 from gradlint.semantics.torch.module_methods import set_training
 from gradlint.semantics.torch.order import forget
 from gradlint.semantics.torch.parameters import is_module, parameters_of
+from gradlint.semantics.torch.registration import doubt_listed_parameters
 from gradlint.source.lower import lower_module
 
 _CONSTRUCTS = (attribute, branch, comparison, discard, generators, loop, making, modes, operator, subscript, trying)
@@ -142,7 +143,8 @@ def _function(machine: Machine, state: State, function: Function, args: Args) ->
             machine.ledger.lend(graphs_in(end, (value, *args.positional)))
         machine.close([end for end, _ in results], region)
         for end, value in results:
-            let_go(machine, end, (value,))
+            if not is_configuration(end, function, args.get(0, "")):
+                let_go(machine, end, (value,))
         if function.owner is not None and machine.holdings.doubts:
             for end, value in results:
                 _give_back(machine, end, value)
@@ -218,6 +220,7 @@ def _class(machine: Machine, state: State, cls: Ref) -> None:
         if isinstance(made, Ref) and is_module(after, made):
             # The methods may be called in training or in evaluation.
             set_training(after, made, None)
+            doubt_listed_parameters(machine, after, made)
         for method in methods:
             if method.code in machine.called or machine.budget <= machine.limit:
                 continue

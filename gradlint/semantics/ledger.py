@@ -39,6 +39,8 @@ class Ledger:
         """The nodes that some backward may have run."""
         self.trained: set[cst.CSTNode] = set()
         """Where the leaves were made that some backward has reached."""
+        self.evaluated: set[cst.CSTNode] = set()
+        """Where the leaves were made of networks that were sent to evaluation."""
         self.frozen: dict[int, cst.CSTNode] = {}
         """Where leaves that had been trained were frozen last."""
         self.taken: dict[int, object] = {}
@@ -126,11 +128,11 @@ class Ledger:
                 yield Noticed(syntax, "retain-graph-needless")
 
     def _forgotten(self, one: Waiting, away: set[int]) -> bool:
-        """Whether a graph that is kept is certainly never backpropagated, though its network is trained here."""
+        """Whether a graph that is kept is certainly never backpropagated, though its network is trained or evaluated here."""
         nodes = [root for root in one.within if isinstance(root, Node)]
         if self.incomplete or any(node.id in self.walked or node.id in away for node in nodes):
             return False
-        return any(leaf.syntax in self.trained for leaf in _leaves(nodes))
+        return any(leaf.syntax in self.trained or leaf.syntax in self.evaluated for leaf in _leaves(nodes))
 
     def _away(self) -> set[int]:
         """All nodes that hang on a graph that was lent."""

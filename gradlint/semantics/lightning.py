@@ -8,7 +8,7 @@ from typing import TypeAlias
 import libcst as cst
 
 from gradlint.domain.state import State
-from gradlint.domain.value import Class, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
+from gradlint.domain.value import Bound, Class, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.semantics.args import Args
 from gradlint.semantics.classes import find_in_class
 from gradlint.semantics.machine import Machine
@@ -35,6 +35,44 @@ def _manual_backward(machine: Machine, state: State, ref: Ref, args: Args, node:
     return None
 
 
+def _optimizers(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """self.optimizers(): what `configure_optimizers` has made, one by itself and several in a list; made once."""
+    from gradlint.semantics.calling import call_in_place
+
+    record = state[ref]
+    assert isinstance(record, Instance)
+    if _MADE not in record.attrs:
+        configure = find_in_class(state, record.cls, "configure_optimizers") if isinstance(record.cls, Ref) else None
+        if not isinstance(configure, Function):
+            return machine.unknown()
+        made = _told(state, call_in_place(machine, state, Bound(ref, configure), Args(), node))
+        record = state[ref]
+        assert isinstance(record, Instance)
+        state.put(ref.id, record._replace(attrs={**record.attrs, _MADE: made}))
+        return made
+    return record.attrs[_MADE]
+
+
+_MADE = "<optimizers>"
+
+
+def _told(state: State, value: Value) -> Value:
+    """The optimizers in what `configure_optimizers` returns: one, several, with schedulers beside or in a dict."""
+    record = state.heap.get(value.id) if isinstance(value, Ref) else None
+    items = (
+        value if type(value) is tuple else record.items if isinstance(record, Sequence) and not record.open else None
+    )
+    if isinstance(record, Mapping):
+        return record.items.get("optimizer", Unknown())
+    if not isinstance(items, tuple):
+        return value
+    inner = [state.heap.get(one.id) if isinstance(one, Ref) else one for one in items]
+    if items and isinstance(inner[0], Sequence):
+        return _told(state, items[0])
+    told = tuple(_told(state, one) for one in items)
+    return told[0] if len(told) == 1 else told
+
+
 def _logged(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """log and its like keep numbers: Lightning detaches what it is given."""
     return None
@@ -42,12 +80,19 @@ def _logged(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTN
 
 METHODS: dict[str, Method] = {
     "manual_backward": _manual_backward,
+    "optimizers": _optimizers,
     "log": _logged,
     "log_dict": _logged,
     "print": _logged,
     "save_hyperparameters": _logged,
 }
 """Methods that Lightning gives its modules, beside those of torch."""
+
+
+def is_configuration(state: State, function: Function, receiver: Value) -> bool:
+    """Whether a method tells the framework which optimizers there are: with these it trains, and does nothing else."""
+    record = state.heap.get(receiver.id) if isinstance(receiver, Ref) else None
+    return function.code.name == "configure_optimizers" and isinstance(record, Instance) and is_lightning(state, record)
 
 
 def step_taken(machine: Machine, state: State, function: Function, receiver: Value, returned: Value) -> None:

@@ -10,10 +10,9 @@ import libcst as cst
 
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State, fresh_address
-from gradlint.domain.value import Context, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
-from gradlint.semantics.modes import enter_mode, leave_mode
 from gradlint.semantics.program import origins
 from gradlint.semantics.torch.tensor import known_tensor, new_tensor, tensor_at
 
@@ -34,10 +33,20 @@ def checkpoint(machine: Machine, state: State, args: Args, node: cst.CSTNode) ->
         return _hidden(state, call_in_place(machine, state, args.positional[0], given, node), before, node)
     if reentrant is not True or not _is_data(machine, state, given):
         return machine.program.opaque(machine, state, args.values(), node)
-    saved = enter_mode(machine, state, Context("no_grad", syntax=node))
-    result = call_in_place(machine, state, args.positional[0], given, node)
-    leave_mode(state, saved)
-    return result
+    return _cut(state, call_in_place(machine, state, args.positional[0], given, node), node)
+
+
+def _cut(state: State, value: Value, node: cst.CSTNode) -> Value:
+    """Results that come without a graph."""
+    if type(value) is tuple:
+        return tuple(_cut(state, one, node) for one in value)
+    record = state.heap[value.id] if isinstance(value, Ref) else None
+    if isinstance(record, Sequence):
+        return state.new(record._replace(items=tuple(_cut(state, one, node) for one in record.items)))
+    if not isinstance(record, Tensor):
+        return value
+    made = Node("checkpoint", node, [Edge(record.node, False, "checkpoint")], cut="checkpoint")
+    return new_tensor(state, made, grad=False, dtype=record.dtype, shape=record.shape, tags=record.tags)
 
 
 def _is_data(machine: Machine, state: State, args: Args) -> bool:

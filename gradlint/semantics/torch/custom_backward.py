@@ -144,7 +144,9 @@ def _ignores(machine: Machine, state: State, value: Value, gradients: list[Ref])
     arrived = {tensor_at(state, ref).node.id for ref in gradients}
     roots = [tensor_at(state, ref).node for ref in tensors if ref is not None]
     nodes = [node for root in roots for node in _behind(root)]
-    if any(node.id in arrived or node.op.rpartition(".")[2] in _HIDING for node in nodes):
+    if any(node.id in arrived or node.op in _HIDING for node in nodes):
+        return False
+    if any(root.op.rpartition(".")[2] in _BLANK for root in roots):
         return False
     return any(node.live for node in nodes) or any(root.op.rpartition(".")[2] in _CONSTANT for root in roots)
 
@@ -152,11 +154,11 @@ def _ignores(machine: Machine, state: State, value: Value, gradients: list[Ref])
 _CONSTANT = frozenset({"ones", "ones_like", "full", "full_like", "new_ones", "new_full"})
 
 
-_HIDING = frozenset(
-    {"call", "grad", "gradient", "zeros", "zeros_like", "new_zeros", "empty", "empty_like", "new_empty", "new"}
-)
-"""Nodes behind which more may stand than their edges tell: what is made blank is filled where gradlint does not look,
-or is to stop a gradient."""
+_HIDING = frozenset({"call", "grad", "gradient"})
+"""Nodes behind which more may stand than their edges tell."""
+
+_BLANK = frozenset({"zeros", "zeros_like", "new_zeros", "empty", "empty_like", "new_empty", "new"})
+"""What is returned as it was made is filled where gradlint does not look, or is to stop a gradient."""
 
 
 _LIKE = re.compile(r"(?:\w+_like|new_\w+)$")

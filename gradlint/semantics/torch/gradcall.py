@@ -6,6 +6,7 @@ from typing import TypeGuard
 
 import libcst as cst
 
+from gradlint.domain.dtype import COMPLEXES
 from gradlint.domain.event import Backward
 from gradlint.domain.graph import Edge, Node, Tri, fresh_number
 from gradlint.domain.shape import is_single, same_shape
@@ -182,12 +183,14 @@ def _check_root(
     machine.emit(
         Backward(
             node, "backward" if call == "backward" else "grad", record.shape, single, has_gradient, fits, tracked,
-            record.syntax, cuts,
+            record.syntax, cuts, record.dtype,
         )
     )  # fmt: skip
     if tracked is False:
         return True
-    return (has_gradient is False and single is False) or (has_gradient is True and fits is False)
+    if has_gradient is False:
+        return single is False or record.dtype in COMPLEXES
+    return has_gradient is True and fits is False
 
 
 def is_uninitialised(state: State, record: Tensor) -> bool:
@@ -253,7 +256,7 @@ def _walk_to(
     note_blind(machine, found)
     for leaf in found.possible.values():
         if leaf.leaf is not None:
-            machine.gradients.reached.add(leaf_key(leaf))
+            machine.gradients.asked.add(leaf_key(leaf))
     _run_part(machine, state, part, node, retain)
 
 

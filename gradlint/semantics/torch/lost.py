@@ -91,12 +91,17 @@ def lost_leaves(root: Node, reached: set[int]) -> list[Lost]:
         seen.add(way)
         if node.leaf is not None and way.cut is not None and node.leaf not in reached:
             former = found.get(node.leaf)
-            if former is None or (former.picked, former.wished, former.cuts) > (way.picked, way.wished, way.cuts):
+            if former is None or _excuse(former) > _excuse(way):
                 found[node.leaf] = Lost(node, way.cut, way.wished, way.reborn, way.dropped, way.picked, way.cuts)
         for edge in node.edges:
             if edge.cut not in _NO_WAYS:
                 stack.append(_along(way, edge))
     return list(found.values())
+
+
+def _excuse(one: Lost | _Way) -> tuple[bool, bool, bool, int]:
+    """How little a way to a leaf tells: of first derivatives, for one, none is expected."""
+    return one.picked, one.wished, one.cut is not None and one.cut.kind == "grad", one.cuts
 
 
 def _along(way: _Way, edge: Edge) -> _Way:

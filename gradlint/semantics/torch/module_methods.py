@@ -23,6 +23,7 @@ from gradlint.semantics.torch.order import zeroed
 from gradlint.semantics.torch.parameters import children_of, is_module, modules_of, parameters_of
 from gradlint.semantics.torch.registration import parameter_registered
 from gradlint.semantics.torch.snapshot import note_loaded, note_taken
+from gradlint.semantics.torch.tensor import tensor_at
 from gradlint.semantics.torch.training_mode import note_switch
 
 Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
@@ -143,6 +144,7 @@ def _train(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNo
 def _eval(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     set_training(state, ref, False)
     note_switch(state, ref, False, node)
+    machine.ledger.evaluated |= {tensor_at(state, one).node.syntax for _, one in parameters_of(state, ref)[0]}
     return ref
 
 

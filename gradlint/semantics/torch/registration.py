@@ -222,6 +222,33 @@ def _in_container(
     machine.holdings.doubts.append(Doubt(trained, event))
 
 
+def doubt_listed_parameters(machine: Machine, state: State, root: Ref) -> None:
+    """Parameters in a plain container of a module: a fault if they get gradients, and no optimizer holds them."""
+    for owner, record in list(modules_of(state, root)):
+        own = isinstance(record.cls, Ref) and any(find_in_class(state, record.cls, one) for one in _OWN_REGISTRY)
+        if own or "<loose>" in record.config:
+            continue
+        registered = {value.id for value in record.attrs.values() if isinstance(value, Ref)}
+        for name, value in record.attrs.items():
+            leaves = [one for one in _contents(state, value, 1) if _is_parameter(state, one)]
+            fresh = [one.id for one in leaves if isinstance(one, Ref) and one.id > owner.id]
+            if fresh and len(fresh) == len(leaves) and registered.isdisjoint(fresh) and not name.startswith("<"):
+                _doubt_listed(machine, state, owner, name, fresh)
+
+
+def _is_parameter(state: State, value: Value) -> bool:
+    record = state.heap.get(value.id) if isinstance(value, Ref) else None
+    return isinstance(record, Tensor) and record.parameter and record.grad is True
+
+
+def _doubt_listed(machine: Machine, state: State, owner: Ref, name: str, leaves: list[int]) -> None:
+    made = state.heap[leaves[0]]
+    assert isinstance(made, Tensor)
+    place = machine.holdings.placed.get((owner.id, name)) or made.node.syntax
+    event = Noticed(place, "module-in-container", name, ((made.node.syntax, "a parameter in it is made here"),))
+    machine.holdings.doubts.append(Doubt(frozenset(leaves), event, used=True))
+
+
 def _built_in_forward(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> None:
     """A module whose weights are new at each call; weights that the program writes are a fixed filter."""
     trained = _trained(state, ref)

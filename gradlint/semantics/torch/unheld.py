@@ -13,6 +13,7 @@ from gradlint.semantics.holdings import Doubt
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch import faults
 from gradlint.semantics.torch.parameters import is_module, modules_of, parameters_of
+from gradlint.semantics.torch.registration import doubt_listed_parameters
 
 FAULT = "optimizer-misses-parameter"
 SOURCES = "<sources>"
@@ -29,6 +30,7 @@ def sources_of(machine: Machine, state: State, given: Value, node: cst.CSTNode) 
         module = machine.holdings.listed.get(value.id)
         if module is not None:
             found.append(module)
+            doubt_listed_parameters(machine, state, module)
             record = state[value]
             if value != given and isinstance(record, Sequence) and not record.items and record.most == USED_UP:
                 faults.noticed(machine, FAULT, node, "used up")

@@ -146,6 +146,27 @@ def _indices(call: Operation) -> None:
         _say(call, "input", found, "int64")
 
 
+_INDEXED = (
+    "gather",
+    "scatter",
+    "scatter_add",
+    "index_select",
+    "index_add",
+    "index_copy",
+    "index_fill",
+    "take_along_dim",
+)
+
+
+@judges(*_INDEXED, *(f"{name}_" for name in _INDEXED))
+def _positions(call: Operation) -> None:
+    """Positions are integers; that of `take_along_dim` has a name of its own."""
+    name = "indices" if "indices" in call.terms else "index"
+    found = call.terms.get(name)
+    if isinstance(found, Term) and found.dtype in dtypes.FLOATS and not _other_types(call):
+        _say(call, name, found, "int64")
+
+
 def _say(call: Operation, name: str, found: Term, wanted: str | None, late: bool = False) -> None:
     """Report an operand whose type is known, and is not the one that is wanted."""
     assert found.dtype is not None and wanted is not None
