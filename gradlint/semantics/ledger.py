@@ -128,7 +128,7 @@ class Ledger:
                 yield Noticed(syntax, "retain-graph-needless")
 
     def _forgotten(self, one: Waiting, away: set[int]) -> bool:
-        """Whether a graph that is kept is certainly never backpropagated, though its network is trained or evaluated here."""
+        """Whether a graph that is kept is certainly never walked, though its network is trained or evaluated here."""
         nodes = [root for root in one.within if isinstance(root, Node)]
         if self.incomplete or any(node.id in self.walked or node.id in away for node in nodes):
             return False
