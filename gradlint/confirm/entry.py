@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
+from gradlint.confirm import allowed
 from gradlint.confirm.script import Script, render
 from gradlint.confirm.sketch import Hole, Sketch, statement
 from gradlint.confirm.uses import INSTANCE, NAMESPACE, Parents, kinds_of
@@ -213,7 +215,7 @@ class _Driver:
         ]
 
     def _free(self, name: str) -> str:
-        while name in self._taken:
+        while name in self._taken or (hasattr(builtins, name) and name not in allowed.BUILTINS):
             name += "_"
         self._taken.add(name)
         return name

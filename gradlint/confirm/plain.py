@@ -13,7 +13,7 @@ from gradlint.confirm import allowed
 def plain(tree: ast.Module) -> None:
     """Take out what does not matter for what is computed; `if __name__ == "__main__"` becomes its body."""
     _Plain().visit(tree)
-    _Renamed(_shadowing(tree)).visit(tree)
+    _Renamed(_shadowing(tree), _kept_on_self(tree)).visit(tree)
     tree.body = [one for statement in tree.body for one in _unguarded(statement)]
 
 
@@ -68,9 +68,30 @@ def _shadowing(tree: ast.Module) -> frozenset[str]:
     return frozenset(name for name in stored if hasattr(builtins, name) and name not in allowed.BUILTINS)
 
 
+def _kept_on_self(tree: ast.Module) -> frozenset[str]:
+    """Attributes that no repro may read of any value, and under which the program keeps values of its own."""
+    return frozenset(
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Store)
+        and isinstance(node.value, ast.Name)
+        and node.value.id in ("self", "ctx")
+        and node.attr in allowed.NEVER
+        and not node.attr.startswith("_")
+    )
+
+
 class _Renamed(ast.NodeTransformer):
-    def __init__(self, names: frozenset[str]) -> None:
+    def __init__(self, names: frozenset[str], attributes: frozenset[str]) -> None:
         self._names = names
+        self._attributes = attributes
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.Attribute:
+        """`self.args` becomes `self.args_`."""
+        self.generic_visit(node)
+        node.attr += "_" if node.attr in self._attributes else ""
+        return node
 
     def visit_Name(self, node: ast.Name) -> ast.Name:
         """`input` becomes `input_`."""
@@ -87,6 +108,8 @@ class _Plain(ast.NodeTransformer):
         """Whether torch has a name is asked of modules, which are no values; the list of what is allowed knows."""
         self.generic_visit(node)
         called = node.func.id if isinstance(node.func, ast.Name) else None
+        if called == "print":
+            node.keywords = [word for word in node.keywords if word.arg not in ("file", "flush")]
         if called == "hasattr" and len(node.args) == 2 and isinstance(node.args[1], ast.Constant):
             owner = ast.unparse(node.args[0])
             if owner in allowed.MODULES:
@@ -97,6 +120,9 @@ class _Plain(ast.NodeTransformer):
         """The name of a class is for comparisons; its text has the name in it, and is harmless."""
         self.generic_visit(node)
         inner = node.value
+        if node.attr == "_modules" and isinstance(node.ctx, ast.Load):
+            children = ast.Call(ast.Attribute(node.value, "named_children", ast.Load()), [], [])
+            return ast.copy_location(ast.Call(ast.Name("dict", ast.Load()), [children], []), node)
         if node.attr == "__name__" and isinstance(inner, ast.Attribute) and inner.attr == "__class__":
             kind = ast.Call(ast.Name("type", ast.Load()), [inner.value], [])
             return ast.Call(ast.Name("str", ast.Load()), [kind], [])

@@ -9,14 +9,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from gradlint.confirm.entry import Way, ways_to
-from gradlint.confirm.measure import MEASURES
+from gradlint.confirm.hurry import hurried
+from gradlint.confirm.measure import Measure, measure_of
 from gradlint.confirm.ran import Ran
 from gradlint.confirm.sandbox import Sandbox, TorchMissingError
 from gradlint.confirm.script import Script, spaced, with_marks
 from gradlint.confirm.search import attempts, guarded
 from gradlint.confirm.shrink import shrunk
 from gradlint.confirm.silence import Silence
-from gradlint.confirm.sketch import sketch
+from gradlint.confirm.sketch import Sketch, sketch
 from gradlint.confirm.verdict import Expectation, judge
 from gradlint.domain.confirmation import Confirmation
 from gradlint.domain.finding import Finding
@@ -81,27 +82,42 @@ class Prover:
         return healed.verdict == "refuted" or healed.reason == RAN_THROUGH
 
     def _confirm(self, finding: Finding, text: str) -> Confirmation:
-        raises = finding.effect == "raises" or finding.name not in MEASURES
+        measure = measure_of(finding)
         pattern = self._patterns.get(finding.code)
-        if raises and pattern is None:
+        if measure is None and pattern is None:
             return Confirmation("unconfirmed", "nothing is known that would confirm this rule")
         try:
             tree = ast.parse(text)
         except (SyntaxError, ValueError) as error:
             return Confirmation("unconfirmed", f"this Python cannot parse the file: {error}")
-        end = time.monotonic() + self._seconds
         made = sketch(tree)
-        if not raises:
+        verdict, slow = self._ask(finding, made, measure, pattern)
+        if verdict.verdict == "unconfirmed" and slow and (fewer := hurried(made)) is not None:
+            again, _ = self._ask(finding, fewer, measure, pattern)
+            return again if again.verdict == "confirmed" else verdict
+        return verdict
+
+    def _ask(
+        self, finding: Finding, made: Sketch, measure: Measure | None, pattern: str | None
+    ) -> tuple[Confirmation, bool]:
+        """The verdict on one program, and whether some run of it took too long."""
+        slow = False
+        if measure is not None:
             shrink = SECONDS if self._shrink else 0.0
-            return Silence(finding, MEASURES[finding.name], self._sandbox, end, shrink).confirm(made)
+            silence = Silence(finding, measure, self._sandbox, time.monotonic() + self._seconds, shrink)
+            measured, slow = silence.confirm(made), silence.is_slow
+            if measured.verdict != "unconfirmed" or pattern is None:
+                return measured, slow
+        # What loses a gradient may lose the last one, and then torch says so.
+        end = time.monotonic() + self._seconds
         case = _Case(Claim.of(finding, pattern), self._sandbox, self._errors, end, self._shrink)
         for way in ways_to(made, finding.span.start.row):
             found = case.try_way(way)
             if found is not None:
-                return found
+                return found, slow
             if case.is_refuted(made.dropped):
                 break
-        return case.defeat(made.dropped)
+        return (case.defeat(made.dropped) if measure is None else measured), slow or case.is_slow
 
 
 class _Case:
@@ -114,6 +130,7 @@ class _Case:
         self._end = end
         self._shrink = shrink
         self._why = "no run came to the place"
+        self.is_slow = False
         self._passed = 0
         self._passed_exactly = False
 
@@ -201,7 +218,9 @@ class _Case:
                 self._passed_exactly |= exact
             elif not self._passed:
                 self._why = "no run came to the place"
-        elif not self._passed:
+            return
+        self.is_slow |= ran.outcome == "timeout"
+        if not self._passed:
             self._why = judge(Expectation("raises", self._claim.pattern, -1), ran).reason
 
     def _came_by(self, script: Script) -> bool:

@@ -35,7 +35,8 @@ class Ran(NamedTuple):
 
     `line` is the innermost line of the repro in the traceback and `lines` are all of them, outermost first.
     `forced` says that the repro itself raised or altered the error, which proves nothing about torch. `message`
-    is torch's text after `raised`, else one line that says why there is no result.
+    is torch's text after `raised`, else one line that says why there is no result. `values` are those of the probes
+    at the end, or at the error.
     """
 
     outcome: End

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import time
-from collections.abc import Iterator
 
 from gradlint.confirm.entry import Way, ways_to
-from gradlint.confirm.instrument import LOSS, TURN, VALUE, instrumented, without_instruments
+from gradlint.confirm.instrument import ASKED, INSTRUMENTS, LOSS, instrumented, without_instruments
 from gradlint.confirm.measure import Measure, Variant
 from gradlint.confirm.ran import Probed, Ran
 from gradlint.confirm.sandbox import Sandbox
 from gradlint.confirm.script import Script, spaced
-from gradlint.confirm.search import attempts
+from gradlint.confirm.search import attempts, guarded
 from gradlint.confirm.shrink import shrunk
 from gradlint.confirm.sketch import Sketch
 from gradlint.domain.confirmation import Confirmation
-from gradlint.domain.finding import Finding, Span
+from gradlint.domain.finding import Finding
 
 _ENOUGH = 4
-_LEAF = re.compile(r"is lost|not trained|this (?:leaf|parameter)")
+_GUARDS = 5
+_LAST_SECONDS = 4.0
+
+
+def _names_in(made: Sketch) -> set[str]:
+    """The names of variables that a program has, wherever: those of its measure must be others."""
+    nodes = (node for part in made.body for node in ast.walk(part))
+    return {node.id for node in nodes if isinstance(node, ast.Name)} - INSTRUMENTS
 
 
 class Silence:
@@ -33,15 +40,23 @@ class Silence:
         self._end = end
         self._shrink = shrink
         self._why = "no run came to the place"
+        self.is_slow = False
 
     def confirm(self, made: Sketch) -> Confirmation:
         """The verdict on the finding in the program of a sketch."""
-        row = self._finding.span.start.row
-        turns = self._measure.watches == "turns"
-        losses = f"def {LOSS}(" in self._measure.variants[0].before
-        watched = list(self._watched())
-        program, found = instrumented(made, watched, losses=losses, loop_row=row if turns else None)
-        if self._measure.watches and not found:
+        finding, measure = self._finding, self._measure.beside(_names_in(made))
+        self._measure = measure
+        row, rows = finding.span.start.row, range(finding.span.start.row, finding.span.end.row + 1)
+        losses = f"def {LOSS}(" in measure.variants[0].before
+        program, found = instrumented(
+            made,
+            measure.places(finding),
+            losses=losses,
+            asked=f"{ASKED} = " in measure.variants[0].before,
+            loss_rows=rows if measure.own_losses else None,
+            loop_row=row if measure.turns else None,
+        )
+        if (measure.watches or measure.turns) and not found:
             return Confirmation("unconfirmed", "what would have to be watched has no place of its own in the program")
         for way in ways_to(program, row):
             verdict = self._try_way(way, exact=not way.holes and not way.driven and not made.dropped)
@@ -49,31 +64,40 @@ class Silence:
                 return verdict
         return Confirmation("unconfirmed", self._why)
 
-    def _watched(self) -> Iterator[Span]:
-        if self._measure.watches == "own":
-            yield self._finding.span
-        elif self._measure.watches == "leaf":
-            yield from (other.span for other in self._finding.related if _LEAF.search(other.message))
-
     def _try_way(self, way: Way, *, exact: bool) -> Confirmation | None:
         passed = 0
         for tried in attempts(way.script, way.holes, lambda script: self._run(script, self._measure.variants[0])):
-            shown = self._is_shown(tried.script, tried.ran)
+            script, ran = tried.script, tried.ran
+            shown = self._is_shown(script, ran)
+            if shown and ran.outcome == "raised":
+                script, shown = self._behind(script, ran)
             if shown:
-                return self._confirmed(tried.script)
-            if tried.ran.outcome == "finished":
+                return self._confirmed(script)
+            if ran.outcome == "finished":
                 passed += 1
                 if shown is False and exact and self._measure.refutes:
                     return Confirmation("refuted", f"measured: it is not so that {self._measure.said}")
             else:
-                self._why = f"the repro ends otherwise: {(tried.ran.message or tried.ran.outcome)[:120]}"
+                self._why = f"the repro ends otherwise: {(ran.message or ran.outcome)[:120]}"
+                self.is_slow |= ran.outcome == "timeout"
             if passed >= _ENOUGH or time.monotonic() > self._end:
                 break
         return None
 
+    def _behind(self, script: Script, ran: Ran) -> tuple[Script, bool]:
+        """The program goes on behind an error that came after the effect; whether it then shows the effect."""
+        for _ in range(_GUARDS):
+            again = next((one for number in reversed(ran.lines) if (one := guarded(script, number)) is not None), None)
+            if again is None:
+                break
+            script, ran = again, self._run(again, self._measure.variants[0])
+            if ran.outcome != "raised":
+                break
+        return script, ran.outcome == "finished" and self._is_shown(script, ran) is True
+
     def _is_shown(self, script: Script, ran: Ran) -> bool | None:
         """Whether the instruments show the effect; None if there was nothing to measure."""
-        if ran.outcome != "finished":
+        if ran.outcome != "finished" and not (ran.outcome == "raised" and ran.values and self._measure.early):
             return None
         first, *rest = ran.values[: len(self._measure.probes)]
         if first.value is not True:
@@ -89,8 +113,8 @@ class Silence:
         if self._measure.compared is None:
             return True
         runs = [self._run(script, variant) for variant in self._measure.variants[1:]]
-        others = [ran.values[-1] for ran in runs if ran.outcome == "finished"]
-        if any(other.value != usual.value for other in others):
+        others = [ran.values[-1] for ran in runs if ran.values and (ran.outcome == "finished" or self._measure.early)]
+        if others and any(other.value != usual.value for other in others) != self._measure.same:
             return True
         self._why = f"it was not seen that {self._measure.said}"
         # Values made for the purpose may be the wrong ones to see a difference with.
@@ -114,16 +138,29 @@ class Silence:
         return Confirmation("confirmed", f"measured: {self._measure.said}", repro=self._repro(script))
 
     def _still(self, smaller: Script) -> bool:
-        return self._is_shown(smaller, self._run(smaller, self._measure.variants[0])) is True
+        ran = self._run(smaller, self._measure.variants[0])
+        return ran.outcome == "finished" and self._is_shown(smaller, ran) is True
 
     def _repro(self, script: Script) -> str:
+        """The program with the first instruments with which it fails by itself."""
+        candidates = [self._shown(script, variant) for variant in self._measure.shown]
+        return next((text for text in candidates if self._fails(text)), candidates[0])
+
+    def _fails(self, repro: str) -> bool:
+        """Whether a repro fails in its last statement, or where torch itself looks for the effect."""
+        ran = self._sandbox.run(repro, seconds=_LAST_SECONDS)
+        return ran.outcome == "raised" and (not self._measure.proof or ran.line == len(repro.splitlines()))
+
+    def _shown(self, script: Script, variant: Variant) -> str:
         """The program with the instruments that its last statement needs."""
-        needed = {name for name in (LOSS, VALUE, TURN) if f"def {name}(" in self._measure.shown}
-        lines = without_instruments(script.text, {LOSS, VALUE, TURN} - needed)
-        before = [line for line in self._measure.shown.splitlines() if line != "import torch"]
-        before = [line for line in self._measure.shown.splitlines() if line != "import torch"]
-        lines = [line for line in lines if line != "import torch"]
+        before = [line for line in variant.before.splitlines() if line and line != "import torch"]
+        needed = {name for name in INSTRUMENTS if re.search(rf"^(def )?{name}\b", variant.before, re.MULTILINE)}
+        lines = [line for line in without_instruments(script.text, INSTRUMENTS - needed) if line != "import torch"]
         imports = [line for line in lines if line.startswith(("import ", "from "))]
-        lines = [*imports, *before, *lines[len(imports) :]]
-        proof = [self._measure.proof] if self._measure.proof else [f"# {self._measure.said}"]
-        return spaced(["import torch", *lines, *proof])
+        rest = [line for line in lines if line not in imports]
+        if variant.block:
+            rest = [variant.block.rstrip(), *(f"    {line}" for line in rest)]
+        imports += [line for line in before if line.startswith("from ")]
+        before = [line for line in before if not line.startswith("from ")]
+        proof = [self._measure.proof] if self._measure.proof else []
+        return spaced(["import torch", *imports, *before, *rest, *proof])

@@ -13,6 +13,7 @@ from gradlint.confirm import allowed
 from gradlint.confirm.names import Names
 from gradlint.confirm.plain import flags_of, plain
 from gradlint.confirm.safety import refused
+from gradlint.confirm.standin import choices
 from gradlint.confirm.uses import INSTANCE, NAMESPACE, kinds_at, kinds_of
 
 _HOLE = re.compile(r"\bmade_up_(\d+)\b")
@@ -197,8 +198,12 @@ class _Sketcher:
         if isinstance(target, (ast.Tuple, ast.List)):
             parts = [part.id for part in target.elts if isinstance(part, ast.Name)]
             nodes = list(ast.walk(scope))
-            bags = [part for part in parts if kinds_of(part, nodes, names.parents)[:1] == (NAMESPACE,)]
+            kinds_of_parts = [kinds_of(part, nodes, names.parents) for part in parts]
+            bags = [part for part, kinds in zip(parts, kinds_of_parts, strict=True) if kinds[:1] == (NAMESPACE,)]
             self._unknown.update((scope, part) for part in bags)
+            if len(parts) == len(target.elts) and not hole.first:
+                known = [[kind for kind in kinds if kind not in (NAMESPACE, INSTANCE)] for kinds in kinds_of_parts]
+                hole.first = (f"({', '.join(choices(tuple(kinds) or ('tensor',))[0].text for kinds in known)},)",)
         elif isinstance(target, ast.Name):
             nodes = list(ast.walk(scope))
             kinds = kinds_of(target.id, nodes, names.parents)

@@ -201,6 +201,9 @@ def _subscript(node: ast.expr, parent: ast.AST, parents: Parents) -> _Votes:
         return [("int", 2), ("target", 1)]
     if isinstance(parent.slice, ast.Constant) and isinstance(parent.slice.value, str):
         return [("dict", 4)]
+    above = parents.get(parent)
+    if isinstance(above, ast.Attribute) and (NAMESPACE, 5) in _attribute(parent, above, parents):
+        return [(NAMESPACE, 5)]
     return [("tensor", 2), ("list", 1)]
 
 

@@ -70,7 +70,8 @@ def _run(request: Request, prepared: Prepared, tell: Tell) -> Ran:
     replaced = prepared.snapshot.replaced()
     if replaced is not None:
         return Ran("denied", message=f"{replaced} was replaced")
-    if ran.outcome == "finished":
+    # What was noted before an error is worth reading too.
+    if ran.outcome in ("finished", "raised"):
         ran = ran._replace(values=_probe_all(probes, names))
     return ran
 

@@ -1,0 +1,232 @@
+"""Where a measure looks: the expressions of a program that it watches, by the part that they play in a finding."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+Role: TypeAlias = Literal[
+    "value", "input", "pair", "receiver", "target", "around", "networks", "inside", "within", "exponents"
+]
+"""What is watched of a place: its value; the first argument of the call, or the first two; what a method is called of;
+what an attribute is set on; the tensor behind `.data`, before and after; the networks whose parameters are asked for;
+the value together with `self`, and with the first argument; what goes into exponentials and logarithms."""
+
+WATCHED, STRAINED = "watched", "strained"
+_GIVEN = "given_first"
+
+_OF_NETWORKS = frozenset(
+    ("parameters", "named_parameters", "buffers", "named_buffers", "state_dict", "load_state_dict")
+)
+_STEEP = frozenset(("exp", "expm1", "softmax", "log_softmax", "sigmoid"))
+_FUNCTIONS_OF = ("torch", "F", "functional", "np")
+
+
+class Place(NamedTuple):
+    """A stretch of a file, as the syntax tree counts, and what to watch there."""
+
+    stretch: tuple[int, int, int, int]
+    role: Role
+
+
+class Watcher(ast.NodeTransformer):
+    """Puts `watched(...)` around what is watched, and counts the places where something was."""
+
+    def __init__(self, places: Sequence[Place]) -> None:
+        self._places = places
+        self._within: list[str] = []
+        self.found = 0
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """The first parameter of a method is what the value belongs to."""
+        first = node.args.args[0].arg if node.args.args else ""
+        self._within.append(first)
+        self.generic_visit(node)
+        self._within.pop()
+        return node
+
+    def visit(self, node: ast.AST) -> ast.AST | list[ast.stmt]:
+        """From inside out: what is watched in a part stays when the whole is watched."""
+        stretch = _stretch(node)
+        roles = [place.role for place in self._places if place.stretch == stretch] if stretch else []
+        visited: ast.AST | list[ast.stmt] = super().visit(node)
+        for role in roles:
+            if isinstance(visited, ast.expr) and isinstance(getattr(visited, "ctx", None) or ast.Load(), ast.Load):
+                visited = self._expression(visited, role)
+            elif isinstance(visited, ast.stmt):
+                visited = self._statement(visited, role)
+        return visited
+
+    def _expression(self, node: ast.expr, role: Role) -> ast.expr:
+        watch = _WATCHES.get(role)
+        if watch is not None:
+            self.found += watch(node)
+        elif role == "value":
+            self.found += 1
+            return call(WATCHED, node)
+        elif role in ("inside", "within") and self._within and self._within[-1]:
+            self.found += 1
+            given = _first_argument(node) if role == "within" else None
+            return call(WATCHED, node, ast.Name(self._within[-1], ast.Load()), given)
+        return node
+
+    def _statement(self, node: ast.stmt, role: Role) -> ast.stmt | list[ast.stmt]:
+        """The value of a statement, or the statement with a note behind or around it."""
+        if role == "target":
+            note = _note_target(node)
+            self.found += note is not None
+            return node if note is None else [node, note]
+        if role == "around":
+            notes = [_note_around(node), _note_around(node)]
+            self.found += notes[0] is not None
+            return [part for part in (notes[0], node, notes[1]) if part is not None]
+        value = getattr(node, "value", None)
+        # An expression that is a statement has the same place as the statement, and has been watched.
+        if isinstance(value, ast.expr) and isinstance(node, (ast.Assign, ast.AugAssign, ast.Return)):
+            node.value = self._expression(value, role)
+        elif role == "networks" and isinstance(node, (ast.For, ast.While, ast.If, ast.With)):
+            self.found += _watch_networks(getattr(node, "iter", None) or node)
+        return node
+
+
+def call(name: str, *arguments: ast.expr | None) -> ast.Call:
+    """A call of an instrument."""
+    return ast.Call(ast.Name(name, ast.Load()), [one for one in arguments if one is not None], [])
+
+
+def _stretch(node: ast.AST) -> tuple[int, int, int, int] | None:
+    if not isinstance(node, (ast.expr, ast.stmt)) or not hasattr(node, "lineno"):
+        return None
+    return node.lineno, node.col_offset + 1, node.end_lineno or 0, (node.end_col_offset or 0) + 1
+
+
+def _arguments(node: ast.expr, most: int) -> int:
+    """Watch the first arguments of a call, or the two sides of an operation."""
+    if isinstance(node, ast.BinOp):
+        node.left, node.right = call(WATCHED, node.left), call(WATCHED, node.right)
+        return 2
+    if not isinstance(node, ast.Call):
+        return 0
+    given = min(len(node.args), most)
+    node.args[:given] = [call(WATCHED, argument) for argument in node.args[:given]]
+    for word in node.keywords[: most - given]:
+        if word.arg in ("input", "target"):
+            word.value = call(WATCHED, word.value)
+            given += 1
+    return given
+
+
+def _watch_input(node: ast.expr) -> bool:
+    return _arguments(node, 1) == 1
+
+
+def _watch_pair(node: ast.expr) -> bool:
+    return _arguments(node, 2) == 2
+
+
+def _watch_receiver(node: ast.expr) -> bool:
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    node.func.value = call(WATCHED, node.func.value)
+    return True
+
+
+def _watch_networks(node: ast.AST) -> bool:
+    found = [
+        part.func
+        for part in ast.walk(node)
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr in _OF_NETWORKS
+    ]
+    if len(found) != 2:
+        return False
+    for func in found:
+        func.value = call(WATCHED, func.value)
+    return True
+
+
+def _watch_exponents(node: ast.expr) -> bool:
+    """The innermost calls of steep functions, whatever way they are spelt."""
+    found = [part for part in ast.walk(node) if isinstance(part, ast.Call) and _is_steep(part)]
+    inner = [part for part in found if not any(_holds(part, other) for other in found)]
+    for part in inner:
+        assert isinstance(part.func, ast.Attribute), "steep functions are attributes"
+        if _root(part.func.value) in _FUNCTIONS_OF and part.args:
+            part.args[0] = _strain(part.args[0])
+        else:
+            part.func.value = call(STRAINED, part.func.value)
+    return bool(inner)
+
+
+_WATCHES: dict[str, Callable[[ast.expr], bool]] = {
+    "input": _watch_input,
+    "pair": _watch_pair,
+    "receiver": _watch_receiver,
+    "networks": _watch_networks,
+    "exponents": _watch_exponents,
+}
+
+
+def _strain(node: ast.expr) -> ast.expr:
+    """Below a sign, as in `exp(-x)`."""
+    if isinstance(node, ast.UnaryOp):
+        node.operand = _strain(node.operand)
+        return node
+    return call(STRAINED, node)
+
+
+def _is_steep(node: ast.Call) -> bool:
+    return isinstance(node.func, ast.Attribute) and node.func.attr in _STEEP
+
+
+def _holds(outer: ast.AST, inner: ast.AST) -> bool:
+    return inner is not outer and any(part is inner for part in ast.walk(outer))
+
+
+def _root(node: ast.expr) -> str:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _first_argument(node: ast.expr) -> ast.expr | None:
+    """What a call is given first, by a name: it must not be computed twice."""
+    if not isinstance(node, ast.Call) or not node.args or isinstance(node.args[0], ast.Starred):
+        return None
+    if not isinstance(node.args[0], ast.Name):
+        node.args[0] = ast.NamedExpr(ast.Name(_GIVEN, ast.Store()), node.args[0])
+        return ast.Name(_GIVEN, ast.Load())
+    return node.args[0]
+
+
+def _note_target(node: ast.stmt) -> ast.stmt | None:
+    """`x.flag = value` or `x.flag == value`: note x and the value behind it."""
+    if isinstance(node, ast.Assign):
+        target, value = node.targets[0], node.value
+    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Compare):
+        target, value = node.value.left, node.value.comparators[0]
+    else:
+        return None
+    return ast.Expr(call(WATCHED, target.value, value)) if isinstance(target, ast.Attribute) else None
+
+
+def _note_around(node: ast.stmt) -> ast.stmt | None:
+    """The tensor behind the `.data` that a statement writes to."""
+    written: ast.expr | None = None
+    if isinstance(node, (ast.Assign, ast.AugAssign)):
+        written = node.targets[0] if isinstance(node, ast.Assign) else node.target
+    elif isinstance(node, ast.Expr):
+        written = node.value
+    owner = next(_behind_data(written), None) if written is not None else None
+    return None if owner is None else ast.Expr(call(WATCHED, owner))
+
+
+def _behind_data(node: ast.expr) -> Iterator[ast.expr]:
+    """Along the chain of attributes, calls, and indices: arguments are read, not written to."""
+    while isinstance(node, (ast.Attribute, ast.Call, ast.Subscript)):
+        if isinstance(node, ast.Attribute) and node.attr == "data":
+            yield node.value
+        if isinstance(node, ast.Call) and _root(node.func) in _FUNCTIONS_OF and node.args:
+            node = node.args[0]
+        else:
+            node = node.func if isinstance(node, ast.Call) else node.value
