@@ -43,12 +43,16 @@ rules: $(READY)
 facts: $(READY)
 	$(BIN)/python -m tools.measure_facts --jobs 2
 
-# Ask torch about thousands of generated programs, and about the whole programs with their mutations.
+# Ask torch about thousands of generated programs, and about the whole programs with their mutations; then put what
+# gradlint finds in some of the former and all of the latter before torch.
 N ?= 5000
+CONFIRM ?= 300
 SEED ?= 0
 agree: $(READY)
 	$(BIN)/python -m tests.torch_agrees $(N) --seed $(SEED) --jobs 2
+	$(BIN)/python -m tests.torch_agrees.confirming $(CONFIRM) --seed $(SEED) --jobs 2
 	$(BIN)/python -m tests.programs.run
+	$(BIN)/python -m tests.programs.run --confirm
 
 # Compare with a bare parse and with torchfix, which needs an environment of its own: it pins an old libcst.
 speed: $(READY) $(VENV)-torchfix/.ready

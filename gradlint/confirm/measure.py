@@ -147,12 +147,12 @@ NAN_GRADIENT = Measure(
 )
 
 NONE = Measure(
-    "`.grad` is None there",
-    (Variant(preludes.VALUES),),
-    ("len(values) > 0", "all(value is None for value in values)"),
-    shown=(Variant(preludes.VALUES),),
-    proof="assert values[-1] is not None, 'the gradient is None'",
-    watches=_OWN,
+    "the tensor is no leaf, and its `.grad` is None",
+    (Variant(preludes.EMPTY),),
+    ("len(filled) > 0", "not all(filled)"),
+    shown=(Variant(preludes.EMPTY),),
+    proof="assert all(filled), 'this is no leaf, and its gradient is None'",
+    watches=(Watch("receiver"),),
     early=True,
 )
 

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 Role: TypeAlias = Literal[
     "value", "input", "pair", "receiver", "target", "around", "networks", "inside", "within", "exponents"
 ]
-"""What is watched of a place: its value; the first argument of the call, or the first two; what a method is called of;
+"""What is watched of a place: its value; the first argument of the call, or the first two; what a method or attribute is of;
 what an attribute is set on; the tensor behind `.data`, before and after; the networks whose parameters are asked for;
 the value together with `self`, and with the first argument; what goes into exponentials and logarithms."""
 
@@ -126,9 +126,10 @@ def _watch_pair(node: ast.expr) -> bool:
 
 
 def _watch_receiver(node: ast.expr) -> bool:
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+    read = node.func if isinstance(node, ast.Call) else node
+    if not isinstance(read, ast.Attribute):
         return False
-    node.func.value = call(WATCHED, node.func.value)
+    read.value = call(WATCHED, read.value)
     return True
 
 

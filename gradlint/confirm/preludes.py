@@ -80,6 +80,13 @@ def noted(loss):
 asked = noted
 """
 
+EMPTY = """\
+filled = []
+def watched(value):
+    filled.append(value.is_leaf or value.grad is not None)
+    return value
+"""
+
 VALUES = """\
 values = []
 def watched(value):

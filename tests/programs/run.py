@@ -1,6 +1,6 @@
 """Execute the corpus under torch, and score gradlint over it.
 
-`python -m tests.programs.run [--lint] [--execute] [--fix] [--missed] [NAME ...]`
+`python -m tests.programs.run [--lint] [--execute] [--fix] [--confirm] [--missed] [NAME ...]`
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from gradlint.domain.finding import Finding
 from .corpus import Program, load, mutants
 from .execute import Verdict, judge_mutant, judge_original, worker
 from .fixing import disturbed, fixed, summary
+from .proving import proofs
+from .proving import summary as summary_of_proofs
 from .score import Catch, FalseAlarm, Guarded, catches, false_alarms
 
 
@@ -26,15 +28,18 @@ def main() -> int:
     parser.add_argument("--execute", action="store_true", help="execute originals and mutants under torch")
     parser.add_argument("--lint", action="store_true", help="score gradlint: recall and false alarms")
     parser.add_argument("--fix", action="store_true", help="make all fixes, and ask torch what is left of each defect")
+    parser.add_argument("--confirm", action="store_true", help="put what is found in mutants before torch")
     parser.add_argument("--missed", action="store_true", help="with the score, list every mutant not found")
     parser.add_argument("names", nargs="*", help="only these programs")
     options = parser.parse_args()
     programs = [program for program in load() if not options.names or program.name in options.names]
-    both = not (options.execute or options.lint or options.fix)
+    both = not (options.execute or options.lint or options.fix or options.confirm)
     agreed = execute(programs) if options.execute or both else True
     sound = score(programs, options.missed) if options.lint or both else True
     if options.fix:
         fix(programs)
+    if options.confirm:
+        confirm(programs)
     return 0 if agreed and sound else 1
 
 
@@ -45,6 +50,13 @@ def fix(programs: list[Program]) -> None:
             print(line)
         for line in disturbed(torch_worker, programs):
             print(f"a right program is broken by a fix: {line}")
+
+
+def confirm(programs: list[Program]) -> None:
+    """Put each finding that points at a defect before torch, and print what it says."""
+    lint = Guarded(lint_in)
+    for line in summary_of_proofs(proofs([fate for program in programs for fate in catches(lint, program)])):
+        print(line, flush=True)
 
 
 def execute(programs: list[Program]) -> bool:

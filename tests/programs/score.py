@@ -45,11 +45,16 @@ class FalseAlarm:
 
 @dataclass(frozen=True)
 class Catch:
-    """How a mutant fared: the codes found on accepted rows, and those found elsewhere."""
+    """How a mutant fared: the findings on accepted rows, and the codes of those elsewhere."""
 
     mutant: Mutant
-    hits: tuple[str, ...]
+    findings: tuple[Finding, ...]
     elsewhere: tuple[tuple[int, str], ...]
+
+    @property
+    def hits(self) -> tuple[str, ...]:
+        """The codes found on accepted rows."""
+        return tuple(finding.code for finding in self.findings)
 
 
 def false_alarms(lint: Linter, program: Program) -> list[FalseAlarm]:
@@ -76,13 +81,14 @@ def catches(lint: Linter, program: Program) -> list[Catch]:
 def _catch(lint: Linter, mutant: Mutant, before: set[tuple[str, str]]) -> Catch:
     file = mutant.mutation.file
     text = mutant.files[file]
-    hits, elsewhere = [], []
+    hits: list[Finding] = []
+    elsewhere: list[tuple[int, str]] = []
     for finding in _lint_all(lint, mutant.files, [file])[file]:
         counts = finding.severity != "info" or mutant.mutation.effect == "fragile"
         if not counts or _key(text, finding) in before:
             continue
         if mutant.accepted & set(_rows(finding)):
-            hits.append(finding.code)
+            hits.append(finding)
         else:
             elsewhere.append((finding.span.start.row, finding.code))
     return Catch(mutant, tuple(hits), tuple(elsewhere))

@@ -35,10 +35,11 @@ class Judgement:
 
 def errors_of(source: str) -> tuple[Said, ...]:
     """Return what gradlint calls an error in a program."""
-    return tuple(_said(finding) for finding in check_source(source, FILENAME) if finding.severity == "error")
+    return tuple(said_by(finding) for finding in check_source(source, FILENAME) if finding.severity == "error")
 
 
-def _said(finding: Finding) -> Said:
+def said_by(finding: Finding) -> Said:
+    """What matters of one finding."""
     own = range(finding.span.start.row, finding.span.end.row + 1)
     related = (row for place in finding.related for row in range(place.span.start.row, place.span.end.row + 1))
     return Said(finding.code, (*own, *related), finding.message)
