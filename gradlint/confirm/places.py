@@ -9,9 +9,9 @@ from typing import Literal, NamedTuple, TypeAlias
 Role: TypeAlias = Literal[
     "value", "input", "pair", "receiver", "target", "around", "networks", "inside", "within", "exponents"
 ]
-"""What is watched of a place: its value; the first argument of the call, or the first two; what a method or attribute is of;
-what an attribute is set on; the tensor behind `.data`, before and after; the networks whose parameters are asked for;
-the value together with `self`, and with the first argument; what goes into exponentials and logarithms."""
+"""What is watched of a place: its value; the first argument of the call, or the first two; what a method or attribute
+is of; what an attribute is set on; the tensor behind `.data`, before and after; the networks whose parameters are asked
+for; the value together with `self`, and with the first argument; what goes into exponentials and logarithms."""
 
 WATCHED, STRAINED = "watched", "strained"
 _GIVEN = "given_first"
