@@ -132,12 +132,16 @@ DataUse: TypeAlias = Literal["update", "assign", "initialise", "load", "average"
 
 @dataclass(frozen=True)
 class DataWrite(Event):
-    """A write through `.data` to a leaf that requires grad. `use` says what for, judged by the values written."""
+    """A write through `.data` to a leaf that requires grad. `use` says what for, judged by the values written.
+
+    `kept`: the program still holds a graph that saved the old value, and that no backward has freed.
+    """
 
     use: DataUse
     op: str
     made: cst.CSTNode | None = None
     parameter: bool = False
+    kept: bool = False
 
 
 Given: TypeAlias = Literal["tensor", "scalars"]

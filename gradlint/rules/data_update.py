@@ -44,8 +44,10 @@ class DataUpdate(Rule):
 
     When it may be wrong
         Nothing is wrong yet: the finding says that the check is switched off, not that a gradient is
-        spoilt (that is GRD105). Initialisation, loading, averaging and clipping through `.data` are a
-        widespread habit, done far from any graph; they are reported as mere information.
+        spoilt (that is GRD105). It is a warning only where the program still holds a graph that saved
+        the old value and that no backward has freed. Otherwise the write does what it would do under
+        `no_grad`: initialisation, loading, clipping, and updates behind the backward are a widespread
+        habit, and are reported as mere information.
 
     Instead
         `with torch.no_grad():` around the same write without `.data`; `torch.nn.init` for initial
@@ -100,6 +102,17 @@ layer.bias.data.fill_(0)  # GRD301
 """,
             shows="layer.bias._version == before and not layer.bias.any()",
         ),
+        Bad(
+            """\
+import torch
+
+scale = torch.full((3,), 2.0, requires_grad=True)
+loss = scale.pow(2).sum()
+scale.data.mul_(0.5)  # GRD301
+penalty = loss.item()
+""",
+            shows="scale._version == 0 and loss.grad_fn is not None",
+        ),
     )
     good = (
         Good(
@@ -130,19 +143,18 @@ norm = layer.weight.data.norm().item()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """Any write through `.data` to a leaf; the harmless habits are told apart by what is written."""
+        """Any write through `.data` to a leaf; it is a mere habit where no graph is held that saved the old value."""
         if not isinstance(event, DataWrite):
             return
         kind = "parameter" if event.parameter else "leaf"
-        mild = _MILD.get(event.use)
-        does = f"{mild or 'writes to'} a {kind} through `.data`"
-        why = "autograd cannot notice it" if mild is None else "a habit that hides mistakes"
+        does = f"{_MILD.get(event.use, 'writes to')} a {kind} through `.data`"
+        why = "autograd cannot notice it" if event.kept else "a habit that hides mistakes"
         yield Report(
             event.node,
             f"{writing(event.op, event.node)} {does}: {why}",
             hint=f"write {_INSTEAD[event.use]}",
             related=() if event.made is None else ((event.made, f"the {kind} is made here"),),
-            severity=None if mild is None else "info",
+            severity=None if event.kept else "info",
             repair=_without_data(event.node),
         )
 

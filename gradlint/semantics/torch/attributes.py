@@ -8,7 +8,7 @@ from typing import TypeAlias
 import libcst as cst
 
 from gradlint.domain import dtype as dtypes
-from gradlint.domain.event import DataWrite, SecondBackward
+from gradlint.domain.event import SecondBackward
 from gradlint.domain.graph import Edge, Node, Term
 from gradlint.domain.shape import same_shape
 from gradlint.domain.state import State, fresh_address
@@ -30,7 +30,7 @@ from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch import faults, slips
 from gradlint.semantics.torch.apply import apply
 from gradlint.semantics.torch.backward import REPLACED, open_cycle
-from gradlint.semantics.torch.data import assigned_use
+from gradlint.semantics.torch.data import assigned_use, tell_data_write
 from gradlint.semantics.torch.frozen import note_frozen
 from gradlint.semantics.torch.names import method_fact
 from gradlint.semantics.torch.tensor import STORED_ELSEWHERE, SUMMARY, known_tensor, tensor_at
@@ -216,7 +216,7 @@ def _set_data(machine: Machine, state: State, ref: Ref, value: Value, node: cst.
         faults.refused(machine, "data-incompatible", node)
         return
     if record.grad is True and record.leaf is True:
-        machine.emit(DataWrite(node, assigned_use(record, source), "=", record.syntax, record.parameter))
+        tell_data_write(machine, state, record, assigned_use(record, source), "=", node)
     # What was saved of the tensor itself sees the new memory, what was saved of a view of it does not.
     state.put(record.memory, (*state.writes(record.memory), Write(node, REPLACED, certain=False)))
     dtype = source.dtype if source is not None else None

@@ -10,10 +10,14 @@ from gradlint.domain.event import DataUse, DataWrite
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor
+from gradlint.semantics.held import Search
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch.tensor import tensor_at
 
 _ALIASES = frozenset({"data", "detach", "select", "view"})
+_LOOKED_AT = 4_000
+"""At how many objects a look for graphs that are still held ends."""
+
 _ARITHMETIC = frozenset({"add_", "sub_", "mul_", "div_", "addcmul_", "addcdiv_", "lerp_"})
 
 
@@ -28,7 +32,31 @@ def note_data_write(
     leaf = state.heap.get(origin.leaf) if origin.leaf is not None else None
     if not isinstance(leaf, Tensor) or leaf.grad is not True or leaf.memory != record.memory:
         return
-    machine.emit(DataWrite(node, _use(leaf, op, sources), op, leaf.syntax, leaf.parameter))
+    tell_data_write(machine, state, leaf, _use(leaf, op, sources), op, node)
+
+
+def tell_data_write(machine: Machine, state: State, leaf: Tensor, use: DataUse, op: str, node: cst.CSTNode) -> None:
+    """Report a write through `.data` to a leaf."""
+    kept = _is_kept(machine, state, leaf.memory)
+    machine.emit(DataWrite(node, use, op, leaf.syntax, leaf.parameter, kept))
+
+
+def _is_kept(machine: Machine, state: State, memory: int) -> bool:
+    """Whether a graph that the program still holds, and that nothing has freed, has saved what stands in a memory."""
+    if memory not in machine.watched:
+        return False
+    values = [value for names in state.frames.values() for value in names.values()]
+    stack = list(Search(_LOOKED_AT).graphs(state, values))
+    seen: set[int] = set()
+    while stack:
+        node = stack.pop()
+        if node.id in seen or node.id in state.freed:
+            continue
+        seen.add(node.id)
+        if any(saved.memory == memory for saved in node.saved):
+            return True
+        stack.extend(edge.node for edge in node.edges if edge.flows is not False)
+    return False
 
 
 def _use(leaf: Tensor, op: str, sources: Sequence[Edge]) -> DataUse:
