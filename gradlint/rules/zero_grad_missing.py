@@ -125,6 +125,6 @@ for step in range(3):
         yield Report(
             event.node,
             "this backward adds to gradients that a step has used already: nothing clears them in between",
-            hint="call `optimizer.zero_grad()` once in each turn",
+            hint="call `optimizer.zero_grad()` once in each turn; of a tensor, `w.grad.zero_()`",
             related=event.related,
         )

@@ -88,6 +88,7 @@ class Machine:
         self.ledger = Ledger()
         self.search = Search()
         self.optimizers: list[int] = []
+        self.by_hand: Counter[cst.CSTNode] = Counter()
         self.scaled: set[int] = set()
         self.without_backward: dict[int, cst.CSTNode] = {}
         self.other_default = False

@@ -33,6 +33,7 @@ from gradlint.semantics.torch.backward import REPLACED, open_cycle
 from gradlint.semantics.torch.data import assigned_use, tell_data_write
 from gradlint.semantics.torch.frozen import note_frozen
 from gradlint.semantics.torch.names import method_fact
+from gradlint.semantics.torch.order import stepped_by_hand
 from gradlint.semantics.torch.tensor import STORED_ELSEWHERE, SUMMARY, known_tensor, tensor_at
 
 Getter: TypeAlias = "Callable[[Machine, State, Ref, cst.CSTNode], Value]"
@@ -217,6 +218,8 @@ def _set_data(machine: Machine, state: State, ref: Ref, value: Value, node: cst.
         return
     if record.grad is True and record.leaf is True:
         tell_data_write(machine, state, record, assigned_use(record, source), "=", node)
+        if source is not None:
+            stepped_by_hand(machine, state, ref.id, [Edge(source.node, None)], node)
     # What was saved of the tensor itself sees the new memory, what was saved of a view of it does not.
     state.put(record.memory, (*state.writes(record.memory), Write(node, REPLACED, certain=False)))
     dtype = source.dtype if source is not None else None

@@ -12,6 +12,7 @@ from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor
 from gradlint.semantics.held import Search
 from gradlint.semantics.machine import Machine
+from gradlint.semantics.torch.order import stepped_by_hand
 from gradlint.semantics.torch.tensor import tensor_at
 
 _ALIASES = frozenset({"data", "detach", "select", "view"})
@@ -33,6 +34,8 @@ def note_data_write(
     if not isinstance(leaf, Tensor) or leaf.grad is not True or leaf.memory != record.memory:
         return
     tell_data_write(machine, state, leaf, _use(leaf, op, sources), op, node)
+    if origin.leaf is not None:
+        stepped_by_hand(machine, state, origin.leaf, sources, node)
 
 
 def tell_data_write(machine: Machine, state: State, leaf: Tensor, use: DataUse, op: str, node: cst.CSTNode) -> None:

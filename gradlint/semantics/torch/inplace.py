@@ -15,6 +15,7 @@ from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor, View, Write
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch.data import note_data_write
+from gradlint.semantics.torch.order import stepped_by_hand
 from gradlint.semantics.torch.tensor import both, either, tensor_at
 
 _KINDS: dict[str, Refusal] = {
@@ -96,6 +97,8 @@ def write(
     bump(machine, state, ref, Write(syntax, op, certain))
     if "data" in record.tags:
         note_data_write(machine, state, ref, op, sources, syntax)
+    elif record.grad is True and record.leaf is True and record.view is None:
+        stepped_by_hand(machine, state, ref.id, sources, syntax)
     _rebase(machine, state, ref, op, syntax, sources, saved, maybe_saved, saves_result, overwrites, frees)
     return True
 

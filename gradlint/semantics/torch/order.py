@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from gradlint.domain.graph import Tri
+from gradlint.domain.graph import Edge, Node, Tri
 from gradlint.domain.state import State
 from gradlint.domain.value import Bound, Instance, Mapping, NoGradient, Ref, Sequence, Tensor, Value
 from gradlint.semantics.machine import Machine
@@ -98,8 +98,10 @@ def _holds(state: State, value: Value, depth: int = 2) -> bool:
 
 
 def params_of(state: State, optimizer: int) -> tuple[Ref, ...]:
-    """The parameters that an optimizer is known to hold."""
+    """The parameters that an optimizer is known to hold; a leaf that is updated by hand is its own."""
     record = state.heap.get(optimizer)
+    if isinstance(record, Tensor):
+        return (Ref(optimizer),)
     params = record.attrs.get("<params>", ()) if isinstance(record, Instance) else ()
     return params if isinstance(params, tuple) else ()
 
@@ -186,6 +188,33 @@ def stepped(machine: Machine, state: State, optimizer: Ref, node: cst.CSTNode) -
     elif order is not None:
         idle = node if nothing and order.filled is None else order.idle
         _enter(state, optimizer.id, order._replace(filled=None, idle=idle, stepped=True))
+
+
+def stepped_by_hand(machine: Machine, state: State, leaf: int, sources: Iterable[Edge], node: cst.CSTNode) -> None:
+    """A leaf is written past the tape: an update by hand, if its own gradient stands behind what is written."""
+    record = state.heap.get(leaf)
+    gradient = record.accumulated if isinstance(record, Tensor) and record.grad is True else None
+    kept = state.heap.get(gradient.id) if isinstance(gradient, Ref) else None
+    if not isinstance(kept, Tensor) or not _is_behind(kept.node, sources):
+        return
+    if leaf not in machine.optimizers:
+        if machine.by_hand[node] == WATCHED:
+            return
+        machine.by_hand[node] += 1
+        machine.optimizers.append(leaf)
+    stepped(machine, state, Ref(leaf), node)
+
+
+def _is_behind(gradient: Node, sources: Iterable[Edge]) -> bool:
+    stack, seen = [edge.node for edge in sources], set[int]()
+    while stack:
+        node = stack.pop()
+        if node is gradient:
+            return True
+        if node.id not in seen and node.id > gradient.id:
+            seen.add(node.id)
+            stack.extend(edge.node for edge in node.edges)
+    return False
 
 
 def _judge_wiped(machine: Machine, order: Order, node: cst.CSTNode) -> None:
