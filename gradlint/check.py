@@ -194,7 +194,10 @@ class Checker:
         """The file checked again where other files have shown something new in it."""
         rules = {rule.code for rule in self._rules_for(found.config, found.name)}
         own = [replace(finding, filename=found.name) for finding in others if finding.code in rules]
-        new = [finding for finding in own if not any(map(finding.repeats, checked.findings))]
+        new: list[Finding] = []
+        for finding in own:  # Several files may have shown the same.
+            if not any(map(finding.repeats, (*checked.findings, *new))):
+                new.append(finding)
         content = read_bytes(found.path) if new and checked.crash is None else None
         text = decode(content) if isinstance(content, bytes) else None
         if not isinstance(text, str):

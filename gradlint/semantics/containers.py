@@ -13,17 +13,18 @@ from gradlint.semantics.args import Args
 from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.making import is_key
+from gradlint.semantics.position import any_of, has_graph, place_of
 from gradlint.semantics.torch.snapshot import note_copied
 
 
 def get_item(machine: Machine, state: State, obj: Value, index: Value, node: cst.CSTNode) -> Value:
     """container[index]"""
     if type(obj) is tuple or isinstance(obj, str):
-        return _from_items(machine, state, obj, tuple(obj), False, index)
+        return _from_items(machine, state, obj, tuple(obj), False, index, node)
     assert isinstance(obj, Ref)
     record = state[obj]
     if isinstance(record, Sequence):
-        return _from_items(machine, state, obj, record.items, record.open, index, record.kind)
+        return _from_items(machine, state, obj, record.items, record.open, index, node, record.kind)
     assert isinstance(record, Mapping)
     if is_key(index) and index in record.items:
         return record.items[index]
@@ -42,12 +43,16 @@ def _from_items(
     items: tuple[Value, ...],
     is_open: bool,
     index: Value,
+    node: cst.CSTNode,
     kind: str = "list",
 ) -> Value:
+    place = place_of(index)
+    if place is not None and -len(items) <= place < len(items):
+        return items[place]
     if isinstance(index, int):
-        if -len(items) <= index < len(items):
-            return items[index]
-        return items[-1] if is_open and items else machine.unknown()
+        if not is_open or not items:
+            return machine.unknown()
+        return any_of(machine, state, items, node) if has_graph(state, items[-1]) else items[-1]
     if isinstance(index, slice):
         parts = (index.start, index.stop, index.step)
         if all(part is None or isinstance(part, int) for part in parts) and not is_open:
@@ -56,6 +61,8 @@ def _from_items(
         return state.new(Sequence(items, kind, True))
     if items and isinstance(index, Unknown):
         first = items[0]
+        if has_graph(state, first):
+            return any_of(machine, state, items, node)
         return first if isinstance(first, Ref) else machine.symbol("item", obj, index)
     return machine.unknown()
 

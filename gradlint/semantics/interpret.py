@@ -195,7 +195,8 @@ def _custom_function(machine: Machine, state: State, cls: Ref) -> None:
     with machine.bounded(SHARE):
         region = machine.open(state)
         given = tuple(machine.program.parameter(machine, state, forward, param) for param in params)
-        apply(machine, state, cls, Args(given), forward.code.node)
+        fewest = sum(param.name not in dict(forward.defaults) for param in params)
+        apply(machine, state, cls, Args(given), forward.code.node, fewest)
         machine.close([state], region)
 
 

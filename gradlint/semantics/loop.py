@@ -13,6 +13,7 @@ from gradlint.semantics.branch import assume, truth
 from gradlint.semantics.generators import drive, suspended_at
 from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Exit, Machine, splitting
+from gradlint.semantics.position import next_position, place_of
 from gradlint.semantics.program import let_go, origins
 from gradlint.semantics.torch.order import is_order
 from gradlint.semantics.turns import Turns
@@ -133,7 +134,11 @@ def _two(machine: Machine, state: State, items: Sequence) -> list[Value]:
 
 
 def _like(machine: Machine, state: State, item: Value) -> Value:
-    """The item of a further turn: data like that of the last, but never its graph a second time."""
+    """The item of a further turn: data like that of the last, but never its graph, nor its number, a second time."""
+    if type(item) is tuple:
+        return tuple(_like(machine, state, part) for part in item)
+    if type(item) is int or place_of(item) is not None:
+        return next_position(item)
     if isinstance(item, Unknown) or any(one.live for one in origins(state, (item,))):
         return machine.unknown()
     return item

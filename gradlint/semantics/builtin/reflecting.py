@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from gradlint.domain.dtype import TENSOR_TYPES
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Bound,
@@ -19,6 +20,7 @@ from gradlint.domain.value import (
     Unknown,
     Value,
 )
+from gradlint.facts.names import TENSOR, names_of
 from gradlint.semantics.args import Args, Native
 from gradlint.semantics.classes import find_in_class, library_base, linear_bases
 from gradlint.semantics.machine import Machine
@@ -81,7 +83,7 @@ def _ref_is_instance(state: State, value: Ref, cls: Value) -> bool | None:
         if isinstance(cls, External):
             if cls.path == "torch.nn.Parameter":
                 return record.parameter
-            return cls.path in ("torch.Tensor", "torch.autograd.Variable")
+            return _is_of_tensor_type(record, cls.path)
         return False
     if isinstance(record, Sequence) and isinstance(cls, External):
         return cls.path == f"builtins.{record.kind}" or (None if record.kind in ("iterator", "generator") else False)
@@ -105,6 +107,14 @@ def _ref_is_instance(state: State, value: Ref, cls: Value) -> bool | None:
     return None
 
 
+def _is_of_tensor_type(record: Tensor, path: str) -> bool | None:
+    """isinstance(tensor, torch.LongTensor): the old classes tell the type of the elements, and the device."""
+    wanted = TENSOR_TYPES.get(path.removeprefix("torch.").removeprefix("cuda."))
+    if wanted is None:
+        return path in ("torch.Tensor", "torch.autograd.Variable")
+    return None if record.dtype in (None, wanted, "int", "float") else False
+
+
 def _hasattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     obj, name = args.get(0, "obj"), args.get(1, "name")
     if isinstance(obj, Ref) and isinstance(name, str):
@@ -112,7 +122,7 @@ def _hasattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
         known = isinstance(record, Instance) and (
             name in record.attrs or find_in_class(state, record.cls, name) is not None
         )
-        if known:
+        if known or (isinstance(record, Tensor) and name in (names_of(TENSOR) or frozenset())):
             return True
     if isinstance(obj, External) and isinstance(name, str):
         measured = has_name(obj.path, name)

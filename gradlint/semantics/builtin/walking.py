@@ -23,6 +23,7 @@ from gradlint.semantics.generators import first_item, lazy_items, suspended_at
 from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.operator import operate
+from gradlint.semantics.position import nth
 from gradlint.semantics.program import let_go
 
 
@@ -52,10 +53,12 @@ def _range(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Val
         numbers = range(*known)
         if len(numbers) <= 16:
             return tuple(numbers)
-        return state.new(Sequence((numbers[0], machine.unknown("int")), "list", True))
+        return state.new(Sequence((numbers[0], nth(numbers[1])), "list", True))
     start = parts[0] if len(parts) > 1 else 0
-    first = start if isinstance(start, int) else machine.unknown("int")
-    return state.new(Sequence((first, machine.unknown("int")), "list", True))
+    step = parts[2] if len(parts) > 2 else 1
+    if isinstance(start, int) and isinstance(step, int):
+        return state.new(Sequence((start, nth(start + step)), "list", True))
+    return state.new(Sequence((nth(0), nth(1)), "list", True))
 
 
 def _enumerate(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -70,7 +73,8 @@ def _enumerate(machine: Machine, state: State, args: Args, node: cst.CSTNode) ->
     known = list(items.items[:2]) or [machine.unknown()]
     if len(known) < 2:
         known.append(known[0] if not isinstance(known[0], Unknown) else machine.unknown())
-    pairs = ((start, known[0]), (machine.unknown("int"), known[1]))
+    second = nth(start + 1) if isinstance(start, int) else machine.unknown("int")
+    pairs = ((start, known[0]), (second, known[1]))
     return state.new(Sequence(pairs, "iterator", True))
 
 

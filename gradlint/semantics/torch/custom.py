@@ -45,12 +45,14 @@ def is_ctx(record: Instance) -> bool:
     return record.cls == External(CTX)
 
 
-def apply(machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNode) -> Value:
-    """cls.apply(*args)"""
+def apply(
+    machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNode, fewest: int | None = None
+) -> Value:
+    """cls.apply(*args); `fewest` arguments, where nobody calls it and the rest have defaults."""
     forward = static_method(state, cls, "forward")
     if forward is None or args.open or args.keywords:
         return machine.program.opaque(machine, state, args.values(), node)
-    inputs = Inputs(args.positional, {})
+    inputs = Inputs(args.positional, {}, len(args.positional) if fewest is None else fewest)
     for _, ref in inputs.tensors(machine, state):
         inputs.writes[ref.id] = len(state.writes(tensor_at(state, ref).counter))
     for name in ("forward", "setup_context", "backward"):

@@ -20,10 +20,14 @@ from gradlint.semantics.torch.tensor import known_tensor, tensor_at, unknown_ten
 
 
 class Inputs(NamedTuple):
-    """What `apply` was given: the values, and which of them are tensors, with their writes before forward."""
+    """What `apply` was given: the values, and which of them are tensors, with their writes before forward.
+
+    At least so many were, if that is all that is known.
+    """
 
     values: tuple[Value, ...]
     writes: dict[int, int]
+    fewest: int
 
     def tensors(self, machine: Machine, state: State) -> list[tuple[int, Ref]]:
         """The tensors among the values, with their positions; forward may have shown more of them."""
@@ -73,7 +77,7 @@ def look_at_backward(
     if not found:
         return set()
     if all(_is_told(machine, end, value) for end, value in outcomes):
-        _judge_count(machine, backward, len(inputs.values), found)
+        _judge_count(machine, backward, inputs, found)
         _judge_use(machine, outcomes, backward, gradients, result, state)
     return set.intersection(*(_nones(value, len(inputs.values)) for value in found))
 
@@ -101,16 +105,17 @@ def _judge_writes(machine: Machine, state: State, gradients: list[Ref]) -> None:
                 faults.noticed(machine, "gradient-inplace", write.syntax, write.op)
 
 
-def _judge_count(machine: Machine, backward: Function, expected: int, found: list[Value]) -> None:
-    """Torch wants a gradient for each argument of forward; further ones may be None."""
-    if all(_miscounted(value, expected) for value in found):
+def _judge_count(machine: Machine, backward: Function, inputs: Inputs, found: list[Value]) -> None:
+    """Torch wants a gradient for each argument that forward is given; further ones may be None."""
+    expected = len(inputs.values)
+    if all(_miscounted(value, inputs.fewest, expected) for value in found):
         got = len(parts_of(found[0]))
         faults.noticed(machine, "gradient-count", backward.code.node, f"{got} where it should return {expected}")
 
 
-def _miscounted(value: Value, expected: int) -> bool:
+def _miscounted(value: Value, fewest: int, most: int) -> bool:
     parts = parts_of(value)
-    return len(parts) < expected or any(part is not None for part in parts[expected:])
+    return len(parts) < fewest or any(part is not None for part in parts[most:])
 
 
 def _nones(value: Value, count: int) -> set[int]:

@@ -30,7 +30,7 @@ from gradlint.semantics.torch.bind import bind, bind_loosely, defaults_of, flag_
 from gradlint.semantics.torch.data_loader import SAMPLERS, call_sampler
 from gradlint.semantics.torch.foreign import call_foreign, foreign_part, is_foreign
 from gradlint.semantics.torch.hooks import HANDLE, call_hooked, is_hooked, remove, run_inside
-from gradlint.semantics.torch.module_parts import DICTS, LISTS, parts
+from gradlint.semantics.torch.module_parts import DICTS, LISTS, fill_container, parts
 from gradlint.semantics.torch.names import fact
 from gradlint.semantics.torch.old_calls import tell_reduction
 from gradlint.semantics.torch.operation import Input
@@ -78,7 +78,7 @@ def fill_module(machine: Machine, state: State, ref: Ref, path: str, args: Args,
         state.put(ref.id, record._replace(attrs=attrs))
         return
     if path in (LISTS | DICTS):
-        _fill_container(machine, state, ref, record, path, args, node)
+        fill_container(machine, state, ref, record, path, args, node)
         return
     if path == "torch.nn.Module":
         return
@@ -116,26 +116,6 @@ def _origin(node: cst.CSTNode):  # type: ignore[no-untyped-def]
     from gradlint.domain.graph import Node
 
     return Node("buffer", node)
-
-
-def _fill_container(
-    machine: Machine, state: State, ref: Ref, record: Instance, path: str, args: Args, node: cst.CSTNode
-) -> None:
-    from gradlint.semantics.iteration import items_of
-
-    attrs = dict(record.attrs)
-    is_open = args.open
-    values = args.positional
-    if path in DICTS or (len(values) == 1 and isinstance(values[0], Ref) and isinstance(state[values[0]], Mapping)):
-        pairs = machine.program.pairs(state, values[0]) if values else {}
-        is_open = is_open or pairs is None
-        attrs.update({str(name): value for name, value in (pairs or {}).items()})
-    else:
-        if path != "torch.nn.Sequential" and values:
-            items = items_of(machine, state, values[0], node)
-            values, is_open = items.items, is_open or items.open
-        attrs.update({str(position): value for position, value in enumerate(values)})
-    state.put(ref.id, record._replace(attrs=attrs, open=record.open or is_open))
 
 
 # Attributes.

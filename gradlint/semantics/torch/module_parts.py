@@ -25,6 +25,29 @@ def parts(record: Instance) -> dict[str, Value]:
     }
 
 
+def fill_container(
+    machine: Machine, state: State, ref: Ref, record: Instance, path: str, args: Args, node: cst.CSTNode
+) -> None:
+    """What the constructor of a list, a dictionary or a sequence of modules registers."""
+    from gradlint.semantics.iteration import items_of
+
+    attrs = dict(record.attrs)
+    is_open = args.open
+    values = args.positional
+    if path in DICTS or (len(values) == 1 and isinstance(values[0], Ref) and isinstance(state[values[0]], Mapping)):
+        pairs = machine.program.pairs(state, values[0]) if values else {}
+        is_open = is_open or pairs is None
+        attrs.update({str(name): value for name, value in (pairs or {}).items()})
+    else:
+        if path != "torch.nn.Sequential" and values:
+            items = items_of(machine, state, values[0], node)
+            values, is_open = items.items, is_open or items.open
+        # Of a list of unknown length the items that are known are in it, at whatever places.
+        hidden = [one for one in args.hidden if is_module(state, one)] if path == "torch.nn.Sequential" else []
+        attrs.update({str(position): value for position, value in enumerate((*values, *hidden))})
+    state.put(ref.id, record._replace(attrs=attrs, open=record.open or is_open))
+
+
 def count_parts(state: State, record: Instance) -> int | None:
     """len(container)"""
     return len(parts(record)) if module_base(state, record) in LISTS | DICTS and not record.open else None
