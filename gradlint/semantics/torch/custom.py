@@ -45,9 +45,7 @@ def is_ctx(record: Instance) -> bool:
     return record.cls == External(CTX)
 
 
-def apply(
-    machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNode, fewest: int | None = None
-) -> Value:
+def apply(machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNode, fewest: int | None = None) -> Value:
     """cls.apply(*args); `fewest` arguments, where nobody calls it and the rest have defaults."""
     forward = static_method(state, cls, "forward")
     if forward is None or args.open or args.keywords:
