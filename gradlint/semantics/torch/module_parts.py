@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import libcst as cst
 
 from gradlint.domain.state import State
-from gradlint.domain.value import Instance, Ref, Unknown, Value
+from gradlint.domain.value import Instance, Mapping, Ref, Unknown, Value
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch.parameters import is_module, module_base
@@ -67,7 +65,7 @@ def delete_part(state: State, ref: Ref, record: Instance, index: Value) -> None:
         state.put(ref.id, record._replace(open=True))
 
 
-def _renumbered(attrs: Mapping[str, Value]) -> dict[str, Value]:
+def _renumbered(attrs: dict[str, Value]) -> dict[str, Value]:
     """Numbers count from 0 again; names stay."""
     fresh: dict[str, Value] = {}
     for name, value in attrs.items():
