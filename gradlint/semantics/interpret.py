@@ -34,6 +34,7 @@ from gradlint.semantics.lightning import is_configuration, step_taken
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import Program, let_go, origins
 from gradlint.semantics.reveal import reveal
+from gradlint.semantics.torch import rebinding
 from gradlint.semantics.torch.backward import walk
 from gradlint.semantics.torch.custom import apply, is_function_class
 from gradlint.semantics.torch.module_methods import set_training
@@ -42,7 +43,20 @@ from gradlint.semantics.torch.parameters import is_module, parameters_of
 from gradlint.semantics.torch.registration import doubt_listed_parameters
 from gradlint.source.lower import lower_module
 
-_CONSTRUCTS = (attribute, branch, comparison, discard, generators, loop, making, modes, operator, subscript, trying)
+_CONSTRUCTS = (
+    attribute,
+    branch,
+    comparison,
+    discard,
+    generators,
+    loop,
+    making,
+    modes,
+    operator,
+    rebinding,
+    subscript,
+    trying,
+)
 """Each registers its instructions with the machine."""
 
 FUNCTIONS["builtins.reveal"] = reveal

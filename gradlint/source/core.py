@@ -46,6 +46,17 @@ class Copy(Instr):
         self.src = src
 
 
+class Rebind(Instr):
+    """A loop's variable, which still has the item, gets a value that nobody reads: the assignment comes next."""
+
+    __slots__ = ("name", "value")
+
+    def __init__(self, node: cst.CSTNode, name: Operand, value: Operand) -> None:
+        self.node = node
+        self.name = name
+        self.value = value
+
+
 class Attr(Instr):
     """dest = obj.name"""
 

@@ -12,9 +12,12 @@ _temporaries = count(1)
 
 
 class Scope:
-    """Collects the instructions of one scope; `emit` adds to the innermost open block."""
+    """Collects the instructions of one scope; `emit` adds to the innermost open block.
 
-    __slots__ = ("block", "code", "globals", "nonlocals", "renames")
+    `lost`: the assignments to a loop's variable whose value nobody reads.
+    """
+
+    __slots__ = ("block", "code", "globals", "lost", "nonlocals", "renames")
 
     def __init__(self, code: Code) -> None:
         self.code = code
@@ -22,6 +25,7 @@ class Scope:
         self.renames: dict[str, str] = dict(code.renames)
         self.globals: set[str] = set()
         self.nonlocals: set[str] = set()
+        self.lost: dict[cst.CSTNode, str] = {}
 
     def emit(self, instr: Instr) -> None:
         """Append one instruction."""

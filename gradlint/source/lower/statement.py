@@ -14,6 +14,7 @@ from gradlint.source.core import (
     Block,
     Break,
     Continue,
+    Copy,
     Discard,
     For,
     Handler,
@@ -22,6 +23,7 @@ from gradlint.source.core import (
     Item,
     Operand,
     Raise,
+    Rebind,
     Return,
     SetAttr,
     SetItem,
@@ -32,6 +34,7 @@ from gradlint.source.core import (
 from gradlint.source.lower.expression import lower_expression, lower_index, nested
 from gradlint.source.lower.function import lower_class, lower_function
 from gradlint.source.lower.match import lower_match
+from gradlint.source.lower.rebinding import lost_bindings
 from gradlint.source.lower.scope import NONE, Scope
 from gradlint.source.lower.target import assign, delete, simple_dest
 
@@ -77,6 +80,11 @@ def _is_path(node: cst.BaseExpression) -> bool:
 def _assign(scope: Scope, node: cst.Assign) -> None:
     if len(node.targets) == 1:
         dest = simple_dest(scope, node.targets[0].target)
+        if dest is not None and node in scope.lost:
+            value = lower_expression(scope, node.value)
+            scope.emit(Rebind(node, scope.read(scope.lost[node]), value))
+            scope.emit(Copy(node, dest, value))
+            return
         if dest is not None:
             lower_expression(scope, node.value, dest)
             return
@@ -220,6 +228,7 @@ def _while(scope: Scope, node: cst.While) -> None:
 def _for(scope: Scope, node: cst.For) -> None:
     iterable = lower_expression(scope, node.iter)
     item = scope.temp()
+    scope.lost.update(lost_bindings(node))
     bind = nested(scope, lambda: assign(scope, node, node.target, item))
     body = lower_suite(scope, node.body)
     scope.emit(For(node, iterable, item, bind + body, _orelse(scope, node.orelse)))
