@@ -93,6 +93,13 @@ w.grad = None
         """An assignment that torch refuses."""
         if not isinstance(event, Refused) or event.fault != "grad-assigned-mismatch":
             return
+        if event.subject == "itself":
+            yield Report(
+                event.node,
+                "the tensor is assigned to its own `.grad`: torch raises here",
+                hint="assign a copy, `p.grad = p.detach().clone()`",
+            )
+            return
         yield Report(
             event.node,
             "what is assigned to `.grad` is no tensor of the same shape and type: torch raises here",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gradlint.domain import dtype as dtypes
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.shape import numel
 from gradlint.domain.state import fresh_address
@@ -174,6 +175,8 @@ def _grows(old: tuple[object, ...], new: tuple[object, ...]) -> bool:
 def _returns_itself(call: Operation, record: Tensor, size: Operand) -> bool:
     """Casts and moves give the same tensor back where there is nothing to do."""
     name = call.name.rpartition(".")[2]
+    if name == "real":
+        return record.dtype is not None and record.dtype not in dtypes.COMPLEXES
     if name in ("float", "double", "half", "bfloat16", "long", "int", "bool", "short", "to", "type_as"):
         if name == "to" and "device" in call.bound:
             return False

@@ -70,11 +70,19 @@ def _data(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
     )  # fmt: skip
 
 
-def _grad(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
+def has_gradient(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> bool:
+    """Whether `.grad` may be filled: not that of a result, which torch warns of."""
     record = tensor_at(state, ref)
-    if record.grad is True and record.leaf is False and record.retains is False:
+    if record.grad is True and record.leaf is False and record.retains is False and not _is_given(record):
         related = [] if record.syntax is None else [(record.syntax, "the tensor is a result of this operation")]
         faults.noticed(machine, "nonleaf-grad", node, related=related)
+        return False
+    return True
+
+
+def _grad(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
+    record = tensor_at(state, ref)
+    if not has_gradient(machine, state, ref, node):
         return NoGradient(record.syntax, -1)
     machine.gradients.read.add(leaf_key(record.node))
     if record.retains is True or record.leaf is not True:
@@ -89,6 +97,11 @@ def _grad(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
             return machine.symbol("gradient", ref, state.escaped, kind="gradient")
         return NoGradient(record.syntax, since)
     return value
+
+
+def _is_given(record: Tensor) -> bool:
+    """Whether the program has assigned a gradient."""
+    return record.accumulated is not None and not isinstance(record.accumulated, NoGradient)
 
 
 def _shape(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
@@ -252,6 +265,9 @@ def _written_through_data(state: State, record: Tensor, given: Ref, node: cst.CS
 def _set_grad(machine: Machine, state: State, ref: Ref, value: Value, node: cst.CSTNode) -> None:
     record = tensor_at(state, ref)
     given = known_tensor(machine, state, value)
+    if given == ref:
+        faults.refused(machine, "grad-assigned-mismatch", node, "itself")
+        return
     if given is not None:
         other = tensor_at(state, given)
         fits = same_shape(other.shape, record.shape)  # type: ignore[arg-type]
@@ -303,8 +319,22 @@ def set_flag(machine: Machine, state: State, ref: Ref, wanted: bool | None, node
         return
     if wanted:
         make_leaf(machine, state, ref, node)
+        if record.grad is False:
+            _flag_views(state, ref, node)
     else:
         state.put(ref.id, record._replace(grad=False))
+
+
+def _flag_views(state: State, ref: Ref, node: cst.CSTNode) -> None:
+    """The views of a leaf that is flagged behind them require grad as well, and lead nowhere (measured)."""
+    for address in state.views(ref.id):
+        view = state.heap[address]
+        if isinstance(view, Tensor) and view.view is not None:
+            if view.view.kind == "maybe":
+                state.put(address, view._replace(grad=None))
+                continue
+            edges = [Edge(view.node, False, "leaf")] if view.node.live else []
+            state.put(address, view._replace(grad=True, node=Node("leaf", view.syntax or node, edges, leaf=address)))
 
 
 def make_leaf(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> None:

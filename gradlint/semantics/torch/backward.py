@@ -50,6 +50,25 @@ def walk(roots: Sequence[Node]) -> Walk:
     return Walk(sorted(certain.values(), key=_age, reverse=True), possible)
 
 
+def nodes_between(roots: list[Node], wanted: set[int]) -> set[int]:
+    """The nodes on a way from the roots to a wanted node, the wanted ones left out: they are not run."""
+    memo: dict[int, bool] = {}
+    order: list[tuple[Node, bool]] = [(root, False) for root in roots]
+    while order:
+        node, done = order.pop()
+        if done:
+            memo[node.id] = any(
+                edge.node.id in wanted or memo.get(edge.node.id, False)
+                for edge in node.edges
+                if edge.flows is not False
+            )
+        elif node.id not in memo:
+            memo[node.id] = False
+            order.append((node, True))
+            order.extend((edge.node, False) for edge in node.edges if edge.flows is not False)
+    return {number for number, leads in memo.items() if leads}
+
+
 def _age(node: Node) -> int:
     return node.id
 
@@ -60,10 +79,18 @@ def _only(node: Node, flowing: list[Edge]) -> bool:
 
 
 def run_backward(
-    machine: Machine, state: State, roots: Sequence[Node], syntax: cst.CSTNode, retain: bool | None
+    machine: Machine,
+    state: State,
+    roots: Sequence[Node],
+    syntax: cst.CSTNode,
+    retain: bool | None,
+    part: set[int] | None = None,
 ) -> Walk | None:
-    """Walk, check and free. None where torch raises."""
+    """Walk, check and free. None where torch raises. `part`: the nodes to which `inputs=` restricts the walk."""
     found = walk(roots)
+    if part is not None:
+        within = {number: node for number, node in found.possible.items() if number in part}
+        found = Walk([node for node in found.certain if node.id in part], within)
     machine.ledger.walk(found.possible.values())
     if troubled(machine, state, found, syntax):
         state.free([node.id for node in found.certain], None)

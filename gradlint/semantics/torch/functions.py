@@ -28,6 +28,7 @@ from gradlint.semantics.torch.checkpoint import checkpoint
 from gradlint.semantics.torch.creation import CREATION, initialise, lay_out, note_wanted, tag
 from gradlint.semantics.torch.data_loader import SAMPLERS, new_data, new_sampler
 from gradlint.semantics.torch.distribution import new_distribution
+from gradlint.semantics.torch.foreach import PREFIX, call_foreach
 from gradlint.semantics.torch.gradcall import autograd_backward, autograd_grad
 from gradlint.semantics.torch.inplace import bump, write
 from gradlint.semantics.torch.methods import METHODS, call_tensor_method
@@ -59,6 +60,8 @@ def call_torch(machine: Machine, state: State, path: str, args: Args, node: cst.
         tell_gone_keyword(machine, "verbose", "", args, node)
     if is_optimizer_path(path) and name.rpartition(".")[2][:1].isupper():
         return new_optimizer(machine, state, path, args, node)
+    if name.startswith(PREFIX):
+        return call_foreach(machine, state, name, args, node)
     if path in SAMPLERS:
         return new_sampler(state, path, args, node)
     if path in SCALERS or (is_scheduler_path(path) and name.rpartition(".")[2][:1].isupper()):

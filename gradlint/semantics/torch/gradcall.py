@@ -20,6 +20,7 @@ from gradlint.semantics.torch.backward import (
     LAST_BACKWARD,
     Walk,
     accumulate,
+    nodes_between,
     run_backward,
     troubled,
     walk,
@@ -113,7 +114,7 @@ def _backward(
     only = _only(machine, state, inputs)
     if refused:
         return
-    found = run_backward(machine, state, nodes, node, retain)
+    found = run_backward(machine, state, nodes, node, retain, _restricted(machine, state, nodes, inputs))
     raised = found is None
     if found is None:
         found = walk(nodes)
@@ -145,6 +146,14 @@ def _feed_optimizers(
     scaled = any(root.id in machine.scaled for root in roots) if known else None
     blind = any(one.op in ("call", "input") for one in found.possible.values())
     fed(machine, state, certain, possible, node, scaled=scaled, blind=blind)
+
+
+def _restricted(machine: Machine, state: State, nodes: list[Node], inputs: Value) -> set[int] | None:
+    """The nodes that a backward with `inputs=` runs: those on a way to one of them, and the leaves among them."""
+    if inputs is None:
+        return None
+    wanted = {tensor_at(state, ref).node.id for ref in tensors_in(machine, state, inputs)}
+    return nodes_between(nodes, wanted) | wanted
 
 
 def _only(machine: Machine, state: State, inputs: Value) -> set[int] | None:
@@ -242,7 +251,7 @@ def _walk_to(
     nodes = [tensor_at(state, root).node for root in roots]
     wanted = {tensor_at(state, target).node.id for target in targets}
     found = walk(nodes)
-    between = _between(nodes, wanted)
+    between = nodes_between(nodes, wanted)
     part = Walk([one for one in found.certain if one.id in between], found.possible)
     unused_ok = args.keywords.get("allow_unused", args.get(6, "allow_unused", None if args.open else False))
     for target in targets:
@@ -267,25 +276,6 @@ def _never_met(target: Node, found: Walk) -> bool:
 
 def _made(record: Tensor) -> list[tuple[cst.CSTNode, str]]:
     return [] if record.syntax is None else [(record.syntax, "the input was made here")]
-
-
-def _between(roots: list[Node], wanted: set[int]) -> set[int]:
-    """The nodes on a way from the roots to a wanted node, the wanted ones left out: they are not run."""
-    memo: dict[int, bool] = {}
-    order: list[tuple[Node, bool]] = [(root, False) for root in roots]
-    while order:
-        node, done = order.pop()
-        if done:
-            memo[node.id] = any(
-                edge.node.id in wanted or memo.get(edge.node.id, False)
-                for edge in node.edges
-                if edge.flows is not False
-            )
-        elif node.id not in memo:
-            memo[node.id] = False
-            order.append((node, True))
-            order.extend((edge.node, False) for edge in node.edges if edge.flows is not False)
-    return {number for number, leads in memo.items() if leads}
 
 
 def _run_part(machine: Machine, state: State, part: Walk, node: cst.CSTNode, retain: bool | None) -> None:
@@ -361,7 +351,7 @@ def _second_edges(state: State, roots: list[Ref], target: Tensor) -> list[Edge]:
     """Where a second derivative goes: to the tensors that the formulas on the way to the target have kept."""
     nodes = [tensor_at(state, root).node for root in roots]
     found = walk(nodes)
-    between = _between(nodes, {target.node.id})
+    between = nodes_between(nodes, {target.node.id})
     edges: list[Edge] = []
     sure = {one.id for one in found.certain}
     edges += [Edge(one, None) for one in found.possible.values() if one.tracked is None]

@@ -23,7 +23,9 @@ def results(call: Operation) -> Value:
     """What the call gives, in the form that the table says."""
     row = call.entry.row
     kinds = call.labels(row.result)
-    if len(kinds.must) != 1 or kinds.may != kinds.must:
+    if call.name.rpartition(".")[2] in _ONE_OR_MANY and len(call.inputs) == 1 and call.inputs[0].ref is not None:
+        kind = "Tensor"
+    elif len(kinds.must) != 1 or kinds.may != kinds.must:
         kind = "Tensor" if "Tensor" in kinds.may else "?"
         if kind == "?" or len(kinds.may) > 1:
             return _unclear(call)
@@ -37,6 +39,10 @@ def results(call: Operation) -> Value:
     if kind in ("int", "bool", "float", "str", "number", "None", "Size"):
         return None if kind == "None" else _plain(call, kind)
     return _unclear(call)
+
+
+_ONE_OR_MANY = frozenset({"atleast_1d", "atleast_2d", "atleast_3d"})
+"""Operations that give a tensor for a tensor, and a tuple for several."""
 
 
 def _plain(call: Operation, kind: str) -> Value:
