@@ -266,7 +266,8 @@ class MisspeltName(Event):
     """A name that its owner does not have, and near which there is one that it has.
 
     `owner` says of what sort it is: a tensor, a module, an optimizer, or a namespace such as `torch.nn`. `assigned`:
-    the name is written to, which makes a new attribute that nothing reads.
+    the name is written to, which makes a new attribute that nothing reads. `keyword`: it names an argument of the
+    function or method that is the owner.
     """
 
     owner: str
@@ -274,13 +275,15 @@ class MisspeltName(Event):
     meant: str
     certain: bool = False
     assigned: bool = False
+    keyword: bool = False
 
 
 @dataclass(frozen=True)
 class RemovedName(Event):
     """Something that torch has had, and refuses today or asks to be written in another way.
 
-    `kind` says what: "name", "index" of a number, "verbose", "retain_variables", "number first", "size_average".
+    `kind` says what: "name", "index" of a number, "verbose", "retain_variables", "number first", "size_average",
+    "deprecated" for a name that works, "implicit dim", "epoch" for an argument of schedulers.
     `instead` is what to write.
     """
 

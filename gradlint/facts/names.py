@@ -17,8 +17,8 @@ _SHORTEST = 5
 
 
 @cache
-def _data() -> Mapping[str, Any]:
-    text = resources.files("gradlint.facts").joinpath("names.json").read_text(encoding="utf-8")
+def _data(file: str = "names.json") -> Mapping[str, Any]:
+    text = resources.files("gradlint.facts").joinpath(file).read_text(encoding="utf-8")
     return json.loads(text)  # type: ignore[no-any-return]
 
 
@@ -37,6 +37,13 @@ def replacement(path: str) -> str | None:
 
 
 @cache
+def newer(path: str) -> str | None:
+    """What to write for a name that torch still has, with a warning, such as `torch.nn.init.xavier_uniform`."""
+    found: str | None = _data()["deprecated"].get(path)
+    return found
+
+
+@cache
 def meant(path: str, name: str) -> str | None:
     """The real name of a namespace or class that a missing one is a slip of; None if it has the name, or none is near.
 
@@ -47,6 +54,30 @@ def meant(path: str, name: str) -> str | None:
     if known is None or name in known or name.startswith("_"):
         return None
     return nearest(name, (one for one in known if not one.startswith("_")))
+
+
+@cache
+def meant_keyword(path: str, name: str) -> str | None:
+    """The real name of an argument that a wrong one is a slip of; None if the function takes it, or none is near.
+
+    >>> meant_keyword("torch.optim.SGD", "momentun")
+    'momentum'
+    """
+    known = _data("keywords.json").get(path)
+    if known is None or name in known.split():
+        return None
+    taken = known.split()
+    near = nearest(name, taken) or next((real for real in taken if _is_near(name, real)), None)
+    return near or next((real for real in _SYNONYMS.get(name, ()) if real in taken), None)
+
+
+def _is_near(name: str, real: str) -> bool:
+    """Whether short names are a letter apart: what no argument of the function is called is no argument of it."""
+    return min(len(name), len(real)) >= _SHORTEST - 2 and _distance(name, real, 1) <= 1
+
+
+_SYNONYMS = {"axis": ("dim",), "learning_rate": ("lr",), "keepdims": ("keepdim",), "retain": ("retain_graph",)}
+"""What other libraries call an argument."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

@@ -8,6 +8,7 @@ import libcst as cst
 
 from gradlint.domain.event import Event
 from gradlint.domain.event import MisspeltName as Slip
+from gradlint.rules.arguments import keyword_of
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
 
@@ -16,8 +17,8 @@ class MisspeltName(Rule):
 
     What torch does
         Python raises an AttributeError: "'Tensor' object has no attribute 'backwards'", or an ImportError
-        for an import. An assignment is another matter: `x.require_grad = True` makes a new attribute and
-        changes nothing, without a word.
+        for an import; for an argument a TypeError: "unexpected keyword argument". An assignment is another
+        matter: `x.require_grad = True` makes a new attribute and changes nothing, without a word.
 
     Why it matters
         The line may be reached only after an hour of training, and the assignment is never noticed at all:
@@ -74,6 +75,24 @@ optimizer = torch.optim.SGD(model.paramters(), lr=0.1)  # GRD801
             """\
 import torch
 
+w = torch.zeros(3, require_grad=True)  # GRD801
+""",
+            error="unexpected keyword argument 'require_grad'",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentun=0.9)  # GRD801
+""",
+            error="unexpected keyword argument 'momentun'",
+        ),
+        Bad(
+            """\
+import torch
+
 w = torch.zeros(3)
 w.require_grad = True  # GRD801
 (w * 2).sum().backward()  # GRD205  # raises
@@ -116,7 +135,9 @@ w.grads.append(torch.ones(3))
         if not isinstance(event, Slip):
             return
         owner = f"`{event.owner}`" if event.owner.startswith("torch") else f"{_article(event.owner)} {event.owner}"
-        if event.assigned:
+        if event.keyword:
+            message = f"{owner} takes no argument `{event.name}`: torch raises here"
+        elif event.assigned:
             message = (
                 f"`{event.name}` is no attribute of {owner}: a new one is made, and `{event.meant}` stays as it is"
             )
@@ -137,10 +158,14 @@ def _article(owner: str) -> str:
 
 def _repair(event: Slip) -> Repair | None:
     """The name that was meant, where the attribute is written out; safe if the two differ by form only."""
+    safe = event.certain and not event.assigned
+    if event.keyword:
+        given = keyword_of(event.node, event.name) if isinstance(event.node, cst.Call) else None
+        name = None if given is None else given.keyword
+        return None if name is None else Repair(f"write `{event.meant}`", (Change(name, event.meant),), safe)
     node = _attribute(event.node, event.name)
     if node is None:
         return None
-    safe = event.certain and not event.assigned
     return Repair(f"write `{event.meant}`", (Change(node.attr, event.meant),), safe)
 
 

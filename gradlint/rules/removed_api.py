@@ -9,7 +9,7 @@ import libcst as cst
 from gradlint.domain.event import Event, RemovedName
 from gradlint.rules.arguments import extended, keyword_of, without
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
-from gradlint.rules.repairs import code, without_argument
+from gradlint.rules.repairs import code, with_argument, without_argument
 
 _KEYWORDS = ("verbose", "retain_variables")
 
@@ -21,8 +21,9 @@ class RemovedApi(Rule):
         It raises: an IndexError for `loss.data[0]` ("invalid index of a 0-dim tensor"), an AttributeError
         for `.creator` and for `torch.rfft`, a RuntimeError for `torch.symeig` ("This function was
         deprecated since version 1.9 and is now removed"), a TypeError for `retain_variables=` and for
-        `verbose=` of a scheduler. It still takes `size_average=`, `reduce=` and `x.add_(0.9, y)`, some of
-        them with a warning.
+        `verbose=` of a scheduler. It still takes `size_average=`, `reduce=`, `x.add_(0.9, y)`,
+        `torch.addmm(0.5, x, 2, a, b)`, a softmax without `dim`, `scheduler.step(epoch)` and names such as
+        `nn.init.xavier_uniform`, most of them with a warning.
 
     Why it matters
         Tutorials and old repositories are full of it, and what only warns today may raise tomorrow.
@@ -80,6 +81,18 @@ momentum.add_(0.9, gradient)  # GRD804
         Bad(
             """\
 import torch
+import torch.nn.functional as F
+from torch import nn
+
+scores = nn.Linear(4, 3)(torch.randn(5, 2, 4))
+p = F.softmax(scores)  # GRD804
+kept = torch.addmm(0.5, torch.zeros(5, 5), 2.0, p[:, 0], p[:, 1].T)  # GRD804
+""",
+            shows="torch.allclose(p.sum(0), torch.ones(2, 3))",
+        ),
+        Bad(
+            """\
+import torch
 from torch import nn
 
 optimizer = torch.optim.SGD(nn.Linear(3, 1).parameters(), lr=0.1)
@@ -133,11 +146,17 @@ def _words(event: RemovedName) -> tuple[str, str]:
         return "a tensor without dimensions has no items: torch raises here", "write `.item()`"
     if event.kind == "number first":
         return (
-            f"the factor of `{event.name}` is passed by name since torch 1.5",
-            f"write `{event.instead}=...` at the end",
+            f"factors of `{event.name}` are passed by name since torch 1.5: {event.instead}",
+            f"write `{event.instead.partition(' ')[0]}=...` at the end",
         )
     if event.kind == "size_average":
         return f"{event.name} of a loss has become `reduction`", f'write `reduction="{event.instead}"`'
+    if event.kind == "deprecated":
+        return f"`{event.name}` is deprecated: torch warns", f"use `{event.instead}`"
+    if event.kind == "implicit dim":
+        return f"`{event.name}` without `dim` guesses it by the rank of its input: torch warns", "write `dim=...`"
+    if event.kind == "epoch":
+        return "a scheduler counts its epochs itself: the argument is deprecated", "write `step()`"
     if event.kind in _KEYWORDS:
         hint = f"write `{event.instead}`" if event.instead else "leave it out"
         return f"the argument `{event.name}` is gone: torch raises here", hint
@@ -148,8 +167,12 @@ def _repair(event: RemovedName) -> Repair | None:
     node = event.node
     if event.kind == "index":
         return _item(node)
+    if event.kind == "deprecated":
+        return _renamed_function(node, event)
     if not isinstance(node, cst.Call):
         return None
+    if event.kind == "implicit dim" and event.instead != "dim":
+        return with_argument(node, event.instead, safe=True)
     if event.kind == "number first":
         return _number_last(node, event)
     if event.kind == "size_average" and event.instead != "reduction":
@@ -161,6 +184,13 @@ def _repair(event: RemovedName) -> Repair | None:
         name = None if given is None else given.keyword
         return None if name is None else Repair("write `retain_graph`", (Change(name, event.instead),))
     return None
+
+
+def _renamed_function(node: cst.CSTNode, event: RemovedName) -> Repair | None:
+    """init.xavier_uniform -> init.xavier_uniform_, where that is all the difference."""
+    if not isinstance(node, cst.Attribute) or event.instead != f"{event.name}_":
+        return None
+    return Repair(f"write `{node.attr.value}_`", (Change(node.attr, f"{node.attr.value}_"),))
 
 
 def _item(node: cst.CSTNode) -> Repair | None:
@@ -189,13 +219,24 @@ def _renamed(old: cst.Arg, new: str) -> cst.Arg:
 
 
 def _number_last(call: cst.Call, event: RemovedName) -> Repair | None:
-    """x.add_(0.9, y) -> x.add_(y, alpha=0.9); torch.add(x, 0.9, y) -> torch.add(x, y, alpha=0.9)"""
+    """x.add_(0.9, y) -> x.add_(y, alpha=0.9); torch.addmm(2, x, 3, a, b) -> torch.addmm(x, a, b, beta=2, alpha=3)"""
     if any(arg.keyword is not None or arg.star for arg in call.args):
         return None
+    names = event.instead.split(" and ")
     tensors = 1 if event.instead == "alpha" else 2
-    place = len(call.args) - tensors - 1
-    if place not in (0, 1):
+    before = call.args[: len(call.args) - tensors]
+    # In front of a function's two matrices stand the factors, and the tensor between them.
+    if len(names) == 2 or event.name.removesuffix("_") in _OF_MATRICES:
+        is_function = len(before) == len(names) + 1
+        numbers = [arg for place, arg in enumerate(before) if not (is_function and place == 1)]
+    else:
+        numbers = list(before[-1:])
+    if len(numbers) != len(names) or len(before) - len(numbers) not in (0, 1):
         return None
-    number = call.args[place]
-    new = extended(without(call, number), event.instead, code(number.value))
-    return None if new is None else Repair(f"write `{event.instead}=` at the end", (Change(call, code(new)),))
+    new: cst.Call | None = without(call, *numbers)
+    for name, number in zip(names, numbers, strict=True):
+        new = None if new is None else extended(new, name, code(number.value))
+    return None if new is None else Repair(f"write `{names[0]}=` at the end", (Change(call, code(new)),))
+
+
+_OF_MATRICES = frozenset({"addmm", "addmv", "addr", "addbmm", "baddbmm"})

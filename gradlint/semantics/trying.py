@@ -74,7 +74,7 @@ def _expects_torch(machine: Machine, state: State, handlers: list[Handler]) -> b
 
 _NAME_ERRORS = frozenset(
     f"builtins.{name}"
-    for name in ("AttributeError", "ImportError", "ModuleNotFoundError", "Exception", "BaseException")
+    for name in ("AttributeError", "TypeError", "ImportError", "ModuleNotFoundError", "Exception", "BaseException")
 )
 
 

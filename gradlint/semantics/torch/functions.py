@@ -40,12 +40,15 @@ from gradlint.semantics.torch.order import clipped
 from gradlint.semantics.torch.parameters import is_module_path
 from gradlint.semantics.torch.registration import note_dropout
 from gradlint.semantics.torch.scaler import SCALERS, is_scheduler_path, new_helper
+from gradlint.semantics.torch.slips import of_keywords
 from gradlint.semantics.torch.stateless import functional_call
 from gradlint.semantics.torch.tensor import as_tensor, known_tensor, tensor_at
 
 
 def call_torch(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Value:
     """torch.path(args)"""
+    if args.keywords:
+        of_keywords(machine, path, args.keywords, node)
     special = SPECIAL.get(path)
     if special is not None:
         return special(machine, state, args, node)

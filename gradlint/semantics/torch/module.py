@@ -32,7 +32,7 @@ from gradlint.semantics.torch.foreign import call_foreign, foreign_part, is_fore
 from gradlint.semantics.torch.hooks import HANDLE, call_hooked, is_hooked, remove, run_inside
 from gradlint.semantics.torch.module_parts import DICTS, LISTS, fill_container, parts
 from gradlint.semantics.torch.names import fact
-from gradlint.semantics.torch.old_calls import tell_reduction
+from gradlint.semantics.torch.old_calls import tell_dimless, tell_reduction
 from gradlint.semantics.torch.operation import Input
 from gradlint.semantics.torch.parameter_shapes import parameter_shape, spelled_out
 from gradlint.semantics.torch.parameters import is_module_path, module_base
@@ -88,6 +88,7 @@ def fill_module(machine: Machine, state: State, ref: Ref, path: str, args: Args,
         state.put(ref.id, record._replace(open=True))
         return
     tell_reduction(machine, entry, args, node)
+    tell_dimless(machine, path, args, node)
     config, overload = bind(machine, state, entry.sig, args) or bind_loosely(entry.sig, args)
     flags = {**defaults_of(overload), **{name: flag_of(machine, state, value) for name, value in config.items()}}
     attrs = dict(record.attrs)
@@ -326,6 +327,8 @@ def call_module_method(
     from gradlint.semantics.torch.module_methods import METHODS
     from gradlint.semantics.torch.optim import OPTIMIZER_METHODS
 
+    if args.keywords:
+        slips.of_method(machine, state, record, name, args, node)
     if name.startswith("super."):
         return _super_method(machine, state, ref, record, name.removeprefix("super."), args, node)
     if module_base(state, record) is not None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import libcst as cst
 
 from gradlint.domain.event import LegacyVariable, RemovedName
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor, Unknown, Value
-from gradlint.facts import Entry
+from gradlint.facts import Entry, Signature
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
-from gradlint.semantics.torch.tensor import known_tensor
+from gradlint.semantics.torch.tensor import known_tensor, tensor_at
 
 _NUMBER_FIRST = {
     "add": ("alpha", 3),
@@ -24,6 +26,9 @@ _NUMBER_FIRST = {
 }
 """Operations whose factor used to stand before the tensors: its name today, and how many arguments there are."""
 
+_BEFORE_MATRICES = frozenset({"addmm", "addmv", "addr", "addbmm", "baddbmm"})
+"""Operations whose factors `beta` and `alpha` used to stand before what they multiply."""
+
 _REDUCTIONS = ("size_average", "reduce")
 
 
@@ -31,19 +36,35 @@ def modern(machine: Machine, state: State, entry: Entry, args: Args, node: cst.C
     """The arguments as they are passed today."""
     if len(args.positional) >= 3:
         args = _number_last(machine, state, entry, args, node)
-    if args.keywords:
-        tell_reduction(machine, entry, args, node)
+    tell_reduction(machine, entry, args, node)
+    tell_implicit_dim(machine, state, entry, args, node)
     return args
 
 
 def _number_last(machine: Machine, state: State, entry: Entry, args: Args, node: cst.CSTNode) -> Args:
     """x.add_(0.9, y) -> x.add_(y, alpha=0.9)"""
-    name, count = _NUMBER_FIRST.get(entry.name.rpartition(".")[2], ("", 0))
+    bare = entry.name.rpartition(".")[2]
+    if bare.removesuffix("_") in _BEFORE_MATRICES:
+        return _factors_last(machine, state, entry, args, node)
+    name, count = _NUMBER_FIRST.get(bare, ("", 0))
     target, number, *rest = args.positional
     if count != len(args.positional) or not _is_number(number) or known_tensor(machine, state, rest[0]) is None:
         return args
     machine.emit(RemovedName(node, "number first", entry.name.rpartition(".")[2], name, False))
     return args._replace(positional=(target, *rest), keywords={**args.keywords, name: number})
+
+
+def _factors_last(machine: Machine, state: State, entry: Entry, args: Args, node: cst.CSTNode) -> Args:
+    """x.addmm(0.5, 2, a, b), torch.addmm(0.5, x, 2, a, b) -> x.addmm(a, b, beta=0.5, alpha=2)"""
+    numbers = [value for value in args.positional if _is_number(value)]
+    rest = tuple(value for value in args.positional if not _is_number(value))
+    if len(numbers) not in (1, 2) or len(rest) != 3 or _is_number(args.positional[-2]):
+        return args
+    if any(known_tensor(machine, state, value) is None for value in rest):
+        return args
+    factors = dict(zip(("beta", "alpha"), numbers, strict=False))
+    machine.emit(RemovedName(node, "number first", entry.name.rpartition(".")[2], " and ".join(factors), False))
+    return args._replace(positional=rest, keywords={**args.keywords, **factors})
 
 
 def _is_number(value: Value) -> bool:
@@ -53,14 +74,63 @@ def _is_number(value: Value) -> bool:
 
 def tell_reduction(machine: Machine, entry: Entry, args: Args, node: cst.CSTNode) -> None:
     """size_average=False, reduce=False: of losses, which have `reduction` today."""
-    given = [name for name in _REDUCTIONS if args.keywords.get(name) is not None]
-    if not given or entry.sig.param("size_average") is None:
+    if not args.keywords and len(args.positional) < 1:
         return
-    average, reduce = (args.keywords.get(name) for name in _REDUCTIONS)
+    places = _places(entry.name, entry.sig)
+    if _REDUCTIONS[0] not in places:
+        return
+    average, reduce = (args.get(places.get(name, len(args.positional)), name) for name in _REDUCTIONS)
+    given = [name for name, value in zip(_REDUCTIONS, (average, reduce), strict=True) if value is not None]
+    if not given or not (args.keywords.keys() & set(given) or isinstance(average, bool)):
+        return
     instead = "reduction"
     if all(value is None or isinstance(value, bool) for value in (average, reduce)):
         instead = "none" if reduce is False else "sum" if average is False else "mean"
     machine.emit(RemovedName(node, "size_average", " and ".join(given), instead, False))
+
+
+@cache
+def _places(name: str, signature: Signature) -> dict[str, int]:
+    """At which place each argument of an operation stands, or of the constructor of a module."""
+    overloads = signature.overloads
+    return {param.name: place for place, param in enumerate(overloads[0])} if overloads else {}
+
+
+_IMPLICIT = frozenset({"softmax", "log_softmax", "softmin"})
+_IMPLICIT_MODULES = frozenset({"Softmax", "LogSoftmax", "Softmin"})
+
+
+def tell_implicit_dim(machine: Machine, state: State, entry: Entry, args: Args, node: cst.CSTNode) -> None:
+    """F.softmax(x): the dimension is guessed by the rank, 0 of one or three dimensions, else 1."""
+    path, _, name = entry.name.rpartition(".")
+    if path != "nn.functional" or name not in _IMPLICIT or args.keywords or args.has(1, "dim") or args.open:
+        return
+    target = known_tensor(machine, state, args.get(0, "input"))
+    shape = None if target is None else tensor_at(state, target).shape
+    instead = "dim" if shape is None else f"dim={0 if len(shape) in (0, 1, 3) else 1}"
+    machine.emit(RemovedName(node, "implicit dim", name, instead, False))
+
+
+def tell_dimless(machine: Machine, path: str, args: Args, node: cst.CSTNode) -> None:
+    """nn.Softmax(): as above, of a module."""
+    name = path.rpartition(".")[2]
+    if name in _IMPLICIT_MODULES and not args.has(0, "dim") and not args.open:
+        machine.emit(RemovedName(node, "implicit dim", name, "dim", False))
+
+
+_TIMED = frozenset(
+    {
+        *("StepLR", "MultiStepLR", "ExponentialLR", "LambdaLR", "MultiplicativeLR", "CosineAnnealingLR"),
+        *("ConstantLR", "LinearLR", "PolynomialLR", "CyclicLR", "OneCycleLR"),
+    }
+)
+"""Schedulers that count the epochs themselves (measured: `step(epoch)` warns)."""
+
+
+def tell_epoch(machine: Machine, path: str, args: Args, node: cst.CSTNode) -> None:
+    """scheduler.step(epoch)"""
+    if args.has(0, "epoch") and path.rpartition(".")[2] in _TIMED:
+        machine.emit(RemovedName(node, "epoch", "epoch", "step()", False))
 
 
 def tell_gone_keyword(machine: Machine, name: str, instead: str, args: Args, node: cst.CSTNode) -> None:

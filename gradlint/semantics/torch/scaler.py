@@ -16,6 +16,7 @@ from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch import faults
 from gradlint.semantics.torch.inplace import bump
+from gradlint.semantics.torch.old_calls import tell_epoch
 from gradlint.semantics.torch.order import order_of, params_of
 from gradlint.semantics.torch.tensor import known_tensor, new_tensor, tensor_at
 
@@ -64,6 +65,7 @@ def call_helper(
     assert isinstance(record.cls, External)
     if is_scheduler_path(record.cls.path):
         if name == "step":
+            tell_epoch(machine, record.cls.path, args, node)
             _scheduler_step(machine, state, record, node)
         return machine.unknown()
     method = _METHODS.get(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 import libcst as cst
 
@@ -10,7 +11,18 @@ from gradlint.domain.event import LegacyVariable, MisspeltName, Noticed, Removed
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Class, External, Instance, Ref, Value
-from gradlint.facts.names import MODULE, OPTIMIZER, TENSOR, is_same_word, meant, names_of, replacement
+from gradlint.facts.names import (
+    MODULE,
+    OPTIMIZER,
+    TENSOR,
+    is_same_word,
+    meant,
+    meant_keyword,
+    names_of,
+    newer,
+    replacement,
+)
+from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
 
 _KINDS = {"module": MODULE, "optimizer": OPTIMIZER}
@@ -23,6 +35,10 @@ def of_namespace(machine: Machine, path: str, name: str, node: cst.CSTNode) -> N
     instead = replacement(f"{path}.{name}")
     if instead is not None:
         machine.emit(RemovedName(node, "name", f"{path}.{name}", instead, True))
+        return
+    instead = newer(f"{path}.{name}")
+    if instead is not None:
+        machine.emit(RemovedName(node, "deprecated", f"{path}.{name}", instead, False))
         return
     real = meant(path, name)
     if real is not None:
@@ -45,6 +61,16 @@ def of_tensor(machine: Machine, made: Node, name: str, node: cst.CSTNode) -> Non
     real = meant(TENSOR, name)
     if real is not None:
         machine.emit(MisspeltName(node, "tensor", name, real, is_same_word(name, real)))
+
+
+def of_keywords(machine: Machine, path: str, keywords: Collection[str], node: cst.CSTNode) -> None:
+    """torch.randn(3, require_grad=True): torch takes no other names than its own, and raises."""
+    if machine.guarded or not isinstance(node, cst.Call):
+        return
+    for name in keywords:
+        real = meant_keyword(path, name)
+        if real is not None and real not in keywords:
+            machine.emit(MisspeltName(node, path, name, real, is_same_word(name, real), keyword=True))
 
 
 def is_from_torch(made: Node) -> bool:
@@ -93,6 +119,21 @@ def of_object(machine: Machine, state: State, record: Instance, kind: str, name:
     if real is None or record.open or not _is_known(state, record.cls) or name in assigned_names(machine):
         return
     machine.emit(MisspeltName(node, kind, name, real, is_same_word(name, real)))
+
+
+def of_method(machine: Machine, state: State, record: Instance, name: str, args: Args, node: cst.CSTNode) -> None:
+    """model.zero_grad(set_to_nome=True); of a class as in `of_object`."""
+    cls = record.cls
+    if not record.open and args.keywords and _is_known(state, cls):
+        owner = OPTIMIZER if _is_optimizer(state, cls) else MODULE
+        of_keywords(machine, f"{owner}.{name.removeprefix('super.')}", args.keywords, node)
+
+
+def _is_optimizer(state: State, cls: Value) -> bool:
+    if isinstance(cls, External):
+        return cls.path.startswith("torch.optim.")
+    record = state.heap.get(cls.id) if isinstance(cls, Ref) else None
+    return isinstance(record, Class) and any(_is_optimizer(state, base) for base in record.bases)
 
 
 def _is_known(state: State, cls: Value) -> bool:
