@@ -88,7 +88,6 @@ scores = nn.Linear(4, 3)(torch.randn(5, 2, 4))
 p = F.softmax(scores)  # GRD804
 kept = torch.addmm(0.5, torch.zeros(5, 5), 2.0, p[:, 0], p[:, 1].T)  # GRD804
 """,
-            shows="torch.allclose(p.sum(0), torch.ones(2, 3))",
         ),
         Bad(
             """\
