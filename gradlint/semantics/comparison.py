@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gradlint.domain import dtype as dtypes
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Bound,
@@ -45,6 +46,10 @@ def _compare(machine: Machine, state: State, instr: Compare, left: Value, right:
         same = _identical(state, left, right)
         if same is not None:
             return same is (op == "==")
+    if op in ("==", "!=") and isinstance(left, External) and isinstance(right, External):
+        one, other = (dtypes.named(value.path.removeprefix("torch.")) for value in (left, right))
+        if one is not None and other is not None:
+            return (one == other) is (op == "==")
     if op == "!=" and not isinstance(left, Ref) and not isinstance(right, Ref):
         return _negated(machine, left, right)
     value = operate(machine, state, op, left, right, instr.node)

@@ -2,25 +2,26 @@
 
 Such a file does not run as it stands, so what its free names are can only be supposed, from how they are used: what
 has `step` and `zero_grad` is an optimizer, what is called and trained is a network, `nn` is `torch.nn`. A file that
-runs has no free names, and nothing in it is ever supposed.
+runs has no free names, and no name in it is ever supposed. What holds for free names holds for the parameters of a
+function that nothing in the file calls, and in which a loss is backpropagated.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import libcst as cst
 
 from gradlint.domain.state import State
-from gradlint.domain.value import Ref, Value
+from gradlint.domain.value import Function, Value
 from gradlint.semantics.machine import Machine
-from gradlint.semantics.torch import order
 from gradlint.semantics.torch.names import method_fact
 from gradlint.semantics.torch.optim import supposed_optimizer
 from gradlint.semantics.torch.stand_in import leaves_of, supposed_loss, supposed_network
+from gradlint.source.core import Param
 
 _CUSTOMS = {
     "torch": "torch",
@@ -60,14 +61,15 @@ class _Uses:
 class _Names:
     """The names that a file binds at its top level and in inner scopes, and how all names are used."""
 
-    def __init__(self, module: cst.Module) -> None:
+    def __init__(self, root: cst.CSTNode) -> None:
         self.bound: set[str] = set()
         self.inner: set[str] = set()
         self.outer_uses: set[str] = set()
         self.uses: dict[str, _Uses] = {}
+        self.kept_as: dict[str, str] = {}
         self.results: dict[str, list[cst.Call]] = {}
         self.torn: dict[cst.CSTNode, tuple[str, ...]] = {}
-        stack: list[tuple[cst.CSTNode, bool]] = [(module, True)]
+        stack: list[tuple[cst.CSTNode, bool]] = [(root, True)]
         while stack:
             node, top = stack.pop()
             look = _LOOKS.get(type(node))
@@ -76,9 +78,32 @@ class _Names:
             below = top and not isinstance(node, _SCOPES)
             stack.extend((child, below) for child in reversed(node.children))
 
-    def of(self, name: cst.Name) -> _Uses:
-        """The uses of a name."""
-        return self.uses.setdefault(name.value, _Uses(name))
+    def of(self, place: cst.CSTNode) -> _Uses | None:
+        """The uses of a name, or of an attribute of `self`."""
+        name = _spelled(place)
+        return None if name is None else self.uses.setdefault(name, _Uses(place))
+
+    def keep(self, place: cst.CSTNode, given: cst.CSTNode) -> None:
+        """A value gets a further name."""
+        name, other = _spelled(given), _spelled(place)
+        if name is not None and other is not None:
+            self.kept_as[name] = other
+
+    def taken_apart(self, place: cst.CSTNode) -> None:
+        """A value is unpacked, or an item is taken out of it."""
+        uses = self.of(place)
+        if uses is not None:
+            uses.parts = True
+
+    def uses_of(self, name: str) -> _Uses:
+        """The uses of a name, and of the attribute that keeps its value."""
+        found = [self.uses[one] for one in (name, self.kept_as.get(name)) if one in self.uses]
+        merged = _Uses(found[0].first if found else cst.Name(name))
+        for uses in found:
+            merged.attributes |= uses.attributes
+            merged.called = merged.called or uses.called
+            merged.parts = merged.parts or uses.parts
+        return merged
 
     def bind(self, target: cst.CSTNode, top: bool) -> None:
         """A target is assigned to."""
@@ -92,6 +117,14 @@ class _Names:
 _SCOPES = (cst.FunctionDef, cst.ClassDef, cst.Lambda, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
 
 
+def _spelled(node: cst.CSTNode) -> str | None:
+    if isinstance(node, cst.Name):
+        return node.value
+    if isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name) and node.value.value == "self":
+        return f"self.{node.attr.value}"
+    return None
+
+
 def _name(names: _Names, node: cst.Name, top: bool) -> None:
     names.of(node)
     if top:
@@ -99,34 +132,39 @@ def _name(names: _Names, node: cst.Name, top: bool) -> None:
 
 
 def _attribute(names: _Names, node: cst.Attribute, top: bool) -> None:
-    if isinstance(node.value, cst.Name):
-        names.of(node.value).attributes.add(node.attr.value)
+    uses = names.of(node.value)
+    if uses is not None:
+        uses.attributes.add(node.attr.value)
     elif isinstance(node.value, cst.Call) and not _has(node.attr.value):
         names.torn[node.value] = ()
 
 
 def _call(names: _Names, node: cst.Call, top: bool) -> None:
-    if isinstance(node.func, cst.Name) and node.args:
-        names.of(node.func).called = True
+    uses = names.of(node.func) if node.args else None
+    if uses is not None:
+        uses.called = True
 
 
 def _subscript(names: _Names, node: cst.Subscript, top: bool) -> None:
-    if isinstance(node.value, cst.Name):
-        names.of(node.value).parts = True
-    else:
+    if isinstance(node.value, cst.Call):
         names.torn[node.value] = ()
+    names.taken_apart(node.value)
 
 
 def _assign(names: _Names, node: cst.Assign, top: bool) -> None:
     for target in (one.target for one in node.targets):
         names.bind(target, top)
-        if isinstance(target, cst.Name) and isinstance(node.value, cst.Call):
-            names.results.setdefault(target.value, []).append(node.value)
-        elif isinstance(target, (cst.Tuple, cst.List)):
+        place = _spelled(target)
+        if isinstance(target, (cst.Tuple, cst.List)):
             parts = [element.value for element in target.elements]
-            names.torn[node.value] = tuple(one.value if isinstance(one, cst.Name) else "" for one in parts)
-            if isinstance(node.value, cst.Name):
-                names.of(node.value).parts = True
+            names.torn[node.value] = tuple(_spelled(one) or "" for one in parts)
+            names.taken_apart(node.value)
+            if isinstance(node.value, cst.Tuple):
+                for part, element in zip(parts, node.value.elements, strict=False):
+                    names.keep(part, element.value)
+        elif place is not None and isinstance(node.value, cst.Call):
+            names.results.setdefault(place, []).append(node.value)
+        names.keep(target, node.value)
 
 
 def _target(
@@ -172,11 +210,10 @@ def _has(name: str) -> bool:
 _OF_TENSORS = frozenset({"backward", "data", "grad", "shape", "device", "dtype", "T", "requires_grad", "grad_fn"})
 
 
-class Fragment:
-    """The free names of one file, and what they are supposed to be."""
+class Supposed:
+    """What names are supposed to be that nothing binds, or parameters for which no argument is known."""
 
-    def __init__(self, module: cst.Module) -> None:
-        names = _Names(module)
+    def __init__(self, names: _Names, free: Mapping[str, cst.CSTNode]) -> None:
         whole = {name for name, uses in names.uses.items() if _is_whole(uses)}
         self.torn = {
             call: tuple(one in whole and _STATE.match(one) is None for one in parts)
@@ -186,17 +223,58 @@ class Fragment:
         for name, calls in names.results.items():
             if name not in whole:
                 self.torn.update(dict.fromkeys(calls, ()))
-        dynamic = {"exec", "globals", "locals", "vars"} & names.uses.keys()
+        self.optimizers: dict[str, cst.CSTNode] = {}
+        self.losses: dict[str, cst.CSTNode] = {}
+        self.networks: dict[str, cst.CSTNode] = {}
+        for name, place in free.items():
+            group = self._group(name, names.uses_of(name))
+            if group is not None:
+                group[name] = place
+
+    def _group(self, name: str, uses: _Uses) -> dict[str, cst.CSTNode] | None:
+        if _is_optimizer(name, uses):
+            return self.optimizers
+        if _is_loss(name, uses):
+            return self.losses
+        return self.networks if _is_network(name, uses) else None
+
+    def make(self, machine: Machine, state: State) -> dict[str, Value]:
+        """What stands in for the names. An only optimizer trains all networks, of several each its own."""
+        networks = {name: supposed_network(machine, state, self.torn, node) for name, node in self.networks.items()}
+        made: dict[str, Value] = {**networks}
+        for name, node in self.losses.items():
+            made[name] = supposed_loss(state, self.torn, node)
+        for name, node in self.optimizers.items():
+            held = [one for other, one in networks.items() if len(self.optimizers) == 1 or _belong(name, other)]
+            leaves = tuple(leaf for one in held for leaf in leaves_of(state, one))
+            made[name] = supposed_optimizer(machine, state, leaves, node)
+        return made
+
+
+class Fragment(Supposed):
+    """The free names of one file, and what they are supposed to be."""
+
+    def __init__(self, module: cst.Module) -> None:
+        names = _Names(module)
         hidden = names.bound | (names.inner - names.outer_uses)
-        free = {} if dynamic else {name: uses for name, uses in names.uses.items() if name not in hidden}
+        dynamic = {"exec", "globals", "locals", "vars"} & names.uses.keys()
+        free = {} if dynamic else {name: uses.first for name, uses in names.uses.items() if name not in hidden}
+        super().__init__(names, free)
         self.customs = {name: path for name, path in _CUSTOMS.items() if name in free}
-        self.optimizers = {name: uses.first for name, uses in free.items() if _is_optimizer(name, uses)}
-        self.losses = {name: uses.first for name, uses in free.items() if _is_loss(name, uses)}
-        self.networks = {
-            name: uses.first
-            for name, uses in free.items()
-            if name not in self.losses and name not in self.optimizers and _is_network(name, uses)
-        }
+
+
+def supposed_arguments(machine: Machine, state: State, where: cst.CSTNode, function: Function) -> dict[str, Value]:
+    """What the parameters of a function, or of a class's constructor, are supposed to be, where a loss is walked."""
+    free = {param.name: param.node for param in function.code.params if _is_bare(param)}
+    names = _Names(where)
+    if not any("backward" in uses.attributes for uses in names.uses.values()):
+        return {}
+    return Supposed(names, free).make(machine, state)
+
+
+def _is_bare(param: Param) -> bool:
+    """Whether neither annotation nor default says what a parameter is."""
+    return param.annotation is None and not param.kind and not param.has_default
 
 
 def _is_whole(uses: _Uses) -> bool:
@@ -230,24 +308,11 @@ def supposed(machine: Machine, state: State, frame: int, name: str) -> Value:
         return machine.program.external(path)
     if not any(name in group for group in (fragment.networks, fragment.losses, fragment.optimizers)):
         return None
-    made = _make(machine, state, fragment)
+    made = fragment.make(machine, state)
     for free, value in made.items():
         if free not in state.frames[frame]:
             state.set_in(frame, free, value)
     return made.get(name)
-
-
-def _make(machine: Machine, state: State, fragment: Fragment) -> dict[str, Ref]:
-    made = {name: supposed_network(machine, state, fragment.torn, node) for name, node in fragment.networks.items()}
-    networks = dict(made)
-    for name, node in fragment.losses.items():
-        made[name] = supposed_loss(state, fragment.torn, node)
-    for name, node in fragment.optimizers.items():
-        held = [one for other, one in networks.items() if len(fragment.optimizers) == 1 or _belong(name, other)]
-        leaves = tuple(leaf for one in held for leaf in leaves_of(state, one))
-        made[name] = supposed_optimizer(machine, state, leaves, node)
-        order.made(machine, state, made[name])
-    return made
 
 
 def _belong(optimizer: str, network: str) -> bool:

@@ -28,6 +28,7 @@ from gradlint.semantics.args import Args
 from gradlint.semantics.builtin.table import FUNCTIONS
 from gradlint.semantics.calling import run_body
 from gradlint.semantics.classes import find_in_class, instantiate
+from gradlint.semantics.fragment import supposed_arguments
 from gradlint.semantics.held import graphs_in
 from gradlint.semantics.imports import Loading
 from gradlint.semantics.lightning import is_configuration, step_taken
@@ -150,7 +151,8 @@ def _function(machine: Machine, state: State, function: Function, args: Args) ->
         state.escape()
         forget(state)
         region = machine.open(state)
-        results = run_body(machine, state, function, args, function.code.node)
+        supposed = supposed_arguments(machine, state, function.code.node, function)
+        results = run_body(machine, state, function, args._replace(keywords=supposed), function.code.node)
         for end, value in results:
             step_taken(machine, end, function, args.get(0, ""), value)
             # Whoever calls the function may do anything with what it returns, and with what it was given.
@@ -229,7 +231,9 @@ def _class(machine: Machine, state: State, cls: Ref) -> None:
     with machine.bounded(SHARE):
         region = machine.open(after)
         after.site = record.code.node, None
-        made = instantiate(machine, after, cls, Args((), {}, True), record.code.node)
+        init = record.attrs.get("__init__")
+        supposed = supposed_arguments(machine, after, record.code.node, init) if isinstance(init, Function) else {}
+        made = instantiate(machine, after, cls, Args((), supposed, True), record.code.node)
         machine.close([after], region)
         unsettle(after, made)
         if isinstance(made, Ref) and is_module(after, made):

@@ -2,7 +2,8 @@
 
 Gradlint is given the fragment alone. Torch is given it behind a beginning that binds the names (`beginning.py`), and
 must raise, or show, what the fragment is marked with. The first line of a fragment is a comment, in whose place the
-beginning is run.
+beginning is run; what stands behind `# run:` is run by torch only, such as the call of a function that the fragment
+does not call.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ BLOCKS = blocks_under(HERE)
 every_block = pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.name)
 
 _BEGINNING = (HERE / "beginning.py").read_text(encoding="utf-8")
+_RUN = re.compile(r"^# run: ", re.MULTILINE)
 _SHOWS = re.compile(r"^# shows: (?P<expression>.+)$", re.MULTILINE)
 
 
@@ -36,6 +38,7 @@ def test_torch_does_what_the_fragment_says(block: Block) -> None:
     """Torch raises where it is marked and nowhere else, and what a fragment shows is so."""
     comment, rest = block.code.split("\n", 1)
     assert comment.startswith("#")
+    rest = _RUN.sub("", rest)
     shows = _SHOWS.search(block.code)
     outcome = run_under_torch(f"exec({_BEGINNING!r})\n{rest}", shows and shows["expression"])
     assert raise_complaints(block.marks.raises, outcome) == []

@@ -52,7 +52,9 @@ def supposed_optimizer(machine: Machine, state: State, params: tuple[Ref, ...], 
     machine.holdings.unknown_holder = True
     _admit(machine, state, list(params), node)
     attrs = {"<params>": params, "<open>": True, SOURCES: ()}
-    return state.new(Instance(External("torch.optim.Optimizer"), attrs, {}, True, None))
+    ref = state.new(Instance(External("torch.optim.Optimizer"), attrs, {}, True, None))
+    machine.optimizers.append(ref.id)
+    return ref
 
 
 def fill_optimizer(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> None:

@@ -69,7 +69,7 @@ def _arange(args: Args) -> Result:
     if "end" not in args:
         start, end = 0, start
     kinds = {as_operand(value).dtype for value in (start, end, step)}
-    dtype = None if None in kinds else "int64" if kinds <= {"int64", "int", "bool"} else dtypes.DEFAULT
+    dtype = None if None in kinds else "int64" if kinds <= {*dtypes.INTS, "int", "bool"} else dtypes.DEFAULT
     dtype = typed(args, dtype)
     if dtype != "int64":
         return Operand((_count(start, end, step, exact=dtypes.is_floating(dtype) is True),), dtype)

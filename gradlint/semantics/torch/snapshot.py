@@ -7,10 +7,10 @@ from typing import NamedTuple
 import libcst as cst
 
 from gradlint.domain.state import State
-from gradlint.domain.value import Mapping, Ref, Tensor, Unknown, Value
+from gradlint.domain.value import Instance, Mapping, Ref, Tensor, Unknown, Value
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch import faults
-from gradlint.semantics.torch.parameters import parameters_of
+from gradlint.semantics.torch.parameters import SUPPOSED, parameters_of
 
 FAULT = "state-dict-alias"
 
@@ -63,10 +63,16 @@ def _taken(machine: Machine, value: Value) -> Taken | None:
 
 def _trained_since(state: State, taken: Taken) -> bool:
     """Whether a step has certainly changed a parameter since; of what is not known, whether a backward ran since."""
-    if isinstance(taken.owner, Unknown):
+    if isinstance(taken.owner, Unknown) or _stands_in(state, taken.owner):
         return state.trained > taken.number
     return any(
         what.certain and what.op == "optimizer.step"
         for counter, count in taken.writes.items()
         for what in state.writes(counter)[count:]
     )
+
+
+def _stands_in(state: State, owner: Value) -> bool:
+    """Whether a network stands in for one that is not known."""
+    record = state.heap.get(owner.id) if isinstance(owner, Ref) else None
+    return isinstance(record, Instance) and SUPPOSED in record.config

@@ -10,13 +10,12 @@ from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Ref, Unknown, Value
 from gradlint.semantics.args import Args
+from gradlint.semantics.flow import leaf_key
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import origins
 from gradlint.semantics.torch.foreign import SOME, flag_of_leaf, new_network
-from gradlint.semantics.torch.tensor import either, new_tensor
-
-SUPPOSED = "<supposed>"
-"""The configuration of a stand-in: the calls whose result is taken to pieces, and which pieces are tensors."""
+from gradlint.semantics.torch.parameters import SUPPOSED
+from gradlint.semantics.torch.tensor import either, new_tensor, tensor_at
 
 
 def is_stand_in(record: Instance) -> bool:
@@ -27,10 +26,15 @@ def is_stand_in(record: Instance) -> bool:
 def supposed_network(
     machine: Machine, state: State, torn: Mapping[cst.CSTNode, tuple[bool, ...]], node: cst.CSTNode
 ) -> Ref:
-    """A network with parameters that require grad."""
+    """A network with parameters that require grad, and that may have gradients already."""
     ref = new_network(machine, state, node)
     record = state[ref]
     assert isinstance(record, Instance)
+    for leaf in leaves_of(state, ref):
+        made = tensor_at(state, leaf)
+        state.put(leaf.id, made._replace(accumulated=Unknown("gradient")))
+        # Nobody knows what else becomes of them, so that nothing is wrong with those which nothing reaches.
+        machine.gradients.spared.add(leaf_key(made.node))
     state.put(ref.id, record._replace(config={SUPPOSED: torn}))
     return ref
 
@@ -47,6 +51,12 @@ def leaves_of(state: State, ref: Ref) -> tuple[Ref, ...]:
     return (leaf,) if isinstance(leaf, Ref) else ()
 
 
+def _name_of(node: cst.CSTNode) -> str:
+    func = node.func if isinstance(node, cst.Call) else None
+    name = func.attr if isinstance(func, cst.Attribute) else func
+    return name.value if isinstance(name, cst.Name) else "a network"
+
+
 def call_supposed(state: State, ref: Ref, record: Instance, args: Args, node: cst.CSTNode) -> Value:
     """A call of what a free name stands for: it is taken to use all its arguments, and to keep what it needs."""
     found = [origin for origin in origins(state, (ref, *args.values())) if origin.live]
@@ -60,7 +70,7 @@ def call_supposed(state: State, ref: Ref, record: Instance, args: Args, node: cs
             Edge(origin, origin.tracked if origin.leaf is None else flag_of_leaf(state, origin)) for origin in found
         ]
         tracked = either(edge.flows for edge in edges) if edges else None
-        made = Node("supposed", node, edges, tracked=tracked, maybe_saved=True, frees=tracked)
+        made = Node(f"call of {_name_of(node)}", node, edges, tracked=tracked, maybe_saved=True, frees=tracked)
     torn = record.config[SUPPOSED]
     pieces = torn.get(node) if isinstance(torn, dict) else ()
     if pieces is None:
