@@ -11,8 +11,9 @@ import libcst as cst
 from gradlint.domain.finding import Edit, Fix, Position, Span
 from gradlint.fixes.edits import Text, apart
 from gradlint.fixes.imports import Imports
+from gradlint.fixes.readings import readings_of
 from gradlint.fixes.rewrite import bracketed, in_place, indented, rewritten, rows_to_indent
-from gradlint.rules.base import Before, Behind, Change, Rebinding, Repair, Statement, Wrap
+from gradlint.rules.base import Before, Behind, Change, Reading, Rebinding, Repair, Statement, Wrap
 from gradlint.rules.base import Edit as Wish
 from gradlint.source.lines import split_lines
 from gradlint.source.place import Places
@@ -71,6 +72,8 @@ class Locator:
             yield _insert(self._end_of_row(line), self._new_line(line) + change.text)
         elif isinstance(change, Rebinding):
             yield from self._written_in_place(change.node, self._spelled(change.header, repair))
+        elif isinstance(change, Reading):
+            yield from self._read_through(change)
         elif isinstance(change, Statement):
             text = change.text if self._places.is_statement(change.node) else change.inside
             if text is None:
@@ -139,6 +142,16 @@ class Locator:
         edit = self._changed(assign, text)
         yield Edit(edit.span, indented(edit.content, self._module.default_indent))
         yield self._wrapped(self._alone(node), header)
+
+    def _read_through(self, change: Reading) -> Iterator[Edit]:
+        """Each reading of what the statement assigns, inside of the value that it assigns."""
+        statement = self._places.statement(change.node)
+        assign = None if statement is None else statement.body[0]
+        readings = readings_of(assign, change.node) if isinstance(assign, cst.Assign) else []
+        if not readings:
+            raise _ImpossibleError
+        for reading in readings:
+            yield self._changed(reading, f"{cst.Module([]).code_for_node(reading)}.{change.method}()")
 
     def _wrapped(self, line: Span, header: str) -> Edit:
         """The header before the statement, whose first row moves one level in."""

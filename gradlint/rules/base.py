@@ -84,13 +84,23 @@ class Rebinding(NamedTuple):
     header: str
 
 
+class Reading(NamedTuple):
+    """An edit: in `name = <node>`, the name that is read inside the node goes through a method without arguments.
+
+    So do all names of a tuple, and attributes such as `self.state`; there is no repair where none is read.
+    """
+
+    node: cst.CSTNode
+    method: str
+
+
 class Remove(NamedTuple):
     """An edit: the statement in which a node stands goes."""
 
     node: cst.CSTNode
 
 
-Edit: TypeAlias = Change | Wrap | Before | Behind | Rebinding | Statement | Remove
+Edit: TypeAlias = Change | Wrap | Before | Behind | Rebinding | Reading | Statement | Remove
 
 
 FixKind: TypeAlias = Literal["safe", "unsafe", "safe or unsafe"]

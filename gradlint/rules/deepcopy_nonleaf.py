@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from gradlint.domain.event import Event, Refused
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.repairs import operand
 
 _RAISES = "Only Tensors created explicitly by the user"
 
@@ -38,6 +41,7 @@ class DeepcopyNonleaf(Rule):
     name = "deepcopy-nonleaf"
     effect = "raises"
     events = (Refused,)
+    fix = "safe"
     torch_says = r"support the deepcopy protocol"
     bad = (
         Bad(
@@ -123,4 +127,14 @@ target = copy.deepcopy(net)
             "`deepcopy` meets a tensor that an operation made: torch copies leaves only, and raises here",
             hint="keep `.detach()`ed tensors on what is copied, or copy the `state_dict()`",
             related=event.related,
+            repair=_repair(event),
         )
+
+
+def _repair(event: Refused) -> Repair | None:
+    """A tensor that is copied itself, not inside of something, gives its values without the graph."""
+    node = event.node
+    if event.subject != "itself" or not isinstance(node, cst.Call) or len(node.args) != 1 or node.args[0].star:
+        return None
+    new = f"{operand(node.args[0].value)}.detach().clone()"
+    return Repair("write `.detach().clone()`", (Change(node, new),))

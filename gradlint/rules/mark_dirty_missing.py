@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gradlint.domain.event import Event, Noticed
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, Good, Repair, Report, Rule
+from gradlint.rules.repairs import out_of_place
 
 
 class MarkDirtyMissing(Rule):
@@ -36,6 +38,7 @@ class MarkDirtyMissing(Rule):
     name = "mark-dirty-missing"
     effect = "fragile"
     events = (Noticed,)
+    fix = "unsafe"
     bad = (
         Bad(
             """\
@@ -53,12 +56,15 @@ class Double(torch.autograd.Function):
         return grad_output * 2
 
 
+def loss_of(w):
+    h = w * 1
+    return (Double.apply(h) + h).sum()
+
+
 w = torch.ones(3, requires_grad=True)
-h = w * 1
-loss = (Double.apply(h) + h).sum()
-loss.backward()
+loss_of(w).backward()
 """,
-            shows="differs_from_finite_differences(lambda: (w * 2 + w * 2).sum(), w)",
+            shows="differs_from_finite_differences(lambda: loss_of(w), w)",
         ),
         Bad(
             """\
@@ -140,8 +146,15 @@ Clamp.apply(w).sum().backward()
             _MESSAGES[event.fault],
             hint="write to a copy, or call `ctx.mark_dirty` and return the input",
             related=event.related,
+            repair=_repair(event),
             effect="raises" if event.fault == "dirty-not-returned" else None,
         )
+
+
+def _repair(event: Noticed) -> Repair | None:
+    """A write to an input makes a new tensor instead."""
+    repair = out_of_place(event.node) if event.fault == "mark-dirty-missing" else None
+    return None if repair is None else replace(repair, safe=False)
 
 
 _MESSAGES = {

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from gradlint.domain.event import Event, MaskedSingularity
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.repairs import code
 
 _TAKES = {"div": "the divisor", "pow": "the base"}
 
@@ -40,7 +43,18 @@ class MaskedNan(Rule):
     name = "masked-nan"
     effect = "silent"
     events = (MaskedSingularity,)
+    fix = "safe"
     bad = (
+        Bad(
+            """\
+import torch
+
+x = torch.tensor([0.0, 1.0, 4.0], requires_grad=True)
+loss = torch.where(x > 0, torch.log(x), 0.0).sum()  # GRD405
+loss.backward()
+""",
+            shows="loss.isfinite() and x.grad.isnan().any()",
+        ),
         Bad(
             """\
 import torch
@@ -118,4 +132,42 @@ torch.where(x > 0, x * x, torch.sin(x)).sum().backward()
             f"{event.how} hides what `{event.op}` gives at an excluded value, but not its gradient, which is NaN there",
             hint=f"mask {takes} of `{event.op}` first, so that the excluded values never get in",
             related=((event.mask, "the mask acts here"),),
+            repair=_repair(event),
         )
+
+
+_HARMLESS = {"log": "1", "sqrt": "1", "rsqrt": "1", "reciprocal": "1", "div": "1", "log2": "1", "log10": "1"}
+
+
+def _repair(event: MaskedSingularity) -> Repair | None:
+    """`where(c, x.log(), 0)` becomes `where(c, where(c, x, 1).log(), 0)`: of an operation that stands in the mask."""
+    mask, value = event.mask, _HARMLESS.get(event.op)
+    if value is None or not isinstance(mask, cst.Call) or len(mask.args) != 3:
+        return None
+    if any(arg.keyword is not None or arg.star for arg in mask.args):
+        return None
+    condition, *branches = (arg.value for arg in mask.args)
+    given = _argument(event.node)
+    place = next((place for place, branch in enumerate(branches) if _holds(branch, event.node)), None)
+    if given is None or place is None or not isinstance(mask.func, cst.Attribute):
+        return None
+    kept, filled = (code(given), value) if place == 0 else (value, code(given))
+    new = f"torch.where({code(condition)}, {kept}, {filled})"
+    return Repair("mask the argument as well", (Change(given, new),), True, ("torch",))
+
+
+def _argument(node: cst.CSTNode) -> cst.BaseExpression | None:
+    """What an operation is infinite of: its argument, its receiver, or the divisor."""
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Divide):
+        return node.right
+    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
+        return None
+    if not node.args:
+        return node.func.value
+    given = node.args[0]
+    return given.value if len(node.args) == 1 and given.keyword is None and not given.star else None
+
+
+def _holds(outer: cst.CSTNode, inner: cst.CSTNode) -> bool:
+    """Whether a node stands inside of another, or is it."""
+    return outer is inner or any(_holds(child, inner) for child in outer.children)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from gradlint.domain.event import Event, RootOfZero
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.repairs import code, operand
 
 
 class RootAtZero(Rule):
@@ -40,6 +43,7 @@ class RootAtZero(Rule):
     name = "root-at-zero"
     effect = "silent"
     events = (RootOfZero,)
+    fix = "unsafe"
     bad = (
         Bad(
             """\
@@ -125,4 +129,19 @@ other = torch.randn(5, 3)
             else "add a small number first, or use `torch.cdist` or `norm`"
         )
         related = () if alone else ((event.zero, "the zeros come from here"),)
-        yield Report(event.node, f"{what}: its gradient there is NaN", hint=hint, related=related)
+        yield Report(
+            event.node, f"{what}: its gradient there is NaN", hint=hint, related=related, repair=_repair(event)
+        )
+
+
+def _repair(event: RootOfZero) -> Repair | None:
+    """A small number is added under the root."""
+    node, change = event.node, "add a small number under the root"
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Power):
+        return Repair(change, (Change(node.left, f"({code(node.left)} + 1e-12)"),), False)
+    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute) or node.func.attr.value != "sqrt":
+        return None
+    if node.args:
+        given = node.args[0].value
+        return Repair(change, (Change(given, f"{operand(given)} + 1e-12"),), False) if len(node.args) == 1 else None
+    return Repair(change, (Change(node.func.value, f"({code(node.func.value)} + 1e-12)"),), False)

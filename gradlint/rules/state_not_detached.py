@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradlint.domain.event import Event, KeptGraph
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, Good, Reading, Repair, Report, Rule
 
 
 class StateNotDetached(Rule):
@@ -37,6 +37,7 @@ class StateNotDetached(Rule):
     name = "state-not-detached"
     effect = "leak"
     events = (KeptGraph,)
+    fix = "unsafe"
     bad = (
         Bad(
             """\
@@ -114,4 +115,5 @@ loss.backward()
             "this state hangs on the graphs of all turns before: each backward walks them again, and memory grows",
             hint="detach the state at the end of each turn, and drop `retain_graph=True`",
             related=() if event.term is None else ((event.term, "made by the turn before"),),
+            repair=Repair("detach what the turn before has left", (Reading(event.node, "detach"),), False),
         )

@@ -126,7 +126,8 @@ def _copied_tensor(machine: Machine, state: State, ref: Ref, node: cst.CSTNode, 
         return memo[ref.id]
     if record.leaf is False:
         related = [] if record.syntax is None else [(record.syntax, "the tensor is a result of this operation")]
-        faults.refused(machine, "deepcopy-nonleaf", node, related=related)
+        subject = "" if memo else "itself"
+        faults.refused(machine, "deepcopy-nonleaf", node, subject, related)
         return ref
     if record.grad is True:
         fresh = new_leaf(

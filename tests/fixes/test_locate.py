@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gradlint.domain.finding import Finding, Fix
 from gradlint.fixes.edits import apply
 from gradlint.fixes.locate import Locator
-from gradlint.rules.base import Before, Change, Edit, Remove, Repair, Statement, Wrap
+from gradlint.rules.base import Before, Change, Edit, Reading, Remove, Repair, Statement, Wrap
 from gradlint.rules.repairs import code
 from gradlint.source.place import Places
 
@@ -211,3 +211,22 @@ def test_statements_that_go_and_come(edit: type[Remove], after: str) -> None:
     text = "import torch\nif c:\n    V(a)\n"
     module = cst.parse_module(text)
     assert made(text, fix_of(text, edit(calls(module, "V")[0]), module=module)) == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("h = V(x, h)\n", "h = V(x, h.detach())\n"),
+        ("out, h = V(x, h)\n", "out, h = V(x, h.detach())\n"),
+        ("out, (h, c) = V(x, (h, c))\n", "out, (h, c) = V(x, (h.detach(), c.detach()))\n"),
+        ("out, self.h = V(x.h, self.h, h=h)\n", "out, self.h = V(x.h, self.h.detach(), h=h)\n"),
+        ("h, c = V(h + x), h\n", "h, c = V(h.detach() + x), h\n"),
+        ("h = V(x)\n", None),
+        ("h = 2 * V(h)\n", None),
+        ("h += V(h)\n", None),
+    ],
+)
+def test_what_an_assignment_reads_goes_through_a_method(before: str, after: str | None) -> None:
+    """Only in the value that is reported, and only what the statement assigns."""
+    module = cst.parse_module(before)
+    assert made(before, fix_of(before, Reading(calls(module, "V")[0], "detach"), module=module)) == after
