@@ -38,7 +38,8 @@ class Holdings:
     `unknown_holder`: some optimizer holds parameters that are not known, and not those of a module. `listed`: the
     module whose parameters an iterator gives, or whose state a dict. `aliases`: where a module got a further name, and
     in which code. `placed`: where an attribute of an object got its container. `flagged`: modules that got a flag
-    torch does not know. `replaced`: what stands in the place of a module that was part of another.
+    torch does not know. `replaced`: what stands in the place of a module that was part of another. `strangers`: leaves
+    that an optimizer was seen to miss, by the memory their values stand in.
     """
 
     held: set[int] = field(default_factory=set)
@@ -49,6 +50,7 @@ class Holdings:
     fed: dict[int, cst.CSTNode] = field(default_factory=dict)
     flagged: set[int] = field(default_factory=set)
     replaced: dict[int, Ref] = field(default_factory=dict)
+    strangers: dict[int, int] = field(default_factory=dict)
     suspected: set[int] = field(default_factory=set)
     listed: dict[int, Ref] = field(default_factory=dict)
     doubts: list[Doubt] = field(default_factory=list)

@@ -85,6 +85,7 @@ class Machine:
         self.warned = 0
         self.gradients = Gradients()
         self.backwards = 0
+        self.walked: tuple[Event, int] | None = None
         self.ledger = Ledger()
         self.search = Search()
         self.optimizers: list[int] = []
@@ -190,8 +191,15 @@ class Machine:
                 self.detour += used
                 self.abroad = abroad - used
 
+    def settle_walk(self) -> None:
+        """A loop over data has ended: what was noticed at its head counts if it was there to train."""
+        if self.walked is not None and self.backwards > self.walked[1]:
+            self.emit(self.walked[0])
+        self.walked = None
+
     def flow(self) -> None:
         """Judge absence, now that all paths are known: leaves that no backward reached, optimizers of nothing."""
+        self.settle_walk()
         for node, empty in self.emptied.items():
             if empty:
                 self.emit(Refused(node, "empty-optimizer"))

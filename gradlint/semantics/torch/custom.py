@@ -207,12 +207,13 @@ def _judge_ctx(
         if kept is not None and not name.startswith("<") and (kept.id in given or kept.id in results):
             subject = f"{name}, the result" if kept.id in results else f"{name}, an input"
             faults.noticed(machine, "tensor-kept-on-ctx", _set_at(record, name), subject)
+    is_told = type(record.attrs.get("<dirty>", ())) is tuple  # Else paths have met of which not all marked the same.
     if dirty - results:
         faults.noticed(machine, "dirty-not-returned", _set_at(record, "<dirty>"))
     for ref in given.values():
         writes = state.writes(tensor_at(state, ref).counter)[inputs.writes.get(ref.id, 0) :]
         certain = [write for write in writes if write.certain]
-        if certain and ref.id not in dirty:
+        if certain and ref.id not in dirty and is_told:
             faults.noticed(machine, "mark-dirty-missing", certain[0].syntax, certain[0].op)
     for ref in kept_by(state, ctx, "save_for_backward"):
         if ref.id not in given and ref.id not in results:

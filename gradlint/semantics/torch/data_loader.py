@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import libcst as cst
 
+from gradlint.domain.event import Noticed
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.shape import Dim, Sym
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Ref, Sequence, Tensor, Value
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
-from gradlint.semantics.torch import faults
 from gradlint.semantics.torch.bind import tensors_in
 from gradlint.semantics.torch.tensor import both, new_tensor
 
@@ -46,7 +46,10 @@ def call_sampler(machine: Machine, state: State, ref: Ref, record: Instance, nam
 
 
 def _note_epoch(machine: Machine, state: State, loader: Instance, node: cst.CSTNode) -> None:
-    """A second loop over the data of a sampler without `set_epoch` before it gets them in the same order."""
+    """A second loop over the data of a sampler without `set_epoch` before it gets them in the same order.
+
+    Whether it matters, the loop itself shows: evaluation may see its data in any order.
+    """
     sampler = loader.attrs.get("sampler")
     record = state.heap.get(sampler.id) if isinstance(sampler, Ref) else None
     if not isinstance(sampler, Ref) or not isinstance(record, Instance) or record.config.get("shuffle") is not True:
@@ -54,7 +57,7 @@ def _note_epoch(machine: Machine, state: State, loader: Instance, node: cst.CSTN
     if isinstance(record.cls, External) and record.cls.path in SAMPLERS:
         if record.attrs.get(_EPOCH) is not None:
             related = () if record.syntax is None else ((record.syntax, "the sampler is made here"),)
-            faults.noticed(machine, "sampler-set-epoch", node, related=related)
+            machine.walked = Noticed(node, "sampler-set-epoch", "", related), machine.backwards
         state.put(sampler.id, record._replace(attrs={**record.attrs, _EPOCH: node}))
 
 
@@ -63,6 +66,7 @@ def batches(machine: Machine, state: State, record: Instance, node: cst.CSTNode)
     source = record.attrs.get("dataset")
     if not isinstance(record.cls, External) or not record.cls.path.endswith(".DataLoader"):
         return Sequence((), open=True)
+    machine.settle_walk()
     _note_epoch(machine, state, record, node)
     dataset = state.heap.get(source.id) if isinstance(source, Ref) else None
     if isinstance(dataset, Instance) and isinstance(dataset.attrs.get("tensors"), tuple):

@@ -111,6 +111,9 @@ def bump(machine: Machine, state: State, ref: Ref, what: Write) -> None:
         base = state.heap[record.view.base]
         assert isinstance(base, Tensor)
         state.put(base.counter, (*state.writes(base.counter), what._replace(certain=False)))
+    if record.memory in machine.holdings.strangers:
+        # No optimizer has it, and the program gives it its values itself: the target network of another.
+        machine.holdings.handled.add(machine.holdings.strangers[record.memory])
     state.put(record.counter, (*state.writes(record.counter), what))
     if "data" in record.tags:
         state.put(record.memory, (*state.writes(record.memory), what))

@@ -138,6 +138,10 @@ def _forgotten(
         return
     related = ((record.syntax, "the network is made here"), (backward, "this backward gives it gradients"))
     others = {module.id for module, _ in modules_of(state, root)} | set(_holders(state, root))
+    for one in leaves:
+        tensor = state.heap[one]
+        assert isinstance(tensor, Tensor)
+        holdings.strangers[tensor.memory] = one
     event = Noticed(place, FAULT, "forgotten", related)
     holdings.doubts.append(Doubt(frozenset(leaves | others), event, used=True, unless=own, vague=True))
 
