@@ -20,7 +20,8 @@ class SamplerSetEpoch(Rule):
         fails, and the result is a little worse.
 
     When it may be wrong
-        Where the data are walked twice for another purpose than training.
+        A loop without a backward is let pass: evaluation may see its data in any order. Where the steps
+        are taken in code that gradlint does not see, nothing is reported.
 
     Instead
         `sampler.set_epoch(epoch)` at the beginning of each epoch; `shuffle=False` where the order should
@@ -43,9 +44,11 @@ from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 data = TensorDataset(torch.arange(8.0))
 sampler = DistributedSampler(data, num_replicas=2, rank=0)
 loader = DataLoader(data, batch_size=4, sampler=sampler)
+w = torch.ones(1, requires_grad=True)
 seen = []
 for epoch in range(3):
     for (batch,) in loader:  # GRD507
+        (w * batch).sum().backward()
         seen.append(batch.tolist())
 """,
             shows="seen[0] == seen[1] == seen[2]",
@@ -58,10 +61,13 @@ from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 data = TensorDataset(torch.arange(8.0))
 sampler = DistributedSampler(data, num_replicas=2, rank=0)
 loader = DataLoader(data, batch_size=4, sampler=sampler)
+w = torch.ones(1, requires_grad=True)
 seen = []
 for (batch,) in loader:
+    (w * batch).sum().backward()
     seen.append(batch.tolist())
 for (batch,) in loader:  # GRD507
+    (w * batch).sum().backward()
     seen.append(batch.tolist())
 """,
             shows="seen[0] == seen[1]",
