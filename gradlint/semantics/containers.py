@@ -258,7 +258,14 @@ def _items(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNo
     return state.new(Sequence(tuple(record.items.items()), open=record.open))
 
 
+def _set_by_method(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """obj.__setitem__(key, value), as lambdas have to write it."""
+    set_item(machine, state, obj, args.get(0, "key"), args.get(1, "value"))
+    return None
+
+
 _SEQUENCE: dict[str, Method] = {
+    "__setitem__": _set_by_method,
     "append": _append,
     "add": _append,
     "appendleft": _append_left,
@@ -277,6 +284,7 @@ _SEQUENCE: dict[str, Method] = {
 }
 
 _MAPPING: dict[str, Method] = {
+    "__setitem__": _set_by_method,
     "get": _get,
     "setdefault": _set_default,
     "pop": _dict_pop,

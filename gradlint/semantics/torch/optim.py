@@ -10,6 +10,7 @@ import libcst as cst
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import (
     External,
+    Function,
     Instance,
     Mapping,
     NoGradient,
@@ -146,10 +147,16 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
     if closure is not None:
         for _ in range(_evaluations(state, ref)):
             result = call_in_place(machine, state, closure, Args(), node)
+            if isinstance(closure, Function):
+                order.stepped(
+                    machine, state, ref, node
+                )  # What the closure has filled is used before it is called again.
+    if closure is None and not args.open and _wants_closure(state, ref):
+        faults.refused(machine, "closure-missing", node)
     if closure is None:
         _judge_scaled(machine, state, ref, node)
         order.stepped(machine, state, ref, node)
-    else:
+    elif not isinstance(closure, Function):
         order.handed_out(machine, state, (ref,))
     stepped(machine, state, ref, frozenset(param.id for param in _params(state, ref)), node)
     last = state.facts.get(LAST_BACKWARD)
@@ -175,6 +182,12 @@ def _judge_scaled(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -
         related = ((known.filled, "this is the backward of a scaled loss"),)
         subject = "it uses gradients that are still scaled: call `scaler.step(optimizer)`"
         faults.noticed(machine, "amp-order", node, subject, related)
+
+
+def _wants_closure(state: State, ref: Ref) -> bool:
+    """Whether a step cannot do without a closure; an optimizer of the program's own may have a step of its own."""
+    record = state[ref]
+    return isinstance(record, Instance) and record.cls == External("torch.optim.LBFGS")
 
 
 def _evaluations(state: State, ref: Ref) -> int:

@@ -1,0 +1,109 @@
+"""GRD508: LBFGS steps without a closure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import Event, Refused
+from gradlint.rules.base import Bad, Good, Report, Rule
+
+
+class ClosureMissing(Rule):
+    """LBFGS steps without a closure that computes the loss again.
+
+    What torch does
+        `torch.optim.LBFGS` asks for the loss and its gradient at several points in one step. Its `step`
+        takes a function that clears the gradients, computes the loss, backpropagates and returns it;
+        without one Python raises a TypeError: "step() missing 1 required positional argument".
+
+    Why it matters
+        A loop that was written for SGD or Adam does not run with LBFGS: that `backward` was called before
+        is of no use to it.
+
+    When it may be wrong
+        Where the line is never reached.
+
+    Instead
+        `optimizer.step(closure)`, with the body of the turn in `closure`.
+
+    References
+        https://docs.pytorch.org/docs/stable/generated/torch.optim.LBFGS.html
+        https://docs.pytorch.org/docs/stable/optim.html#optimizer-step-closure
+    """
+
+    code = "GRD508"
+    name = "closure-missing"
+    effect = "raises"
+    events = (Refused,)
+    bad = (
+        Bad(
+            """\
+import torch
+
+w = torch.zeros(3, requires_grad=True)
+optimizer = torch.optim.LBFGS([w])
+for step in range(3):
+    optimizer.zero_grad()
+    loss = (w - 1).pow(2).sum()
+    loss.backward()
+    optimizer.step()  # GRD508
+""",
+            error="missing 1 required positional argument",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+optimizer = torch.optim.LBFGS(model.parameters(), lr=0.5)
+model(torch.ones(2, 3)).pow(2).mean().backward()
+optimizer.step()  # GRD508
+""",
+            error="missing 1 required positional argument",
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+
+w = torch.zeros(3, requires_grad=True)
+optimizer = torch.optim.LBFGS([w])
+
+
+def closure():
+    optimizer.zero_grad()
+    loss = (w - 1).pow(2).sum()
+    loss.backward()
+    return loss
+
+
+for step in range(3):
+    optimizer.step(closure)
+""",
+            shows="torch.allclose(w, torch.ones(3), atol=1e-4)",
+        ),
+        Good(
+            """\
+import torch
+
+w = torch.zeros(3, requires_grad=True)
+optimizer = torch.optim.SGD([w], lr=0.1)
+(w - 1).pow(2).sum().backward()
+optimizer.step()
+""",
+            shows="w.detach().ne(0).all()",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A step of LBFGS that is given nothing."""
+        if not isinstance(event, Refused) or event.fault != self.name:
+            return
+        yield Report(
+            event.node,
+            "LBFGS steps without a closure: torch raises here",
+            hint="put what computes the loss and its gradient into a function, and pass it to `step`",
+            related=event.related,
+        )
