@@ -33,7 +33,7 @@ from gradlint.semantics.torch.backward import REPLACED, open_cycle
 from gradlint.semantics.torch.data import assigned_use, tell_data_write
 from gradlint.semantics.torch.frozen import note_frozen
 from gradlint.semantics.torch.names import method_fact
-from gradlint.semantics.torch.order import stepped_by_hand
+from gradlint.semantics.torch.order import dropped, stepped_by_hand
 from gradlint.semantics.torch.tensor import STORED_ELSEWHERE, SUMMARY, known_tensor, tensor_at
 
 Getter: TypeAlias = "Callable[[Machine, State, Ref, cst.CSTNode], Value]"
@@ -282,6 +282,8 @@ def _set_grad(machine: Machine, state: State, ref: Ref, value: Value, node: cst.
         open_cycle(machine, state, record.accumulated)
         value = NoGradient(record.syntax, fresh_address())
     state.put(ref.id, tensor_at(state, ref)._replace(accumulated=value))
+    if isinstance(value, NoGradient):
+        dropped(machine, state, ref, node)
 
 
 def _set_requires_grad(machine: Machine, state: State, ref: Ref, value: Value, node: cst.CSTNode) -> None:

@@ -261,11 +261,22 @@ def zeroed(machine: Machine, state: State, params: Iterable[Ref], node: cst.CSTN
     cleared = {param.id for param in params}
     for optimizer in machine.optimizers:
         held = params_of(state, optimizer)
-        if not held or not all(param.id in cleared for param in held):
-            continue
-        order = order_of(state, optimizer) or Order(stepped=None)
-        wiped = (node, order.filled) if order.filled is not None else order.wiped
-        _enter(state, optimizer, Order(wiped=wiped, idle=order.idle, stepped=order.stepped))
+        if held and all(param.id in cleared for param in held):
+            _wipe(state, optimizer, node)
+
+
+def dropped(machine: Machine, state: State, param: Ref, node: cst.CSTNode) -> None:
+    """param.grad = None: the last of an optimizer's parameters clears them all, where the others are clear."""
+    for optimizer in machine.optimizers:
+        held = params_of(state, optimizer)
+        if held and held[-1] == param and all(_is_empty(state, one) for one in held):
+            _wipe(state, optimizer, node)
+
+
+def _wipe(state: State, optimizer: int, node: cst.CSTNode) -> None:
+    order = order_of(state, optimizer) or Order(stepped=None)
+    wiped = (node, order.filled) if order.filled is not None else order.wiped
+    _enter(state, optimizer, Order(wiped=wiped, idle=order.idle, stepped=order.stepped))
 
 
 def clipped(machine: Machine, state: State, params: list[Ref], node: cst.CSTNode) -> None:
