@@ -37,6 +37,9 @@ _RANK: dict[str, int] = {
     **dict.fromkeys(COMPLEXES, 3),
 }
 _KINDS: dict[str, tuple[str, ...]] = {"float": (*FLOATS, *EIGHT_BIT_FLOATS), "int": INTS}
+_REAL_NUMBERS = ("bool", "int64", "float32")
+"""What a Python number may be of which nothing else is known; nobody leaves open that it is complex."""
+
 _ALIASES: dict[str, str] = {
     "float": "float32",
     "double": "float64",
@@ -218,10 +221,11 @@ def _meet(operands: frozenset[Ranked]) -> DType:
         return only.dtype if only.level != "number" else _map(only.dtype, _number_type)
     choices: list[list[Ranked]] = []
     for operand in operands:
-        if operand.dtype is None:
+        if operand.dtype is None and operand.level != "number":
             return None
         levels: tuple[Level, ...] = ("tensor", "scalar") if operand.level == "any" else (operand.level,)
-        choices.append([Ranked(name, level) for name in members(operand.dtype) for level in levels])
+        names = _REAL_NUMBERS if operand.dtype is None else members(operand.dtype)
+        choices.append([Ranked(name, level) for name in names for level in levels])
     # A choice that torch refuses to promote is none that a running program can have taken.
     return collapse({met for choice in product(*choices) if (met := _promote_known(choice)) is not None})
 

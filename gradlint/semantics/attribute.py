@@ -195,13 +195,15 @@ def _of_unknown(machine: Machine, state: State, obj: Unknown, name: str, node: c
     from gradlint.semantics.torch.attributes import look_at_saved, tensor_attribute
     from gradlint.semantics.torch.methods import METHODS
     from gradlint.semantics.torch.names import method_fact
-    from gradlint.semantics.torch.tensor import shown_tensor
+    from gradlint.semantics.torch.tensor import LIMITS, shown_tensor
 
     value = state.facts.get(("set", obj, name))
     if value is not None:
         return value
     if obj.kind == "raised":
         return obj
+    if obj.kind == LIMITS:
+        return Unknown("number")
     if obj.kind == "object":
         look_at_saved(machine, state, obj, name, node)
     ref = shown_tensor(machine, state, obj, name)

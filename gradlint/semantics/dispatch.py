@@ -141,6 +141,8 @@ def _method_of_unknown(
 
     if isinstance(receiver, Unknown) and receiver.kind == "array":
         return array_method(receiver, name, args, node)
+    if isinstance(receiver, Unknown) and receiver.kind == "number" and name == "item":
+        return receiver  # A scalar of numpy.
     if isinstance(receiver, Unknown):
         tensor = shown_tensor(machine, state, receiver, name)
         if tensor is not None:

@@ -16,7 +16,7 @@ from gradlint.semantics.program import origins
 from gradlint.semantics.torch import faults
 from gradlint.semantics.torch.bind import operand_of, tensors_in
 from gradlint.semantics.torch.size import Operand, result
-from gradlint.semantics.torch.tensor import SUMMARY, UNCOUNTED, known_tensor, new_leaf, new_tensor, tensor_at
+from gradlint.semantics.torch.tensor import LIMITS, SUMMARY, UNCOUNTED, known_tensor, new_leaf, new_tensor, tensor_at
 
 _SHAPE_ONLY = frozenset({"shape", "ndim", "size", "isscalar", "squeeze", "array_equal"})
 """numpy functions that take a tensor which requires grad (measured with torch 2.13)."""
@@ -60,6 +60,11 @@ def _array(name: str) -> Native:
     return make
 
 
+def limits(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """numpy.finfo, torch.finfo and their like: an object whose attributes are numbers."""
+    return Unknown(LIMITS, syntax=node)
+
+
 def _literal(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """numpy.array of nested lists of numbers: floats are float64."""
     data = operand_of(machine, state, args.get(0, "object"))
@@ -81,6 +86,11 @@ def _math(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
 
 def _number(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     return machine.unknown("number")
+
+
+def _picked(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """Something out of what was given."""
+    return machine.program.opaque(machine, state, args.values(), node)
 
 
 def _deepcopy(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -174,11 +184,14 @@ def _abs(name: str) -> Native:
 LIBRARIES: dict[str, Native] = {
     "numpy.*": _numpy,
     "numpy.array": _literal,
+    "numpy.finfo": limits,
+    "numpy.iinfo": limits,
     "numpy.asarray": _literal,
     **{f"numpy.{name}": _array(name) for name in _FILLED},
     **{f"numpy.random.{name}": _array(name) for name in _RANDOM},
     "math.*": _math,
     "random.*": _number,
+    **{f"random.{name}": _picked for name in ("choice", "choices", "sample", "Random", "SystemRandom")},
     "time.*": _number,
     "copy.deepcopy": _deepcopy,
     "copy.copy": _copy,

@@ -14,7 +14,7 @@ from gradlint.facts.row import NO_CONSTANT
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch.size import UNKNOWN, Operand
-from gradlint.semantics.torch.tensor import known_tensor, size_symbol, tensor_at
+from gradlint.semantics.torch.tensor import is_scalar, known_tensor, size_symbol, tensor_at
 
 
 def bind(
@@ -182,7 +182,7 @@ def operand_of(machine: Machine, state: State, value: Value) -> object:
             return Operand(shape, dtype)  # type: ignore[arg-type]
         if value.kind == "int":
             return size_symbol(machine, value)
-        return Operand(None, None, True) if value.kind == "number" else UNKNOWN
+        return Operand(() if is_scalar(value) else None, None, True) if value.kind == "number" else UNKNOWN
     if type(value) is tuple:
         return tuple([operand_of(machine, state, item) for item in value])
     if isinstance(value, slice):

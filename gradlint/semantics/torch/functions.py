@@ -42,7 +42,7 @@ from gradlint.semantics.torch.registration import note_dropout
 from gradlint.semantics.torch.scaler import SCALERS, is_scheduler_path, new_helper
 from gradlint.semantics.torch.slips import of_keywords
 from gradlint.semantics.torch.stateless import functional_call
-from gradlint.semantics.torch.tensor import as_tensor, known_tensor, tensor_at
+from gradlint.semantics.torch.tensor import LIMITS, as_tensor, known_tensor, tensor_at
 
 
 def call_torch(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Value:
@@ -215,6 +215,10 @@ def _size(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
     return value if type(value) is tuple else machine.unknown()
 
 
+def _limits(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    return Unknown(LIMITS, syntax=node)
+
+
 def _is_tensor(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     value = args.get(0, "obj")
     if known_tensor(machine, state, value) is not None:
@@ -298,6 +302,8 @@ SPECIAL: dict[str, Native] = {
     "torch.nn.utils.clip_grad_norm": _clip,
     "torch.nn.init.calculate_gain": _number,
     "torch.Size": _size,
+    "torch.finfo": _limits,
+    "torch.iinfo": _limits,
     "torch.utils.checkpoint.checkpoint": checkpoint,
     "torch.func.functional_call": functional_call,
     "torch.nn.utils.stateless.functional_call": functional_call,

@@ -25,6 +25,7 @@ from gradlint.semantics.torch.tensor import (
     as_tensor,
     both,
     either,
+    is_scalar,
     tensor_at,
 )
 
@@ -123,7 +124,7 @@ class Operation:
                 if shown is not None:
                     yield Input(name, shown)
                     return
-            if param is None or param.tensor or param.number:
+            if (param is None or param.tensor or param.number) and not (value.origin is None and is_scalar(value)):
                 yield Input(name, None, value.origin)
 
     def _term(self, given: Input) -> object:

@@ -16,7 +16,7 @@ from gradlint.semantics.torch.operation import Operation
 from gradlint.semantics.torch.several import SEVERAL, gives_several
 from gradlint.semantics.torch.size import Operand, Several
 from gradlint.semantics.torch.size import item as item_of
-from gradlint.semantics.torch.tensor import known_tensor, new_tensor, tensor_at
+from gradlint.semantics.torch.tensor import is_scalar, known_tensor, new_tensor, tensor_at
 
 
 def results(call: Operation) -> Value:
@@ -189,6 +189,8 @@ def _dtype(call: Operation) -> str | None:
     measured = same if name == "same" else dtypes.named(name)
     if dtypes.is_floating(measured) is not False and not _all_are(call, measured):
         return None  # It was measured on inputs of one type, and says nothing of others.
+    if dtypes.is_floating(measured) is False and any(is_scalar(value) for value in call.bound.values()):
+        return None  # Beside a float, an integer becomes one.
     return measured
 
 

@@ -22,7 +22,7 @@ def gives_several(call: Operation) -> bool:
     """Whether the result of an operation has other than one element, of whatever shape it is."""
     if call.flags.get("reduction") == "none" or call.flags.get("reduce") is False:
         return call.entry.sig.param("reduction") is not None
-    return _has_features(call) or any(_is_several(call, given) for given in _kept(call))
+    return _has_features(call) or _joins(call) or any(_is_several(call, given) for given in _kept(call))
 
 
 def _kept(call: Operation) -> list[Input]:
@@ -31,6 +31,17 @@ def _kept(call: Operation) -> list[Input]:
     if size == {"same:input"} and call.name.removeprefix("Tensor.") not in _PICKING:
         return [given for given in call.inputs if given.label == "input"]
     return call.inputs if size == {"bcast"} else []
+
+
+def _joins(call: Operation) -> bool:
+    """Whether two tensors or more are put together: in a loop, what two turns have given."""
+    if call.name.removeprefix("Tensor.") not in _JOINING:
+        return False
+    joined = {given.ref.id: given.ref for given in call.inputs if given.ref is not None and given.label == "tensors"}
+    return len(joined) >= 2 and not any(0 in (tensor_at(call.state, ref).shape or ()) for ref in joined.values())
+
+
+_JOINING = frozenset({"cat", "concat", "concatenate", "stack", "hstack", "vstack", "dstack", "row_stack"})
 
 
 def _is_several(call: Operation, given: Input) -> bool:

@@ -12,8 +12,13 @@ from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value, View
 from gradlint.semantics.machine import Machine
 
-NO_TENSOR = frozenset({"number", "int", "bool", "str", "array", "raised"})
+NO_TENSOR = frozenset({"number", "int", "bool", "str", "array", "raised", "limits"})
 """Kinds of unknown values that are certainly no tensors."""
+
+LIMITS = "limits"
+"""The kind of what `finfo` gives: all its attributes are numbers."""
+
+_ARITHMETIC = frozenset({"+", "-", "*", "/", "//", "%", "**"})
 
 _TENSOR_ONLY = frozenset(
     [
@@ -131,6 +136,19 @@ def tensor_at(state: State, ref: Ref) -> Tensor:
     record = state.heap[ref.id]
     assert isinstance(record, Tensor)
     return record
+
+
+def is_scalar(value: Value) -> bool:
+    """Whether something unknown is a number for certain; a parameter with a number for a default may be a tensor."""
+    return isinstance(value, Unknown) and value.kind in ("number", "int", "bool") and not _is_guess(value)
+
+
+def _is_guess(value: Unknown) -> bool:
+    if isinstance(value.syntax, cst.Param):
+        return True
+    if value.key is None or value.key[0] not in _ARITHMETIC:
+        return False
+    return any(_is_guess(part) for part in value.key[1:] if isinstance(part, Unknown))
 
 
 def known_tensor(machine: Machine, state: State, value: Value) -> Ref | None:
