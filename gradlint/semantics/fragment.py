@@ -22,6 +22,7 @@ from gradlint.semantics.torch.names import method_fact
 from gradlint.semantics.torch.optim import supposed_optimizer
 from gradlint.semantics.torch.stand_in import leaves_of, supposed_loss, supposed_network
 from gradlint.source.core import Param
+from gradlint.source.lower.syntax import parts
 
 _CUSTOMS = {
     "torch": "torch",
@@ -76,7 +77,7 @@ class _Names:
             if look is not None:
                 look(self, node, top)
             below = top and not isinstance(node, _SCOPES)
-            stack.extend((child, below) for child in reversed(node.children))
+            stack.extend((child, below) for child in reversed(tuple(parts(node))))
 
     def of(self, place: cst.CSTNode) -> _Uses | None:
         """The uses of a name, or of an attribute of `self`."""
@@ -265,6 +266,8 @@ class Fragment(Supposed):
 
 def supposed_arguments(machine: Machine, state: State, where: cst.CSTNode, function: Function) -> dict[str, Value]:
     """What the parameters of a function, or of a class's constructor, are supposed to be, where a loss is walked."""
+    if not machine.program.walks_back():
+        return {}
     free = {param.name: param.node for param in function.code.params if _is_bare(param)}
     names = _Names(where)
     if not any("backward" in uses.attributes for uses in names.uses.values()):

@@ -32,6 +32,7 @@ from gradlint.semantics.args import Args
 from gradlint.semantics.imports import UNITS, Loaded, Loading, binds, from_stars, imported
 from gradlint.semantics.machine import Machine
 from gradlint.source.core import Import, Param
+from gradlint.source.lower.syntax import descendants
 
 if TYPE_CHECKING:
     from gradlint.semantics.fragment import Fragment
@@ -63,6 +64,7 @@ class Program:
         self.classes: list[Ref] = []
         self._externals: dict[str, External] = {}
         self._fragment: Fragment | None = None
+        self._walks_back: bool | None = None
 
     # Names.
 
@@ -104,6 +106,14 @@ class Program:
             assert isinstance(self.nowhere, cst.Module)
             self._fragment = Fragment(self.nowhere)
         return self._fragment
+
+    def walks_back(self) -> bool:
+        """Whether this file names `backward` anywhere."""
+        if self._walks_back is None:
+            self._walks_back = any(
+                isinstance(node, cst.Attribute) and node.attr.value == "backward" for node in descendants(self.nowhere)
+            )
+        return self._walks_back
 
     def from_star(self, path: str, name: str) -> External | None:
         """What `from path import *` of a part of torch binds a name to."""

@@ -12,6 +12,7 @@ from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch import faults
 from gradlint.semantics.torch.parameters import is_module, parameters_of
+from gradlint.source.lower.syntax import parts
 
 FAULT = "network-alias"
 _PLAIN = (cst.Name, cst.Attribute)
@@ -81,11 +82,11 @@ def _is_conditional(node: cst.CSTNode, code: cst.CSTNode) -> bool:
     """Whether a statement is run under a condition, so that elsewhere there may be two networks."""
     if isinstance(code, cst.If) and "__name__" not in cst.Module([]).code_for_node(code.test) and _holds(code, node):
         return True
-    return any(_is_conditional(node, child) for child in code.children if not isinstance(child, cst.BaseExpression))
+    return any(_is_conditional(node, child) for child in parts(code) if not isinstance(child, cst.BaseExpression))
 
 
 def _holds(outer: cst.CSTNode, node: cst.CSTNode) -> bool:
-    return outer is node or any(_holds(child, node) for child in outer.children)
+    return outer is node or any(_holds(child, node) for child in parts(outer))
 
 
 def repeated(machine: Machine, state: State, items: Iterable[Value], count: Value, node: cst.CSTNode) -> None:

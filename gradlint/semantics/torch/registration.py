@@ -16,6 +16,7 @@ from gradlint.semantics.holdings import Doubt
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch import faults
 from gradlint.semantics.torch.parameters import is_module, modules_of, parameters_of
+from gradlint.source.lower.syntax import parts
 
 UNINITIALISED = "<uninitialised>"
 """The mark, in a module's configuration, that `nn.Module.__init__` has not run yet."""
@@ -107,7 +108,7 @@ def _made_of_sizes(made: cst.CSTNode, record: Tensor) -> bool:
 def _calls(node: cst.CSTNode) -> Iterator[cst.Call]:
     if isinstance(node, cst.Call):
         yield node
-    for child in node.children:
+    for child in parts(node):
         yield from _calls(child)
 
 
@@ -294,11 +295,11 @@ def _asks_for_mode(node: cst.CSTNode) -> bool:
     """Whether a test in a function reads `training`, so that what it guards may run in training only."""
     if isinstance(node, (cst.If, cst.IfExp)) and _reads_mode(node.test):
         return True
-    return any(_asks_for_mode(child) for child in node.children)
+    return any(_asks_for_mode(child) for child in parts(node))
 
 
 def _reads_mode(node: cst.CSTNode) -> bool:
     name = node.attr if isinstance(node, cst.Attribute) else node
     if isinstance(name, cst.Name) and name.value == "training":
         return True
-    return any(_reads_mode(child) for child in node.children)
+    return any(_reads_mode(child) for child in parts(node))

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from gradlint.source.lower.syntax import parts
+
 
 def lost_bindings(loop: cst.For) -> dict[cst.CSTNode, str]:
     """The assignments to a variable of the loop behind which the body does not name it again, with the name."""
@@ -13,7 +15,7 @@ def lost_bindings(loop: cst.For) -> dict[cst.CSTNode, str]:
     if not any(_assigns(line, names) for line in _statements(loop.body)):
         return {}
     search = _LastBindings(names)
-    loop.body.visit(search)
+    search.look(loop.body)
     return {place: name for name, place in search.last.items()}
 
 
@@ -41,35 +43,28 @@ def _statements(suite: cst.BaseSuite) -> Iterator[cst.BaseSmallStatement]:
             yield from _statements(line.body)
 
 
-class _LastBindings(cst.CSTVisitor):
+class _LastBindings:
     """For each name the assignment to it alone that is the last time it is named, in the order of the source."""
 
     def __init__(self, names: set[str]) -> None:
-        super().__init__()
         self._names = names
-        self._inner = 0
         self.last: dict[str, cst.CSTNode] = {}
 
-    def on_visit(self, node: cst.CSTNode) -> bool:
+    def look(self, node: cst.CSTNode, again: bool = False) -> None:
+        """Look at a node; `again`: what stands in it may be run several times."""
+        kind = type(node)
         if isinstance(node, cst.Name):
             self.last.pop(node.value, None)
         elif isinstance(node, cst.Assign):
-            self._assign(node)
-            return False
-        elif isinstance(node, _AGAIN):
-            self._inner += 1
-        return True
-
-    def on_leave(self, original_node: cst.CSTNode) -> None:
-        self._inner -= isinstance(original_node, _AGAIN)
-
-    def _assign(self, node: cst.Assign) -> None:
-        node.value.visit(self)
-        for one in node.targets:
-            one.target.visit(self)
-        target = node.targets[0].target
-        if len(node.targets) == 1 and isinstance(target, cst.Name) and target.value in self._names and not self._inner:
-            self.last[target.value] = node
+            self.look(node.value, again)
+            for one in node.targets:
+                self.look(one.target, again)
+            target = node.targets[0].target
+            if len(node.targets) == 1 and isinstance(target, cst.Name) and target.value in self._names and not again:
+                self.last[target.value] = node
+        else:
+            for part in parts(node):
+                self.look(part, again or kind in _AGAIN)
 
 
 _AGAIN = (cst.For, cst.While, cst.FunctionDef, cst.Lambda)
