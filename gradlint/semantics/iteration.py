@@ -7,6 +7,7 @@ import libcst as cst
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Suspended, Tensor, Unknown, Value
 from gradlint.semantics.machine import Machine, simple
+from gradlint.semantics.named_tuples import items_in_order
 from gradlint.source.core import Unpack
 
 
@@ -39,6 +40,9 @@ def _items_of_record(machine: Machine, state: State, value: Ref, node: cst.CSTNo
         return Sequence(tuple(record.items), open=record.open)
     if isinstance(record, Tensor):
         return iterate_tensor(machine, state, value, node)
+    named = items_in_order(record) if isinstance(record, Instance) else None
+    if named is not None:
+        return Sequence(named)
     if isinstance(record, Instance):
         return iterate_module(machine, state, value, record, node)
     return Sequence((), open=True)

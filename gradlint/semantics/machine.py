@@ -83,6 +83,7 @@ class Machine:
         self.watched: set[int] = set()
         self.expected = 0
         self.warned = 0
+        self.unpacked: set[int] = set()
         self.gradients = Gradients()
         self.backwards = 0
         self.walked: tuple[Event, int] | None = None

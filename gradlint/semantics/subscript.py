@@ -10,6 +10,7 @@ from gradlint.semantics.args import Args
 from gradlint.semantics.classes import find_method
 from gradlint.semantics.containers import get_item, set_item
 from gradlint.semantics.machine import Machine, simple
+from gradlint.semantics.named_tuples import items_in_order
 from gradlint.semantics.operator import shares_memory
 from gradlint.source.core import Item, SetItem
 
@@ -36,6 +37,9 @@ def read_item(machine: Machine, state: State, obj: Value, index: Value, node: cs
         record = state[obj]
         if isinstance(record, (Sequence, Mapping)):
             return get_item(machine, state, obj, index, node)
+        named = items_in_order(record) if isinstance(record, Instance) else None
+        if named is not None:
+            return get_item(machine, state, named, index, node)
         if isinstance(record, Instance):
             method = find_method(state, obj, "__getitem__")
             if method is not None:

@@ -27,6 +27,7 @@ from gradlint.semantics.expecting import catch_warnings, raises, warns
 from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.making import is_key
+from gradlint.semantics.named_tuples import MAKER, new_class, new_tuple
 from gradlint.semantics.texts import to_text
 
 
@@ -136,10 +137,6 @@ def _slice(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Val
     return slice(*parts)
 
 
-def _namedtuple(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    return machine.unknown()
-
-
 FUNCTIONS: dict[str, Native] = {
     **WALKING,
     **REFLECTING,
@@ -163,7 +160,8 @@ FUNCTIONS: dict[str, Native] = {
     "collections.OrderedDict": _dict,
     "collections.defaultdict": _default_dict,
     "collections.deque": _deque,
-    "collections.namedtuple": _namedtuple,
+    "collections.namedtuple": new_class,
+    MAKER: new_tuple,
     "functools.partial": _partial,
     "functools.wraps": _decorator,
     "functools.lru_cache": _decorator,

@@ -12,6 +12,7 @@ from gradlint.semantics.torch.operation import Operation
 from gradlint.semantics.torch.size import Operand
 from gradlint.semantics.torch.tensor import (
     new_tensor,
+    overlap_of,
     tensor_at,
     view_of,
 )
@@ -219,7 +220,7 @@ def _share(
     state = call.state
     cut = "detach" if alias.version else "data"
     node = Node(call.name, call.node, [Edge(record.node, False, cut)], cut=cut)
-    tags = record.tags & CONTIGUOUS
+    tags = record.tags & CONTIGUOUS | overlap_of(record)
     counter = record.counter if alias.version else fresh_address()
     if not alias.version or "data" in record.tags:
         tags |= {"data"}

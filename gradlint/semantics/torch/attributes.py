@@ -34,7 +34,7 @@ from gradlint.semantics.torch.data import assigned_use, tell_data_write
 from gradlint.semantics.torch.frozen import note_frozen
 from gradlint.semantics.torch.names import method_fact
 from gradlint.semantics.torch.order import dropped, stepped_by_hand
-from gradlint.semantics.torch.tensor import STORED_ELSEWHERE, SUMMARY, known_tensor, tensor_at
+from gradlint.semantics.torch.tensor import STORED_ELSEWHERE, SUMMARY, known_tensor, overlap_of, tensor_at
 
 Getter: TypeAlias = "Callable[[Machine, State, Ref, cst.CSTNode], Value]"
 
@@ -65,7 +65,7 @@ def _data(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
     return state.new(
         Tensor(
             fresh_address(), record.memory, made, False, record.dtype, record.shape,
-            inference=record.inference, syntax=node, tags=record.tags | {"data"},
+            inference=record.inference, syntax=node, tags=record.tags | {"data"} | overlap_of(record),
         )
     )  # fmt: skip
 

@@ -103,7 +103,9 @@ def _recorded(
     ]
     for ref in kept_by(state, ctx, "mark_dirty"):
         _written(machine, state, ref, node)
-    kept = tuple(saved_now(machine, state, ref, "saved tensor") for ref in kept_by(state, ctx, "save_for_backward"))
+    # What backward does not ask for, torch does not look at: neither that it was written, nor that it is freed.
+    saved = kept_by(state, ctx, "save_for_backward") if ctx.id in machine.unpacked else ()
+    kept = tuple(saved_now(machine, state, ref, "saved tensor") for ref in saved)
     made = _node(state, cls, node, edges, requires, kept, machine)
     _judge_ctx(machine, state, ctx, inputs, tensors, result)
     return _attached(machine, state, made, ctx, inputs, result, node)
@@ -253,6 +255,7 @@ def call_ctx(machine: Machine, state: State, ctx: Ref, name: str, args: Args, no
 def ctx_attribute(machine: Machine, state: State, ctx: Ref, record: Instance, name: str) -> Value:
     """An attribute of `ctx` that forward has not set itself."""
     if name in ("saved_tensors", "saved_variables"):
+        machine.unpacked.add(ctx.id)
         return record.attrs.get("<saved>", ())
     if name in _KEPT or name in _SILENT:
         return Bound(ctx, name)

@@ -225,6 +225,8 @@ def autograd_grad(machine: Machine, state: State, args: Args, node: cst.CSTNode)
     targets = _roots(machine, state, inputs, node)
     machine.holdings.handled |= {target.id for target in targets}
     gradients = _items(machine, state, args.get(2, "grad_outputs"), len(roots))
+    if args.keywords.get("is_grads_batched", args.get(7, "is_grads_batched", False)) is not False:
+        gradients = [Unknown() if one is not None else None for one in gradients]  # One dimension more than the output.
     create = args.get(4, "create_graph", False)
     retain = _retains(args, args.get(3, "retain_graph"), create)
     if not roots or not targets:

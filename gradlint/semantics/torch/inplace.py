@@ -16,7 +16,7 @@ from gradlint.domain.value import Ref, Tensor, View, Write
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch.data import note_data_write
 from gradlint.semantics.torch.order import stepped_by_hand
-from gradlint.semantics.torch.tensor import both, either, tensor_at
+from gradlint.semantics.torch.tensor import both, either, overlap_of, tensor_at
 
 _KINDS: dict[str, Refusal] = {
     "multi": "multi-view",
@@ -83,7 +83,7 @@ def write(
     """
     refused = refusal(state, ref, sources) if certain else None
     record = tensor_at(state, ref)
-    expanded = record.view is not None and record.view.overlaps
+    expanded = bool(overlap_of(record))
     spared = (fills or op in _FILLING) and record.grad is not True
     if refused is None and certain and expanded and not spared:
         refused = "overlap", record

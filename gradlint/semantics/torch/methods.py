@@ -22,7 +22,7 @@ from gradlint.semantics.torch.hooks import register_with_node
 from gradlint.semantics.torch.inplace import write
 from gradlint.semantics.torch.names import method_fact
 from gradlint.semantics.torch.slips import is_from_torch, of_keywords
-from gradlint.semantics.torch.tensor import both, known_tensor, new_tensor, tensor_at
+from gradlint.semantics.torch.tensor import OVERLAP, both, known_tensor, new_tensor, overlap_of, tensor_at
 
 Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
 
@@ -80,7 +80,7 @@ def _detach(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTN
     return state.new(
         Tensor(
             record.counter, record.memory, made, False, record.dtype, record.shape,
-            inference=record.inference, syntax=node, tags=record.tags,
+            inference=record.inference, syntax=node, tags=record.tags | overlap_of(record),
         )
     )  # fmt: skip
 
@@ -218,14 +218,14 @@ def apply_to(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CST
     record = tensor_at(state, ref)
     record = record._replace(dtype=_dtype_after(machine, state, record, args))
     if record.grad is False and not record.node.live and record.view is None:
-        out = new_tensor(state, Node("to", node), dtype=record.dtype, shape=record.shape, tags=record.tags)
+        out = new_tensor(state, Node("to", node), dtype=record.dtype, shape=record.shape, tags=record.tags - {OVERLAP})
     else:
         tracked = record.grad if state.grad else False if state.grad is False else None
         if record.leaf is True and tracked is True:
             tracked = None
         made = Node("to", node, [Edge(record.node, record.grad)], tracked=tracked)
         grad = record.grad if state.grad is not False else None if record.grad else record.grad
-        out = new_tensor(state, made, grad=grad, dtype=record.dtype, shape=record.shape, tags=record.tags)
+        out = new_tensor(state, made, grad=grad, dtype=record.dtype, shape=record.shape, tags=record.tags - {OVERLAP})
     fresh = tensor_at(state, out)
     base = ref.id if record.view is None else record.view.base
     state.put(out.id, fresh._replace(view=View(base, "maybe"), syntax=record.syntax))

@@ -151,6 +151,16 @@ def _is_guess(value: Unknown) -> bool:
     return any(_is_guess(part) for part in value.key[1:] if isinstance(part, Unknown))
 
 
+OVERLAP = "overlap"
+"""The tag of an alias without a history of its own of a tensor several of whose elements share one memory cell."""
+
+
+def overlap_of(record: Tensor) -> frozenset[str]:
+    """What an alias made by `detach` or `.data` inherits."""
+    expanded = record.view is not None and record.view.overlaps
+    return frozenset({OVERLAP}) if expanded or OVERLAP in record.tags else frozenset()
+
+
 def known_tensor(machine: Machine, state: State, value: Value) -> Ref | None:
     """The tensor that a value is known to be."""
     if isinstance(value, Ref):
@@ -221,7 +231,10 @@ def iterate_tensor(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) 
     made = Node("unbind", node, [Edge(record.node, record.grad)], tracked=tracked)
     number = count if isinstance(count, int) and count <= 8 else 2
     kind = "multi" if state.grad else "no_grad"
-    rows = [view_of(state, ref, made, kind=kind, shape=rest, grad=record.grad, tags=record.tags) for _ in range(number)]
+    rows = [
+        view_of(state, ref, made, kind=kind, shape=rest, grad=record.grad, tags=record.tags - {OVERLAP})
+        for _ in range(number)
+    ]
     return Sequence(tuple(rows), "list", number != count)
 
 

@@ -1,0 +1,47 @@
+"""`collections.namedtuple`: a class of tuples whose items have names."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gradlint.domain.state import State
+from gradlint.domain.value import External, Instance, Partial, Ref, Sequence, Value
+from gradlint.semantics.args import Args
+from gradlint.semantics.machine import Machine
+
+MAKER = "collections.<named>"
+"""What the class is called by: with its fields first, and what they are to hold."""
+
+NAMED = External("collections.<named tuple>")
+
+
+def new_class(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """namedtuple(name, fields): further arguments give defaults, which are not followed."""
+    fields = _names(state, args.get(1, "field_names"))
+    if not fields or args.open or len(args.positional) + len(args.keywords) != 2:
+        return machine.unknown()
+    return Partial(External(MAKER), (fields,), ())
+
+
+def _names(state: State, value: Value) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return tuple(value.replace(",", " ").split())
+    record = state.heap.get(value.id) if isinstance(value, Ref) else None
+    items = value if type(value) is tuple else record.items if isinstance(record, Sequence) else ()
+    return tuple(item for item in items if isinstance(item, str))
+
+
+def new_tuple(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """One tuple, with a value for each field."""
+    fields, *values = args.positional
+    assert type(fields) is tuple
+    named = [name for name in fields if isinstance(name, str)]
+    given = {**dict(zip(named, values, strict=False)), **args.keywords}
+    if args.open or len(values) > len(named) or set(given) != set(named):
+        return machine.program.opaque(machine, state, args.values(), node)
+    return state.new(Instance(NAMED, {name: given[name] for name in named}, {}, False, node))
+
+
+def items_in_order(record: Instance) -> tuple[Value, ...] | None:
+    """The items of such a tuple; None for any other object."""
+    return tuple(record.attrs.values()) if record.cls == NAMED else None
