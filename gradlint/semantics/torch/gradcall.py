@@ -189,14 +189,17 @@ def _check_root(
         blamed = note_refused(machine, state, [record.node], node)
         cuts = () if blamed is None else _cuts(record.node, blamed)
     single = False if record.tags >= SEVERAL else is_single(record.shape)  # type: ignore[arg-type]
-    machine.emit(
-        Backward(
-            node, "backward" if call == "backward" else "grad", record.shape, single, has_gradient, fits, tracked,
-            record.syntax, cuts, record.dtype,
-        )
+    event = Backward(
+        node, "backward" if call == "backward" else "grad", record.shape, single, has_gradient, fits, tracked,
+        record.syntax, cuts, record.dtype,
     )  # fmt: skip
+    machine.emit(event)
     if tracked is False:
+        if not cuts:
+            # A result that stands in for an empty one is no fault, if the same call has a graph on other paths.
+            machine.rootless.append((event, state.site))
         return True
+    machine.rooted.add((node, state.site))
     if has_gradient is False:
         return single is False or record.dtype in COMPLEXES
     return has_gradient is True and fits is False
