@@ -64,6 +64,8 @@ def _bind_overload(overload: tuple[Param, ...], args: Args) -> dict[str, Value] 
             rest = positional[at:]
             if len(rest) == 1 and (type(rest[0]) is tuple or isinstance(rest[0], Ref)):
                 bound[param.name] = rest[0]
+            elif args.open and param.name in _SIZES:
+                bound[param.name] = Unknown()  # torch.ones(*more, 5): there may be any number of them.
             elif rest:
                 bound[param.name] = rest
             at = len(positional)

@@ -198,6 +198,7 @@ def _check_root(
         if not cuts:
             # A result that stands in for an empty one is no fault, if the same call has a graph on other paths.
             machine.rootless.append((event, state.site))
+            state.escape()  # Nor is what follows on this path, which torch does not take.
         return True
     machine.rooted.add((node, state.site))
     if has_gradient is False:
