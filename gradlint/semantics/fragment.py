@@ -266,13 +266,21 @@ class Fragment(Supposed):
 
 def supposed_arguments(machine: Machine, state: State, where: cst.CSTNode, function: Function) -> dict[str, Value]:
     """What the parameters of a function, or of a class's constructor, are supposed to be, where a loss is walked."""
-    if not machine.program.walks_back():
-        return {}
     free = {param.name: param.node for param in function.code.params if _is_bare(param)}
-    names = _Names(where)
-    if not any("backward" in uses.attributes for uses in names.uses.values()):
+    if not free or not machine.program.walks_back() or not _backpropagates(where):
         return {}
-    return Supposed(names, free).make(machine, state)
+    return Supposed(_Names(where), free).make(machine, state)
+
+
+def _backpropagates(where: cst.CSTNode) -> bool:
+    """Whether a function or class speaks of `backward`; most do not, and need no closer look."""
+    stack = [where]
+    while stack:
+        node = stack.pop()
+        if type(node) is cst.Attribute and node.attr.value == "backward":
+            return True
+        stack.extend(node.children)
+    return False
 
 
 def _is_bare(param: Param) -> bool:
