@@ -7,23 +7,27 @@ import re
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
+from typing import NamedTuple
 
 from gradlint.confirm.entry import Way, ways_to
+from gradlint.confirm.forward import agree, forward_values
 from gradlint.confirm.hurry import hurried
-from gradlint.confirm.measure import Measure, measure_of
+from gradlint.confirm.measure import measure_of
 from gradlint.confirm.ran import Ran
 from gradlint.confirm.sandbox import Sandbox, TorchMissingError
 from gradlint.confirm.script import Script, spaced, with_marks
-from gradlint.confirm.search import attempts, guarded
+from gradlint.confirm.search import Found, attempts, filled, guarded
 from gradlint.confirm.shrink import shrunk
-from gradlint.confirm.silence import Silence
+from gradlint.confirm.silence import MADE_UP, NO_PLACE, Silence
 from gradlint.confirm.sketch import Sketch, sketch
+from gradlint.confirm.standin import Made
 from gradlint.confirm.verdict import Expectation, judge
 from gradlint.domain.confirmation import Confirmation
 from gradlint.domain.finding import Finding
 
 SECONDS = 4.0
-RAN_THROUGH = "with made-up values it ran through"
+RAN_THROUGH = f"{MADE_UP} it ran through"
 _GUARDS = 5
 _ENOUGH = 4
 """After so many runs that came by the place and showed nothing, no other values are made up."""
@@ -71,53 +75,107 @@ class Prover:
         verdict = self._confirm(finding, text)
         return replace(verdict, torch=self._sandbox.torch, seconds=time.monotonic() - begun)
 
-    def heals(self, finding: Finding, before: str, after: str) -> bool:
+    def heals(self, finding: Finding, before: str, after: str, mended: Finding, *, safe: bool) -> bool:
         """Whether a finding is confirmed in one text of a file, and its place is passed without the fault in the other.
 
-        Errors of other findings stay out of it: each fix is judged for itself.
+        `mended` is the finding where it would stand in the other text. With `safe`, the two must assign the same
+        values to their variables, too. Errors of other findings stay out of it: each fix is judged for itself.
         """
-        if self.confirm(finding, before).verdict != "confirmed":
+        first = self._try(finding, before)
+        if first is None or first.verdict.verdict != "confirmed":
             return False
-        healed = self.confirm(finding, after)
-        return healed.verdict == "refuted" or healed.reason == RAN_THROUGH
+        second = self._try(mended, after)
+        if second is None:
+            return False
+        broken, whole = _way_of(before, finding, first), _way_of(after, mended, first)
+        reason = second.verdict.reason
+        passed = second.verdict.verdict == "refuted" or reason.startswith(MADE_UP)
+        # A fix may put something else in the place of what would be watched: that has to run.
+        if not passed and not (reason == NO_PLACE and self._finishes(whole, first)):
+            return False
+        return not safe or self._keeps_values(broken, whole, first)
+
+    def _finishes(self, way: Way | None, shown: _Asked) -> bool:
+        """Whether a program runs through with the values with which the fault was shown."""
+        if way is None or shown.found is None or len(way.holes) != len(shown.found.values):
+            return False
+        return self._sandbox.run(filled(way.script, shown.found.values).text, seconds=SECONDS).outcome == "finished"
+
+    def _keeps_values(self, first: Way | None, second: Way | None, shown: _Asked) -> bool:
+        """Whether both programs, entered alike and given the same values, compute the same."""
+        assert shown.found is not None, "what is confirmed has been shown by a run"
+        if first is None or second is None or [hole.text for hole in first.holes] != [h.text for h in second.holes]:
+            return False
+        values = shown.found.values
+        numbers = [forward_values(self._sandbox, filled(way.script, values), SECONDS) for way in (first, second)]
+        return agree(*numbers)
 
     def _confirm(self, finding: Finding, text: str) -> Confirmation:
-        measure = measure_of(finding)
-        pattern = self._patterns.get(finding.code)
-        if measure is None and pattern is None:
+        if measure_of(finding) is None and finding.code not in self._patterns:
             return Confirmation("unconfirmed", "nothing is known that would confirm this rule")
-        try:
-            tree = ast.parse(text)
-        except (SyntaxError, ValueError) as error:
-            return Confirmation("unconfirmed", f"this Python cannot parse the file: {error}")
-        made = sketch(tree)
-        verdict, slow = self._ask(finding, made, measure, pattern)
-        if verdict.verdict == "unconfirmed" and slow and (fewer := hurried(made)) is not None:
-            again, _ = self._ask(finding, fewer, measure, pattern)
-            return again if again.verdict == "confirmed" else verdict
-        return verdict
+        asked = self._try(finding, text)
+        if asked is None:
+            return Confirmation("unconfirmed", "this Python cannot parse the file")
+        return asked.verdict
 
-    def _ask(
-        self, finding: Finding, made: Sketch, measure: Measure | None, pattern: str | None
-    ) -> tuple[Confirmation, bool]:
-        """The verdict on one program, and whether some run of it took too long."""
-        slow = False
+    def _try(self, finding: Finding, text: str) -> _Asked | None:
+        """The verdict on a finding in a text, at first with all turns of its loops; None for what is no Python."""
+        tree = _parsed(text)
+        if tree is None:
+            return None
+        made = sketch(tree)
+        asked = self._ask(finding, made)
+        if asked.verdict.verdict == "unconfirmed" and asked.slow and (fewer := hurried(made)) is not None:
+            again = self._ask(finding, fewer)
+            return again._replace(hurried=True) if again.verdict.verdict == "confirmed" else asked
+        return asked
+
+    def _ask(self, finding: Finding, made: Sketch) -> _Asked:
+        """The verdict on one program."""
+        measure, pattern, slow = measure_of(finding), self._patterns.get(finding.code), False
         if measure is not None:
             shrink = SECONDS if self._shrink else 0.0
             silence = Silence(finding, measure, self._sandbox, time.monotonic() + self._seconds, shrink)
             measured, slow = silence.confirm(made), silence.is_slow
             if measured.verdict != "unconfirmed" or pattern is None:
-                return measured, slow
+                return _Asked(measured, slow, silence.found)
         # What loses a gradient may lose the last one, and then torch says so.
         end = time.monotonic() + self._seconds
         case = _Case(Claim.of(finding, pattern), self._sandbox, self._errors, end, self._shrink)
-        for way in ways_to(made, finding.span.start.row):
+        for number, way in enumerate(ways_to(made, finding.span.start.row)):
             found = case.try_way(way)
             if found is not None:
-                return found, slow
+                return _Asked(found, slow, Found(number, case.values))
             if case.is_refuted(made.dropped):
                 break
-        return (case.defeat(made.dropped) if measure is None else measured), slow or case.is_slow
+        return _Asked(case.defeat(made.dropped) if measure is None else measured, slow or case.is_slow)
+
+
+class _Asked(NamedTuple):
+    """A verdict, whether some run took too long for more, and how the fault was shown."""
+
+    verdict: Confirmation
+    slow: bool
+    found: Found | None = None
+    hurried: bool = False
+
+
+def _parsed(text: str) -> ast.Module | None:
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _way_of(text: str, finding: Finding, shown: _Asked) -> Way | None:
+    """The program that leads to the place of a finding by the way by which the fault was shown."""
+    tree = _parsed(text)
+    made = None if tree is None else sketch(tree)
+    if made is not None and shown.hurried:
+        made = hurried(made)
+    if made is None or shown.found is None:
+        return None
+    return next(islice(ways_to(made, finding.span.start.row), shown.found.way, None), None)
 
 
 class _Case:
@@ -131,6 +189,7 @@ class _Case:
         self._shrink = shrink
         self._why = "no run came to the place"
         self.is_slow = False
+        self.values: tuple[Made, ...] = ()
         self._passed = 0
         self._passed_exactly = False
 
@@ -140,6 +199,7 @@ class _Case:
             script, ran, exact = tried.script, tried.ran, not way.holes and not way.driven
             for _ in range(_GUARDS):
                 if self._shows(script, ran):
+                    self.values = tried.values
                     return self._confirmed(script, ran)
                 # The same error at another place is that of another finding; it refutes nothing.
                 exact = exact and not self._says(ran)

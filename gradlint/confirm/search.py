@@ -26,6 +26,13 @@ class Tried(NamedTuple):
     values: tuple[Made, ...]
 
 
+class Found(NamedTuple):
+    """How a fault was shown: by which of the ways to its place, and with which made-up values."""
+
+    way: int
+    values: tuple[Made, ...]
+
+
 def attempts(script: Script, holes: Sequence[Hole], execute: Execute, most: int = MOST_RUNS) -> Iterator[Tried]:
     """Runs of the program, each with other values, guided by the errors; whoever is content stops."""
     options = [_options(hole) for hole in holes]
@@ -35,9 +42,9 @@ def attempts(script: Script, holes: Sequence[Hole], execute: Execute, most: int 
         if not waiting:
             return
         values = waiting.pop()
-        filled = _filled(script, values)
-        ran = execute(filled)
-        yield Tried(filled, ran, values)
+        whole = filled(script, values)
+        ran = execute(whole)
+        yield Tried(whole, ran, values)
         signature = (ran.outcome, ran.line, ran.message)
         if signature in failures and ran.outcome != "finished":
             continue
@@ -66,7 +73,8 @@ def _options(hole: Hole) -> tuple[Made, ...]:
     return tuple(dict.fromkeys([*(MadeText(text) for text in hole.first), *choices(hole.kinds)]))
 
 
-def _filled(script: Script, values: Sequence[Made]) -> Script:
+def filled(script: Script, values: Sequence[Made]) -> Script:
+    """The program with its holes filled."""
     texts = [made.text for made in values]
     return Script(tuple(Line(fill(line.text, texts), line.rows) for line in script.lines))
 

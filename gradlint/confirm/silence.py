@@ -12,11 +12,16 @@ from gradlint.confirm.measure import Measure, Variant
 from gradlint.confirm.ran import Probed, Ran
 from gradlint.confirm.sandbox import Sandbox
 from gradlint.confirm.script import Script, spaced
-from gradlint.confirm.search import attempts, guarded
+from gradlint.confirm.search import Found, attempts, guarded
 from gradlint.confirm.shrink import shrunk
 from gradlint.confirm.sketch import Sketch
 from gradlint.domain.confirmation import Confirmation
 from gradlint.domain.finding import Finding
+
+MADE_UP = "with made-up values"
+"""How the reason begins why nothing is confirmed where a run came by the place and did not show the effect."""
+
+NO_PLACE = "what would have to be watched has no place of its own in the program"
 
 _ENOUGH = 4
 _GUARDS = 5
@@ -41,6 +46,8 @@ class Silence:
         self._shrink = shrink
         self._why = "no run came to the place"
         self.is_slow = False
+        self._way = 0
+        self.found: Found | None = None
 
     def confirm(self, made: Sketch) -> Confirmation:
         """The verdict on the finding in the program of a sketch."""
@@ -57,8 +64,9 @@ class Silence:
             loop_row=row if measure.turns else None,
         )
         if (measure.watches or measure.turns) and not found:
-            return Confirmation("unconfirmed", "what would have to be watched has no place of its own in the program")
-        for way in ways_to(program, row):
+            return Confirmation("unconfirmed", NO_PLACE)
+        for number, way in enumerate(ways_to(program, row)):
+            self._way = number
             verdict = self._try_way(way, exact=not way.holes and not way.driven and not made.dropped)
             if verdict is not None:
                 return verdict
@@ -72,6 +80,7 @@ class Silence:
             if shown and ran.outcome == "raised":
                 script, shown = self._behind(script, ran)
             if shown:
+                self.found = Found(self._way, tried.values)
                 return self._confirmed(script)
             if ran.outcome == "finished":
                 passed += 1
@@ -104,7 +113,7 @@ class Silence:
             self._why = "no run had anything to measure"
             return None
         if not all(value.value is True for value in rest):
-            self._why = f"with made-up values it is not so that {self._measure.said}"
+            self._why = f"{MADE_UP} it is not so that {self._measure.said}"
             return False
         return self._differs(script, ran.values[-1])
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from gradlint.confirm.prove import Prover
 from gradlint.confirm.sandbox import Sandbox
-from gradlint.domain.finding import Finding
-from gradlint.fixes.edits import apply
+from gradlint.domain.finding import Finding, Position, Span
+from gradlint.fixes.edits import apply, moved
 from gradlint.outcome import Checked, Outcome
 from gradlint.rules.registry import all_rules
 
@@ -46,9 +46,23 @@ def asked(torch: Prover, finding: Finding, text: str) -> Finding:
 
 
 def healed(torch: Prover, finding: Finding, text: str) -> bool:
-    """Whether torch shows the fault in the text, and no more once the fix is made."""
+    """Whether torch shows the fault in the text, and no more once the fix is made; a safe one keeps the values, too."""
     after, made = apply(text, [finding])
-    return bool(made) and torch.heals(finding, text, after)
+    if not made or finding.fix is None:
+        return False
+    where = moved(text, [finding], finding.span.start)
+    rows = after.count("\n", 0, where.start) + 1 - finding.span.start.row
+    return torch.heals(finding, text, after, _lower(finding, rows), safe=finding.fix.safe)
+
+
+def _lower(finding: Finding, rows: int) -> Finding:
+    """The finding with all of its places some rows further down, as behind new imports."""
+
+    def lower(span: Span) -> Span:
+        return Span(*(Position(place.row + rows, place.column) for place in (span.start, span.end)))
+
+    related = tuple(replace(one, span=lower(one.span)) for one in finding.related)
+    return replace(finding, span=lower(finding.span), related=related)
 
 
 def only_confirmed(outcome: Outcome) -> Outcome:
