@@ -19,7 +19,7 @@ from gradlint.confirm.sandbox import Sandbox, TorchMissingError
 from gradlint.confirm.script import Script, spaced, with_marks
 from gradlint.confirm.search import Found, attempts, filled, guarded
 from gradlint.confirm.shrink import shrunk
-from gradlint.confirm.silence import MADE_UP, NO_PLACE, Silence
+from gradlint.confirm.silence import MADE_UP, NO_PLACE, NOTHING, Silence
 from gradlint.confirm.sketch import Sketch, sketch
 from gradlint.confirm.standin import Made
 from gradlint.confirm.verdict import Expectation, judge
@@ -91,7 +91,7 @@ class Prover:
         reason = second.verdict.reason
         passed = second.verdict.verdict == "refuted" or reason.startswith(MADE_UP)
         # A fix may put something else in the place of what would be watched: that has to run.
-        if not passed and not (reason == NO_PLACE and self._finishes(whole, first)):
+        if not passed and not (reason in (NO_PLACE, NOTHING) and self._finishes(whole, first)):
             return False
         return not safe or self._keeps_values(broken, whole, first)
 

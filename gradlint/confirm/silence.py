@@ -21,6 +21,7 @@ from gradlint.domain.finding import Finding
 MADE_UP = "with made-up values"
 """How the reason begins why nothing is confirmed where a run came by the place and did not show the effect."""
 
+NOTHING = "no run had anything to measure"
 NO_PLACE = "what would have to be watched has no place of its own in the program"
 
 _ENOUGH = 4
@@ -110,7 +111,7 @@ class Silence:
             return None
         first, *rest = ran.values[: len(self._measure.probes)]
         if first.value is not True:
-            self._why = "no run had anything to measure"
+            self._why = NOTHING
             return None
         if not all(value.value is True for value in rest):
             self._why = f"{MADE_UP} it is not so that {self._measure.said}"
