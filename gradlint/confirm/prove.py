@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import NamedTuple
@@ -13,6 +14,7 @@ from typing import NamedTuple
 from gradlint.confirm.entry import Way, ways_to
 from gradlint.confirm.forward import agree, forward_values
 from gradlint.confirm.hurry import hurried
+from gradlint.confirm.linked import Importers, linked, parsed
 from gradlint.confirm.measure import measure_of
 from gradlint.confirm.ran import Ran
 from gradlint.confirm.sandbox import Sandbox, TorchMissingError
@@ -25,10 +27,12 @@ from gradlint.confirm.standin import Made
 from gradlint.confirm.verdict import Expectation, judge
 from gradlint.domain.confirmation import Confirmation
 from gradlint.domain.finding import Finding
+from gradlint.source.neighbours import Layout
 
 SECONDS = 4.0
 RAN_THROUGH = f"{MADE_UP} it ran through"
 _GUARDS = 5
+_MOST_RUNNERS = 2
 _ENOUGH = 4
 """After so many runs that came by the place and showed nothing, no other values are made up."""
 _MARK = "reached"
@@ -62,17 +66,23 @@ class Prover:
         self._sandbox = sandbox
         self._shrink = shrink
         self._patterns = patterns
+        self._layout = Layout()
+        self._importers = Importers(self._layout)
         self._errors = re.compile("|".join(f"(?:{pattern})" for pattern in patterns.values()) or "(?!)")
         self._seconds = seconds
 
-    def confirm(self, finding: Finding, text: str) -> Confirmation:
-        """The verdict on one finding in a file of the text given."""
+    def confirm(self, finding: Finding, text: str, files: Sequence[str] = ()) -> Confirmation:
+        """The verdict on one finding in a file of the text given.
+
+        What it imports from its project belongs to the program, and where that shows nothing, so do those of `files`,
+        by their paths, that import it.
+        """
         try:
             self._sandbox.start()
         except TorchMissingError as error:
             return Confirmation("unconfirmed", str(error))
         begun = time.monotonic()
-        verdict = self._confirm(finding, text)
+        verdict = self._confirm(finding, text, files)
         return replace(verdict, torch=self._sandbox.torch, seconds=time.monotonic() - begun)
 
     def heals(self, finding: Finding, before: str, after: str, mended: Finding, *, safe: bool) -> bool:
@@ -87,7 +97,7 @@ class Prover:
         second = self._try(mended, after)
         if second is None:
             return False
-        broken, whole = _way_of(before, finding, first), _way_of(after, mended, first)
+        broken, whole = self._way(before, finding, first), self._way(after, mended, first)
         reason = second.verdict.reason
         passed = second.verdict.verdict == "refuted" or reason.startswith(MADE_UP)
         # A fix may put something else in the place of what would be watched: that has to run.
@@ -110,25 +120,56 @@ class Prover:
         numbers = [forward_values(self._sandbox, filled(way.script, values), SECONDS) for way in (first, second)]
         return agree(*numbers)
 
-    def _confirm(self, finding: Finding, text: str) -> Confirmation:
+    def _confirm(self, finding: Finding, text: str, files: Sequence[str]) -> Confirmation:
         if measure_of(finding) is None and finding.code not in self._patterns:
             return Confirmation("unconfirmed", "nothing is known that would confirm this rule")
-        asked = self._try(finding, text)
+        asked = self._try(finding, text, files)
         if asked is None:
             return Confirmation("unconfirmed", "this Python cannot parse the file")
         return asked.verdict
 
-    def _try(self, finding: Finding, text: str) -> _Asked | None:
-        """The verdict on a finding in a text, at first with all turns of its loops; None for what is no Python."""
-        tree = _parsed(text)
+    def _programs(self, finding: Finding, text: str, files: Sequence[str]) -> Iterator[tuple[ast.Module, Finding]]:
+        """The programs that the place of a finding may be run in: its file with what it imports, files that import it,
+        and its file alone, in which all imports are made up."""
+        tree = parsed(text)
         if tree is None:
-            return None
+            return
+        if os.path.isfile(finding.filename):
+            path = os.path.abspath(finding.filename)
+            runners = self._importers.runners(path, files)[:_MOST_RUNNERS]
+            for program in (linked(path, text, self._layout), *(linked(one, None, self._layout) for one in runners)):
+                if program is not None and path in program.rows:
+                    yield program.tree, program.place(finding)
+        yield tree, finding
+
+    def _try(self, finding: Finding, text: str, files: Sequence[str] = ()) -> _Asked | None:
+        """The verdict on a finding in a text: the first that is one; None for what is no Python."""
+        asked: _Asked | None = None
+        for number, (tree, placed) in enumerate(self._programs(finding, text, files)):
+            asked = self._try_program(placed, tree)._replace(program=number)
+            if asked.verdict.verdict != "unconfirmed":
+                break
+        return asked
+
+    def _try_program(self, finding: Finding, tree: ast.Module) -> _Asked:
+        """The verdict in one program, at first with all turns of its loops."""
         made = sketch(tree)
         asked = self._ask(finding, made)
         if asked.verdict.verdict == "unconfirmed" and asked.slow and (fewer := hurried(made)) is not None:
             again = self._ask(finding, fewer)
             return again._replace(hurried=True) if again.verdict.verdict == "confirmed" else asked
         return asked
+
+    def _way(self, text: str, finding: Finding, shown: _Asked) -> Way | None:
+        """The program that leads to the place of a finding as the one does in which the fault was shown."""
+        programs = self._programs(finding, text, ())
+        tree, placed = next(islice(programs, shown.program, None), (None, finding))
+        made = None if tree is None else sketch(tree)
+        if made is not None and shown.hurried:
+            made = hurried(made)
+        if made is None or shown.found is None:
+            return None
+        return next(islice(ways_to(made, placed.span.start.row), shown.found.way, None), None)
 
     def _ask(self, finding: Finding, made: Sketch) -> _Asked:
         """The verdict on one program."""
@@ -152,30 +193,13 @@ class Prover:
 
 
 class _Asked(NamedTuple):
-    """A verdict, whether some run took too long for more, and how the fault was shown."""
+    """A verdict, whether some run took too long for more, how the fault was shown, and in which of the programs."""
 
     verdict: Confirmation
     slow: bool
     found: Found | None = None
     hurried: bool = False
-
-
-def _parsed(text: str) -> ast.Module | None:
-    try:
-        return ast.parse(text)
-    except (SyntaxError, ValueError):
-        return None
-
-
-def _way_of(text: str, finding: Finding, shown: _Asked) -> Way | None:
-    """The program that leads to the place of a finding by the way by which the fault was shown."""
-    tree = _parsed(text)
-    made = None if tree is None else sketch(tree)
-    if made is not None and shown.hurried:
-        made = hurried(made)
-    if made is None or shown.found is None:
-        return None
-    return next(islice(ways_to(made, finding.span.start.row), shown.found.way, None), None)
+    program: int = 0
 
 
 class _Case:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
+from gradlint.confirm.linked import lowered
 from gradlint.confirm.prove import Prover
 from gradlint.confirm.sandbox import Sandbox
-from gradlint.domain.finding import Finding, Position, Span
+from gradlint.domain.finding import Finding
 from gradlint.fixes.edits import apply, moved
 from gradlint.outcome import Checked, Outcome
 from gradlint.rules.registry import all_rules
@@ -27,20 +29,21 @@ def confirmed(outcome: Outcome, progress: Progress, *, repros: bool) -> Outcome:
     """The outcome with a verdict on each finding; a refuted one is only told of. `repros`: they will be read."""
     total, done = len(outcome.findings), 0
     files: list[Checked] = []
+    paths = [os.path.abspath(file.filename) for file in outcome.files]
     with prover(shrink=repros) as torch:
         for file in outcome.files:
             findings = []
             for finding in file.findings:
-                findings.append(asked(torch, finding, file.text))
+                findings.append(asked(torch, finding, file.text, paths))
                 done += 1
                 progress(done, total)
             files.append(replace(file, findings=tuple(findings)))
     return Outcome(tuple(files))
 
 
-def asked(torch: Prover, finding: Finding, text: str) -> Finding:
-    """The finding with its verdict."""
-    verdict = torch.confirm(finding, text)
+def asked(torch: Prover, finding: Finding, text: str, files: Sequence[str] = ()) -> Finding:
+    """The finding with its verdict; `files` are the paths of all that are checked."""
+    verdict = torch.confirm(finding, text, files)
     severity = "info" if verdict.verdict == "refuted" else finding.severity
     return replace(finding, confirmation=verdict, severity=severity)
 
@@ -57,12 +60,8 @@ def healed(torch: Prover, finding: Finding, text: str) -> bool:
 
 def _lower(finding: Finding, rows: int) -> Finding:
     """The finding with all of its places some rows further down, as behind new imports."""
-
-    def lower(span: Span) -> Span:
-        return Span(*(Position(place.row + rows, place.column) for place in (span.start, span.end)))
-
-    related = tuple(replace(one, span=lower(one.span)) for one in finding.related)
-    return replace(finding, span=lower(finding.span), related=related)
+    related = tuple(replace(one, span=lowered(one.span, rows)) for one in finding.related)
+    return replace(finding, span=lowered(finding.span, rows), related=related)
 
 
 def only_confirmed(outcome: Outcome) -> Outcome:

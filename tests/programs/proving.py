@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from gradlint.confirm.prove import Prover
 from gradlint.domain.confirmation import Confirmation, Verdict
@@ -38,12 +40,26 @@ def proofs(catches: Sequence[Catch]) -> Iterator[Proof]:
 
 
 def _asked(torch: Prover, one: Catch) -> Iterator[tuple[Finding, Confirmation]]:
-    """Until one is confirmed: the others say the same of the same defect."""
-    for finding in one.findings:
-        verdict = torch.confirm(finding, one.mutant.files[one.mutant.mutation.file])
-        yield finding, verdict
-        if verdict.verdict == "confirmed":
-            return
+    """Until one is confirmed: the others say the same of the same defect. The files stand where they would."""
+    with tempfile.TemporaryDirectory(prefix="corpus-") as folder:
+        for name, text in one.mutant.files.items():
+            path = Path(folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        files = [str(Path(folder, name)) for name in one.mutant.files]
+        changed = one.mutant.mutation.file
+        for finding in one.findings:
+            placed = _moved(finding, Path(folder, changed))
+            verdict = torch.confirm(placed, one.mutant.files[changed], files)
+            yield finding, verdict
+            if verdict.verdict == "confirmed":
+                return
+
+
+def _moved(finding: Finding, path: Path) -> Finding:
+    """The finding in a file of another folder, with what explains it in the same file."""
+    related = tuple(one for one in finding.related if one.filename in (None, finding.filename))
+    return replace(finding, filename=str(path), related=related)
 
 
 def summary(found: Iterable[Proof]) -> Iterator[str]:
