@@ -14,6 +14,7 @@ from gradlint.domain.confirmation import Confirmation
 from gradlint.domain.finding import Finding, Position, Related, Span
 from gradlint.rules.base import Rule
 from gradlint.rules.registry import all_rules
+from tests.confirm.fresh import fault_of
 from tests.harness.torch_run import run_under_torch
 
 MEASURED = tuple(rule for rule in all_rules() if rule.name in MEASURES)
@@ -70,6 +71,12 @@ def test_the_repro_shows_the_effect_by_itself(asked: dict[str, Confirmation]) ->
             assert raised is not None, verdict.repro
             if verdict.repro.splitlines()[-1].startswith("assert "):
                 assert (raised.type, raised.line) == ("AssertionError", verdict.repro.count("\n")), verdict.repro
+
+
+@pytest.mark.parametrize("name", ["GRD105-bad-1", "GRD302-bad-2", "GRD405-bad-1", "GRD501-bad-1", "GRD608-bad-2"])
+def test_a_repro_fails_in_a_fresh_python(asked: dict[str, Confirmation], name: str) -> None:
+    """Written to a file and run by plain Python; `python -m tests.confirm.fresh` does so with all of them."""
+    assert fault_of(asked[name]) is None
 
 
 def test_repros_are_short(asked: dict[str, Confirmation]) -> None:
