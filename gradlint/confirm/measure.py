@@ -125,6 +125,8 @@ NO_GRADIENT = Measure(
     shown=(Variant(preludes.ARRIVED),),
     proof="assert any(arrived), 'no gradient arrives'",
     watches=_LOST,
+    # Another part of the loss may reach the same leaf, past the cut.
+    refutes=False,
 )
 
 WRONG_GRADIENT = Measure(
@@ -388,12 +390,10 @@ MEASURES: dict[str, Measure] = {
         (
             *("data-in-graph", "rewrapped-tensor", "number-on-loss-path", "numpy-on-loss-path", "requires-grad-hack"),
             *("loss-under-no-grad", "detached-on-loss-path", "nondiff-on-loss-path", "zero-gradient-op"),
-            "integer-cast-on-loss-path",
+            *("integer-cast-on-loss-path", "sample-not-rsample"),
         ),
         NO_GRADIENT,
     ),
-    # A sample may be a part of the loss only, and another part reach the same leaf.
-    "sample-not-rsample": NO_GRADIENT._replace(refutes=False),
     **dict.fromkeys(("masked-nan", "root-at-zero"), NAN_GRADIENT),
     **dict.fromkeys(("graph-accumulates", "state-not-detached", "eval-keeps-graph"), GROWS),
     "zero-grad-missing": STALE,

@@ -230,7 +230,8 @@ class _Case:
                 known = not way.holes or self._knows(ran)
                 if not known or self._is_here(script, ran) or not (again := self._behind(script, ran)):
                     break
-                script, ran = again, self._run(again)
+                # What runs behind an error of the program's own is no longer the program.
+                script, ran, exact = again, self._run(again), False
             self._note(script, ran, exact=exact)
             if time.monotonic() > self._end or self._passed >= _ENOUGH:
                 return None

@@ -182,7 +182,9 @@ class _Sketcher:
         unnamed = function.name in ("__init__", "forward", "__call__") and isinstance(owner, ast.ClassDef)
         called = owner.name if unnamed and isinstance(owner, ast.ClassDef) else function.name
         calls = [call for call in ast.walk(self._tree) if isinstance(call, ast.Call) and _names(call, called)]
-        passed = [argument for call in calls for argument in (*call.args, *(word.value for word in call.keywords))]
+        places = [arg.arg for arg in (*function.args.posonlyargs, *function.args.args)]
+        place = places.index(name) - (places[0] in ("self", "cls")) if name in places else None
+        passed = [argument for call in calls if (argument := _argument(call, place, name)) is not None]
         unknown = [
             argument
             for argument in passed
@@ -202,8 +204,8 @@ class _Sketcher:
             bags = [part for part, kinds in zip(parts, kinds_of_parts, strict=True) if kinds[:1] == (NAMESPACE,)]
             self._unknown.update((scope, part) for part in bags)
             if len(parts) == len(target.elts) and not hole.first:
-                known = [[kind for kind in kinds if kind not in (NAMESPACE, INSTANCE)] for kinds in kinds_of_parts]
-                hole.first = (f"({', '.join(choices(tuple(kinds) or ('tensor',))[0].text for kinds in known)},)",)
+                rest = [[kind for kind in kinds if kind not in (NAMESPACE, INSTANCE)] for kinds in kinds_of_parts]
+                hole.first = (f"({', '.join(choices(tuple(kinds) or ('tensor',))[0].text for kinds in rest)},)",)
         elif isinstance(target, ast.Name):
             nodes = list(ast.walk(scope))
             kinds = kinds_of(target.id, nodes, names.parents)
@@ -213,7 +215,8 @@ class _Sketcher:
             if kinds[:1] == (NAMESPACE,):
                 self._unknown.add((scope, target.id))
             else:
-                hole.kinds = tuple(dict.fromkeys([*kinds, *hole.kinds]))
+                known = [kind for kind in kinds if kind not in (NAMESPACE, INSTANCE)]
+                hole.kinds = tuple(dict.fromkeys([*known, *hole.kinds]))
                 self._keys(hole, target.id, nodes)
 
     def _parts(self, hole: Hole, name: str, nodes: Sequence[ast.AST]) -> None:
@@ -223,7 +226,7 @@ class _Sketcher:
         inner = ", ".join(f"{part}=torch.nn.Linear(3, 3)" for part in parts)
         self._own.update(parts)
         if parts:
-            hole.first = (f"torch.nn.Sequential(OrderedDict({inner}))",)
+            hole.first = (*hole.first, f"torch.nn.Sequential(OrderedDict({inner}))")
             self._sketch.needs(ast.parse("from collections import OrderedDict").body[0])
 
     def _keys(self, hole: Hole, name: str, nodes: Sequence[ast.AST]) -> None:
@@ -252,7 +255,7 @@ class _Sketcher:
         """What stands for an expression that is not known; the same attribute is the same value."""
         text = ast.unparse(node)
         if not _is_dotted(node):
-            hole = self._sketch.hole(text, _evident(node) or kinds_at(node, names.parents))
+            hole = self._sketch.hole(text, _evident(node) or kinds_at(node, names.parents), _wrapped(node))
             return ast.Name(hole.name, ast.Load())
         root = _root(node)
         scope = names.binder(root, root.id) if root is not None else None
@@ -397,6 +400,18 @@ def _forget_unused(tree: ast.Module) -> None:
     _fill_empty(tree)
 
 
+def _wrapped(node: ast.expr) -> tuple[str, ...]:
+    """What an unknown function is given alone may be what it gives back: it wraps a network, or prepares it."""
+    if isinstance(node, ast.Call) and len(node.args) == 1 and isinstance(node.args[0], (ast.Call, ast.Name)):
+        func = node.func
+        name = func.id if isinstance(func, ast.Name) else func.attr if isinstance(func, ast.Attribute) else ""
+        given = node.args[0]
+        made = isinstance(given, ast.Call) and isinstance(given.func, ast.Name) and given.func.id[:1].isupper()
+        if made and (name[:1].isupper() or name in ("compile", "prepare", "wrap")):
+            return (ast.unparse(given),)
+    return ()
+
+
 def _evident(node: ast.expr) -> tuple[str, ...]:
     """The kinds of what speaks for itself: a method of a text, an array of numpy."""
     text = ast.unparse(node)
@@ -411,6 +426,16 @@ def _names(call: ast.Call, name: str) -> bool:
     """Whether a call is one of a function of that name, as far as names tell."""
     func = call.func
     return (isinstance(func, ast.Name) and func.id == name) or (isinstance(func, ast.Attribute) and func.attr == name)
+
+
+def _argument(call: ast.Call, place: int | None, name: str) -> ast.expr | None:
+    """What a call passes for a parameter; None if that cannot be told, or is left to the default."""
+    for word in call.keywords:
+        if word.arg == name:
+            return word.value
+    if place is None or place >= len(call.args) or any(isinstance(one, ast.Starred) for one in call.args[: place + 1]):
+        return None
+    return call.args[place]
 
 
 def _is_dotted(node: ast.expr) -> bool:

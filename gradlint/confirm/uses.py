@@ -171,6 +171,8 @@ def _keyword(node: ast.expr, parent: ast.AST, parents: Parents) -> _Votes:
         return [("bool", 4)]
     if name == "dtype":
         return [("dtype", 5)]
+    if name in ("sampler", "batch_sampler", "collate_fn", "generator", "worker_init_fn"):
+        return [("none", 6)]
     return [("int", 1), ("float", 1)]
 
 
