@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from collections.abc import Iterator
 from typing import cast
 
 from gradlint.confirm import allowed
 
 
-def plain(tree: ast.Module) -> None:
-    """Take out what does not matter for what is computed; `if __name__ == "__main__"` becomes its body."""
-    _Plain().visit(tree)
+def plain(tree: ast.Module) -> int:
+    """Take out what does not matter for what is computed; `if __name__ == "__main__"` becomes its body.
+
+    All is computed on the CPU. The number says how many values would have been moved elsewhere: where that makes
+    another tensor, it is no longer the same program.
+    """
+    changer = _Plain()
+    changer.visit(tree)
     _Renamed(_shadowing(tree), _kept_on_self(tree)).visit(tree)
     tree.body = [one for statement in tree.body for one in _unguarded(statement)]
+    return changer.moved
 
 
 def flags_of(tree: ast.Module) -> dict[str, str]:
@@ -103,11 +110,30 @@ class _Renamed(ast.NodeTransformer):
         return node
 
 
+_CUDA = re.compile(r"cuda(:\d+)?")
+
+
 class _Plain(ast.NodeTransformer):
+    def __init__(self) -> None:
+        self.moved = 0
+
+    def visit_Constant(self, node: ast.Constant) -> ast.Constant:
+        """Devices and types by their names."""
+        if isinstance(node.value, str) and _CUDA.fullmatch(node.value):
+            self.moved += 1
+            return ast.copy_location(ast.Constant("cpu"), node)
+        if isinstance(node.value, str) and node.value.startswith("torch.cuda."):
+            self.moved += 1
+            return ast.copy_location(ast.Constant(node.value.replace("torch.cuda.", "torch.")), node)
+        return node
+
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """Whether torch has a name is asked of modules, which are no values; the list of what is allowed knows."""
         self.generic_visit(node)
         called = node.func.id if isinstance(node.func, ast.Name) else None
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "cuda":
+            self.moved += 1
+            return node.func.value
         if called == "print":
             node.keywords = [word for word in node.keywords if word.arg not in ("file", "flush")]
         if called == "hasattr" and len(node.args) == 2 and isinstance(node.args[1], ast.Constant):

@@ -108,8 +108,10 @@ def fill(text: str, values: Sequence[str]) -> str:
 def sketch(tree: ast.Module) -> Sketch:
     """The program of a file, made harmless; the tree is changed."""
     flags = flags_of(tree)
-    plain(tree)
-    return _Sketcher(tree, flags).run()
+    moved = plain(tree)
+    made = _Sketcher(tree, flags).run()
+    made.dropped += moved
+    return made
 
 
 class _Sketcher:

@@ -58,6 +58,18 @@ def test_what_means_the_same_and_is_harmless_stands_in_its_place(text: str, expe
     assert expected in render(program.body).text
 
 
+def test_all_is_computed_on_the_cpu() -> None:
+    """A program that would move its tensors is another one then, and refutes nothing."""
+    text = "import torch\nx = torch.ones(3).cuda()\ny = x.to('cuda:0')\nz = y.type('torch.cuda.FloatTensor')\n"
+    program = made(text)
+    assert render(program.body).text.splitlines()[1:] == [
+        "x = torch.ones(3)",
+        "y = x.to('cpu')",
+        "z = y.type('torch.FloatTensor')",
+    ]
+    assert program.dropped == 3
+
+
 def test_a_network_that_is_wrapped_is_tried_without() -> None:
     """The wrapper cannot be run, the network can."""
     text = "import torch\nfrom far import Wrapper\nNet = torch.nn.Linear\nmodel = Wrapper(Net(3, 3))\nmodel.eval()\n"
