@@ -23,9 +23,14 @@ class Names:
         self.tree = tree
         self.parents = Parents(tree)
         self._bound: dict[ast.AST, set[str]] = {}
+        self._global: dict[ast.AST, set[str]] = {}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Global):
+                self._global.setdefault(self.scope_of(node), set()).update(node.names)
         for node in ast.walk(tree):
             for name in bound_by(node):
-                self._bound.setdefault(self._home(node), set()).add(name)
+                home = self._home(node)
+                self._bound.setdefault(tree if name in self._global.get(home, ()) else home, set()).add(name)
 
     def scope_of(self, node: ast.AST) -> ast.AST:
         """The innermost scope that a node stands in."""
@@ -39,6 +44,8 @@ class Names:
         """The scope in which a name means something, seen from a node."""
         scope, first = self.scope_of(node), True
         while True:
+            if name in self._global.get(scope, ()):
+                return self.tree
             seen = first or not isinstance(scope, ast.ClassDef)
             if seen and name in self._bound.get(scope, ()):
                 return scope

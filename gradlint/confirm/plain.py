@@ -14,14 +14,15 @@ from gradlint.confirm import allowed
 def plain(tree: ast.Module) -> int:
     """Take out what does not matter for what is computed; `if __name__ == "__main__"` becomes its body.
 
-    All is computed on the CPU. The number says how many values would have been moved elsewhere: where that makes
-    another tensor, it is no longer the same program.
+    All is computed on the CPU. The number says how many values would have been moved elsewhere by a program that does
+    not ask whether there is such a place: where that makes another tensor, it is no longer the same program.
     """
     changer = _Plain()
     changer.visit(tree)
     _Renamed(_shadowing(tree), _kept_on_self(tree)).visit(tree)
     tree.body = [one for statement in tree.body for one in _unguarded(statement)]
-    return changer.moved
+    asks = any(isinstance(node, ast.Attribute) and node.attr == "is_available" for node in ast.walk(tree))
+    return 0 if asks else changer.moved
 
 
 def flags_of(tree: ast.Module) -> dict[str, str]:

@@ -31,6 +31,7 @@ LONGEST = 26
 WISHED = {
     *("GRD306-good-2", "GRD307-good-2"),  # No gradient arrives at a leaf behind the loss.
     *("GRD214-good-2", "GRD214-good-3"),  # Gradients are constants in the loss.
+    "GRD309-good-3",  # A copy is trained in the place of a network.
     "GRD517-good-2",  # A layer is frozen in evaluation mode.
     "GRD604-good-3",  # A network is hidden from the optimizer.
 }

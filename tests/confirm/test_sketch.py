@@ -38,6 +38,12 @@ draw(np.random.RandomState(0), settings.n)
     assert unknown(text) == ["settings.n"]
 
 
+def test_what_a_function_makes_global_is_a_variable_of_the_module() -> None:
+    """Wherever it is read."""
+    text = "def make():\n    global total\n    total = 1\n\nmake()\nprint(total)\ndef show():\n    return total\n"
+    assert unknown(text) == []
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -68,6 +68,10 @@ def _forced(seed: int, source: str) -> Finding:
     return Finding(rule.code, rule.name, "forced", "error", "raises", FILENAME, span, (statement.lineno, last))
 
 
+def _does_something(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Assign) or (isinstance(node, ast.Expr) and not isinstance(node.value, ast.Constant))
+
+
 def ask(torch: Prover, found: Iterator[Claim]) -> Iterator[tuple[Claim, Verdict, str]]:
     """What execution says of each."""
     for claim in found:
