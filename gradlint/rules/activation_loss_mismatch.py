@@ -108,6 +108,18 @@ loss.backward()
 """,
             error=_RANGE,
         ),
+        Bad(
+            """\
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+model = nn.Linear(2, 1)
+p = torch.sigmoid(model(torch.ones(4, 2)))
+loss = F.binary_cross_entropy_with_logits(p, torch.ones(4, 1))  # GRD701
+""",
+            shows="loss != F.binary_cross_entropy_with_logits(model(torch.ones(4, 2)), torch.ones(4, 1))",
+        ),
     )
     good = (
         Good(
@@ -144,6 +156,18 @@ student = torch.randn(8, 3, requires_grad=True)
 teacher = torch.randn(8, 3)
 loss = F.kl_div(F.log_softmax(student, dim=1), F.softmax(teacher, dim=1), reduction="batchmean")
 loss.backward()
+""",
+        ),
+        Good(
+            """\
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+model = nn.Linear(2, 3)
+scores = model(torch.ones(4, 2))
+F.nll_loss(F.log_softmax(scores, dim=1), torch.zeros(4).long()).backward()
+print(scores.softmax(dim=1))
 """,
         ),
     )

@@ -68,6 +68,22 @@ scaler.update()
 """,
             error="unscale_\\(\\) is being called after step",
         ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+scaler = torch.amp.GradScaler("cpu")
+for x in torch.randn(3, 4, 2):
+    optimizer.zero_grad()
+    scaler.scale(model(x).pow(2).mean()).backward()
+    optimizer.step()  # GRD505
+    scaler.update()  # GRD505  # raises
+""",
+            error="No inf checks were recorded",
+        ),
     )
     good = (
         Good(
@@ -100,6 +116,23 @@ for step in range(2):
     scaler.step(optimizer)
 """,
             shows="model.weight.grad is not None",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+scaler = torch.amp.GradScaler("cpu")
+for x in torch.randn(3, 4, 2):
+    optimizer.zero_grad()
+    scaler.scale(model(x).pow(2).mean()).backward()
+    scaler.unscale_(optimizer)
+    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    scaler.step(optimizer)
+    scaler.update()
+""",
         ),
     )
 

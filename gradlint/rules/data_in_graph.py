@@ -70,6 +70,19 @@ optimizer.step()
 """,
             shows="grad_is_none(encoder.weight) and head.weight.grad is not None",
         ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model, head = nn.Linear(4, 4), nn.Linear(4, 1)
+optimizer = torch.optim.SGD([*model.parameters(), *head.parameters()], lr=0.1)
+features = model(torch.randn(8, 4)).data  # GRD302
+head(features).mean().backward()
+optimizer.step()
+""",
+            shows="grad_is_none(model.weight)",
+        ),
     )
     good = (
         Good(
@@ -96,6 +109,28 @@ target = model(x).data + 1
 (model(x) - target).pow(2).mean().backward()
 """,
             shows="model.weight.grad is not None",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(4, 1)
+loss = model(torch.randn(8, 4)).mean()
+loss.backward()
+history = [loss.data]
+""",
+            shows="model.weight.grad is not None",
+        ),
+        Good(
+            """\
+import torch
+
+w = torch.ones(3, requires_grad=True)
+scale = w.data.norm()
+(w / scale).sum().backward()
+""",
+            shows="w.grad is not None",
         ),
     )
 

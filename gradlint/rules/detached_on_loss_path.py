@@ -97,6 +97,21 @@ for _ in range(2):
 """,
             shows="grad_is_none(net.weight)",
         ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+enc, dec = nn.Linear(2, 2), nn.Linear(2, 1)
+optimizer = torch.optim.SGD([*enc.parameters(), *dec.parameters()], lr=0.1)
+for x in torch.randn(5, 4, 2):
+    z = enc(x).detach()  # GRD309
+    optimizer.zero_grad()
+    dec(z).mean().backward()
+    optimizer.step()
+""",
+            shows="grad_is_none(enc.weight)",
+        ),
     )
     good = (
         Good(
@@ -149,6 +164,20 @@ for _ in range(2):
     for own, quick in zip(net.parameters(), fast.parameters()):
         own.grad = quick.grad
     outer.step()
+""",
+            shows="net.weight.grad is not None",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+net, frozen = nn.Linear(2, 2), nn.Linear(2, 2)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for x in torch.randn(5, 4, 2):
+    optimizer.zero_grad()
+    (net(x) - frozen(x).detach()).pow(2).mean().backward()
+    optimizer.step()
 """,
             shows="net.weight.grad is not None",
         ),

@@ -122,6 +122,25 @@ promoted = F.mse_loss(scores, torch.zeros(8, 4, dtype=torch.float64))
 (classes + soft + promoted).backward()
 """,
         ),
+        Good(
+            """\
+import numpy as np
+import torch
+from torch import nn
+
+model = nn.Linear(2, 1)
+model(torch.from_numpy(np.ones((4, 2))).float())
+model.double()(torch.from_numpy(np.ones((4, 2))))
+""",
+        ),
+        Good(
+            """\
+import torch
+
+a, b = torch.ones(2, 2), torch.ones(2, 2, dtype=torch.float64)
+print(a + b, a.double() @ b)
+""",
+        ),
     )
 
     def check(self, event: Event) -> Iterator[Report]:

@@ -107,6 +107,29 @@ for x in torch.randn(10, 8, 4):
     correct += (model(x).argmax(dim=1) == 0).sum().item()
 """,
         ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(2, 1).eval()
+outs = []
+with torch.no_grad():
+    for x in torch.randn(6, 4, 2):
+        outs.append(model(x))
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(2, 1).eval()
+outs = []
+for x in torch.randn(6, 4, 2):
+    outs.append(model(x).detach())
+""",
+        ),
     )
 
     def check(self, event: Event) -> Iterator[Report]:

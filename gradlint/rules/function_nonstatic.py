@@ -77,6 +77,24 @@ Reverse.apply(x).sum().backward()
 """,
             shows="x.grad.sum() == -3 and not isinstance(vars(Reverse)['backward'], staticmethod)",
         ),
+        Bad(
+            """\
+import torch
+
+
+class Double(torch.autograd.Function):
+    def forward(ctx, x):  # GRD620
+        return x * 2
+
+    def backward(ctx, g):  # GRD620
+        return g * 2
+
+
+x = torch.ones(2, requires_grad=True)
+Double.apply(x)  # raises
+""",
+            error="Legacy autograd function",
+        ),
     )
     good = (
         Good(
@@ -115,6 +133,46 @@ x = torch.ones(3, requires_grad=True)
 Double().forward(x).sum().backward()
 """,
             shows="x.grad.sum() == 6",
+        ),
+        Good(
+            """\
+import torch
+
+
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+
+Double.apply(torch.ones(2, requires_grad=True)).sum().backward()
+""",
+        ),
+        Good(
+            """\
+import torch
+
+
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return x * 2
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        pass
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+
+Double.apply(torch.ones(2, requires_grad=True)).sum().backward()
+""",
         ),
     )
 

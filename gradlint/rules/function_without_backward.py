@@ -68,6 +68,40 @@ w = torch.ones(3, requires_grad=True)
 """,
             error="You must implement either the backward or vjp method",
         ),
+        Bad(
+            """\
+import numpy as np
+import torch
+
+
+class Exponential(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return torch.from_numpy(np.exp(x.detach().numpy()))
+
+
+x = torch.ones(2, requires_grad=True)
+Exponential.apply(x).sum().backward()  # GRD629
+""",
+            error="You must implement",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+
+class Rounded(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.round()
+
+
+model = nn.Linear(2, 2)
+(Rounded.apply(model(torch.ones(1, 2))) - 1).pow(2).sum().backward()  # GRD629
+""",
+            error="You must implement",
+        ),
     )
     good = (
         Good(
@@ -108,6 +142,39 @@ with torch.no_grad():
     total = Double.apply(w).sum()
 """,
             shows="not total.requires_grad",
+        ),
+        Good(
+            """\
+import torch
+
+
+class Rounded(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.round()
+
+
+with torch.no_grad():
+    Rounded.apply(torch.ones(2, requires_grad=True))
+""",
+        ),
+        Good(
+            """\
+import torch
+
+
+class Rounded(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.round()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+
+Rounded.apply(torch.ones(2, requires_grad=True)).sum().backward()
+""",
         ),
     )
 

@@ -139,6 +139,21 @@ for phase in ("train", "val", "train"):
         loss.backward()
 """,
         ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(2, 1)
+for x in torch.randn(3, 4, 2):
+    model(x).pow(2).mean().backward()
+    previous = torch.is_grad_enabled()
+    torch.set_grad_enabled(False)
+    model(x)
+    torch.set_grad_enabled(True)
+""",
+            shows="model.weight.grad is not None",
+        ),
     )
 
     def check(self, event: Event) -> Iterator[Report]:

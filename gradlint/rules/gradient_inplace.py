@@ -85,6 +85,28 @@ h = w * 1
 """,
             shows="differs_from_finite_differences(lambda: (w.clamp(min=0) + w).pow(2).sum(), w)",
         ),
+        Bad(
+            """\
+import torch
+
+
+class Rectify(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        grad_output[x < 0] = 0  # GRD628
+        return grad_output
+
+
+x = torch.ones(3, requires_grad=True)
+Rectify.apply(x).sum().backward()
+""",
+        ),
     )
     good = (
         Good(
@@ -133,6 +155,50 @@ x = torch.ones(3, requires_grad=True)
 Square.apply(x).sum().backward()
 """,
             shows="x.grad.sum() == 6",
+        ),
+        Good(
+            """\
+import torch
+
+
+class Rectify(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        grad = grad_output.clone()
+        grad[x < 0] = 0
+        return grad
+
+
+x = torch.ones(3, requires_grad=True)
+Rectify.apply(x).sum().backward()
+""",
+        ),
+        Good(
+            """\
+import torch
+
+
+class Half(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x / 2
+
+    @staticmethod
+    def backward(ctx, g):
+        half = g * 0.5
+        half += 0
+        return half
+
+
+x = torch.ones(3, requires_grad=True)
+Half.apply(x).sum().backward()
+""",
         ),
     )
 

@@ -95,6 +95,23 @@ for x in torch.randn(10, 8, 4):
 """,
             shows="graph_size(trainer.running) > 50",
         ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+stats = {"loss": 0.0}
+for x in torch.randn(6, 4, 2):
+    optimizer.zero_grad()
+    loss = model(x).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+    stats["loss"] += loss  # GRD510
+""",
+            shows='stats["loss"].requires_grad',
+        ),
     )
     good = (
         Good(
@@ -139,6 +156,22 @@ for episode in range(3):
         rewards.append(1.0)
     loss = -(torch.stack(log_probs) * torch.tensor(rewards)).sum()
     loss.backward()
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+history = []
+for x in torch.randn(6, 4, 2):
+    optimizer.zero_grad()
+    loss = model(x).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+    history.append(float(loss))
 """,
         ),
     )

@@ -81,6 +81,19 @@ loss.backward()
 """,
             shows="target.shape == (8, 8)",
         ),
+        Bad(
+            """\
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+model = nn.Linear(2, 1)
+x, y = torch.randn(4, 2), torch.randn(4)
+loss = nn.L1Loss()(model(x), y)  # GRD702
+loss.backward()
+""",
+            shows="loss != F.l1_loss(model(x).squeeze(1), y)",
+        ),
     )
     good = (
         Good(
@@ -114,6 +127,17 @@ layer = nn.Linear(3, 2)
 x, offset = torch.randn(8, 3), torch.zeros(2)
 loss = ((layer(x) - offset) ** 2).mean()
 loss.backward()
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(2, 1)
+x, y = torch.randn(4, 2), torch.randn(4)
+nn.L1Loss()(model(x), y.unsqueeze(1)).backward()
+(model(x).squeeze(-1) - y).pow(2).mean().backward()
 """,
         ),
     )

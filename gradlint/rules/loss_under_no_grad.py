@@ -159,6 +159,20 @@ optimizer.step()
 """,
             shows="first.weight.grad is not None",
         ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+enc, dec = nn.Linear(2, 2), nn.Linear(2, 1)
+optimizer = torch.optim.SGD(dec.parameters(), lr=0.1)
+with torch.no_grad():
+    z = enc(torch.ones(3, 2))
+dec(z).mean().backward()
+optimizer.step()
+""",
+            shows="dec.weight.grad is not None",
+        ),
     )
 
     def check(self, event: Event) -> Iterator[Report]:

@@ -120,6 +120,15 @@ torch.where(x > 0, x * x, torch.sin(x)).sum().backward()
 """,
             shows="x.grad.isfinite().all()",
         ),
+        Good(
+            """\
+import torch
+
+x = torch.tensor([0.0, 1.0, 4.0], requires_grad=True)
+torch.where(x > 0, x.clamp(min=1e-8).log(), 0.0).sum().backward()
+""",
+            shows="x.grad.isfinite().all()",
+        ),
     )
 
     def check(self, event: Event) -> Iterator[Report]:

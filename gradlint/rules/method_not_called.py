@@ -75,6 +75,17 @@ model.eval  # GRD515
 """,
             shows="model.training",
         ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(2, 1)
+loss = model(torch.ones(1, 2)).sum()
+loss.backward  # GRD515
+""",
+            shows="model.weight.grad is None",
+        ),
     )
     good = (
         Good(
@@ -97,6 +108,30 @@ x = torch.randn(3, requires_grad=True)
 step = x.backward
 x.shape
 x.grad
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+step = optimizer.step
+clear = optimizer.zero_grad
+clear()
+model(torch.ones(1, 2)).sum().backward()
+step()
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(2, 1)
+model.training  # whether it is in training
+model.eval()
 """,
         ),
     )

@@ -128,6 +128,30 @@ w.grads = []
 w.grads.append(torch.ones(3))
 """,
         ),
+        Good(
+            """\
+import torch
+
+x = torch.randn(2, 3, requires_grad=True)
+torch.sum(x, axis=1, keepdims=True).mean().backward(retain_graph=True)
+options = {"momentum": 0.9}
+torch.optim.SGD([x], lr=0.1, **options)
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def zero_grads(self, set_to=None):
+        return self.zero_grad(set_to_none=set_to is None)
+
+
+Net().zero_grads(set_to=0)
+""",
+        ),
     )
 
     def check(self, event: Event) -> Iterator[Report]:

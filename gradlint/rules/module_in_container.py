@@ -115,6 +115,27 @@ model(torch.ones(2, 8)).sum().backward()
 """,
             shows="not list(model.parameters())",
         ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+        self.heads = {name: nn.Linear(2, 1) for name in "ab"}  # GRD604
+
+    def forward(self, x):
+        return sum(head(self.fc(x)) for head in self.heads.values())
+
+
+net = Net()
+net(torch.ones(1, 2))
+""",
+            shows="len(list(net.parameters())) == 2",
+        ),
     )
     good = (
         Good(
@@ -187,6 +208,27 @@ model = Student(nn.Linear(4, 1))
 model(torch.ones(2, 4)).backward()
 """,
             shows="len(list(model.parameters())) == 2",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+        self.heads = nn.ModuleDict({name: nn.Linear(2, 1) for name in "ab"})
+
+    def forward(self, x):
+        return sum(head(self.fc(x)) for head in self.heads.values())
+
+
+net = Net()
+net(torch.ones(1, 2))
+""",
+            shows="len(list(net.parameters())) == 6",
         ),
     )
 

@@ -82,6 +82,19 @@ loss.backward()  # raises
 """,
             error=_RAISES,
         ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+m, n = nn.Linear(2, 2), nn.Linear(2, 1)
+x = torch.ones(1, 2)
+total = m(x).pow(2).sum()
+total = total + n(x).pow(2).sum().item()  # GRD304
+total.backward()
+""",
+            shows="grad_is_none(n.weight)",
+        ),
     )
     good = (
         Good(
@@ -113,6 +126,30 @@ alpha = log_alpha.exp().item()
 (log_alpha.exp() * (entropy.detach() - 1)).backward()
 """,
             shows="log_alpha.grad is not None",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+m, n = nn.Linear(2, 2), nn.Linear(2, 1)
+x = torch.ones(1, 2)
+total = m(x).pow(2).sum() + n(x).pow(2).sum()
+total.backward()
+print(float(total), total.item())
+""",
+            shows="n.weight.grad is not None",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+m = nn.Linear(2, 2)
+loss = m(torch.ones(1, 2)).pow(2).sum()
+(loss / max(loss.item(), 1.0)).backward()
+""",
+            shows="m.weight.grad is not None",
         ),
     )
 

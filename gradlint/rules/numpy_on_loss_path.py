@@ -97,6 +97,30 @@ weight = torch.from_numpy(np.exp(-prediction.detach().numpy()))
 """,
             shows="model.weight.grad is not None",
         ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(2, 1)
+target = torch.from_numpy(torch.ones(4, 1).numpy() * 2)
+(model(torch.randn(4, 2)) - target).pow(2).mean().backward()
+""",
+            shows="model.weight.grad is not None",
+        ),
+        Good(
+            """\
+import numpy as np
+import torch
+from torch import nn
+
+model = nn.Linear(2, 1)
+loss = model(torch.randn(4, 2)).pow(2).mean()
+loss.backward()
+print(np.sqrt(loss.detach().numpy()))
+""",
+            shows="model.weight.grad is not None",
+        ),
     )
 
     def check(self, event: Event) -> Iterator[Report]:

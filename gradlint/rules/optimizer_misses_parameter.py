@@ -98,6 +98,21 @@ optimizer = torch.optim.SGD([{"params": weights}, {"params": head.parameters(), 
 """,
             shows="not optimizer.param_groups[0]['params']",
         ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+body, head = nn.Linear(2, 2), nn.Linear(2, 1)
+before = head.weight.detach().clone()
+optimizer = torch.optim.SGD(body.parameters(), lr=0.1)  # GRD608
+for x in torch.randn(5, 4, 2):
+    optimizer.zero_grad()
+    head(body(x)).pow(2).mean().backward()
+    optimizer.step()
+""",
+            shows="torch.equal(before, head.weight)",
+        ),
     )
     good = (
         Good(
@@ -141,6 +156,22 @@ actor_optimizer.step()
 critic_optimizer.zero_grad()
 critic(actor(x).detach()).pow(2).mean().backward()
 critic_optimizer.step()
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+body, head = nn.Linear(2, 2), nn.Linear(2, 1)
+first = torch.optim.SGD(body.parameters(), lr=0.1)
+second = torch.optim.Adam(head.parameters())
+for x in torch.randn(5, 4, 2):
+    first.zero_grad()
+    second.zero_grad()
+    head(body(x)).pow(2).mean().backward()
+    first.step()
+    second.step()
 """,
         ),
     )

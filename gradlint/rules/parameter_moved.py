@@ -81,6 +81,46 @@ model(torch.ones(4, 3)).sum().backward()
 """,
             shows="not list(model.parameters())",
         ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.ones(2)).double()  # GRD605
+
+    def forward(self, x):
+        return x * self.w
+
+
+net = Net()
+net(torch.ones(1, 2))
+""",
+            shows="len(list(net.parameters())) == 0",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self, scale):
+        super().__init__()
+        self.w = scale * nn.Parameter(torch.ones(2))  # GRD605
+
+    def forward(self, x):
+        return x * self.w
+
+
+net = Net(0.1)
+net(torch.ones(1, 2))
+""",
+            shows="len(list(net.parameters())) == 0",
+        ),
     )
     good = (
         Good(
@@ -123,6 +163,45 @@ model = Tied()
 model(torch.ones(3)).sum().backward()
 """,
             shows="model.gain.grad is not None",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self, scale):
+        super().__init__()
+        self.w = nn.Parameter(scale * torch.ones(2).double())
+
+    def forward(self, x):
+        return x * self.w.float()
+
+
+net = Net(0.1)
+net(torch.ones(1, 2))
+""",
+            shows="len(list(net.parameters())) == 1",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.ones(2))
+
+    def forward(self, x):
+        return x * self.w
+
+
+net = Net().double()
+""",
+            shows="len(list(net.parameters())) == 1",
         ),
     )
 

@@ -115,6 +115,20 @@ optimizer.step()
 """,
             shows="head.weight.grad is not None",
         ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model, extra = nn.Linear(2, 1), nn.Linear(2, 1)
+optimizer = torch.optim.SGD([*model.parameters(), *extra.parameters()], lr=0.1)
+for x in torch.randn(5, 4, 2):
+    optimizer.zero_grad()
+    (model(x) * extra(x)).pow(2).mean().backward()
+    optimizer.step()
+""",
+            shows="extra.weight.grad is not None",
+        ),
     )
 
     def check(self, event: Event) -> Iterator[Report]:

@@ -75,6 +75,31 @@ loss.backward()
 """,
             shows="grad_is_none(model.weight)",
         ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(2, 1)
+losses = [model(torch.ones(1, 2)).sum().item() for _ in range(3)]
+loss = torch.tensor(losses, requires_grad=True).mean()  # GRD306
+loss.backward()
+""",
+            shows="grad_is_none(model.weight)",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(2, 1)
+a, b = model(torch.ones(1, 2)).sum(), model(torch.zeros(1, 2)).sum()
+loss = torch.tensor([a, b]).sum()
+loss.requires_grad_()  # GRD306
+loss.backward()
+""",
+            shows="grad_is_none(model.weight)",
+        ),
     )
     good = (
         Good(
@@ -102,6 +127,28 @@ code.pow(2).sum().backward()
 optimizer.step()
 """,
             shows="code.grad is not None",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(2, 1)
+x = torch.randn(4, 2)
+x.requires_grad_()
+model(x).sum().backward()
+""",
+            shows="x.grad is not None",
+        ),
+        Good(
+            """\
+import torch
+
+image = torch.rand(3, 4)
+delta = torch.zeros_like(image, requires_grad=True)
+(image + delta).pow(2).sum().backward()
+""",
+            shows="delta.grad is not None",
         ),
     )
 

@@ -87,6 +87,16 @@ loss.backward()  # raises
 """,
             error=_RAISES,
         ),
+        Bad(
+            """\
+import torch
+
+w = torch.ones(3, requires_grad=True)
+losses = [(w * k).sum() for k in range(3)]
+torch.FloatTensor(losses).mean().backward()  # GRD303  # raises
+""",
+            error="does not require grad",
+        ),
     )
     good = (
         Good(
@@ -113,6 +123,27 @@ weight = torch.tensor(error.abs().tolist())
 (weight * error.pow(2)).mean().backward()
 """,
             shows="model.weight.grad is not None",
+        ),
+        Good(
+            """\
+import torch
+
+w = torch.ones(3, requires_grad=True)
+losses = [(w * k).sum() for k in range(3)]
+torch.stack(losses).mean().backward()
+""",
+            shows="w.grad is not None",
+        ),
+        Good(
+            """\
+import torch
+
+w = torch.ones(3, requires_grad=True)
+target = torch.tensor([0.5, 1.0, 2.0])
+((w - target) ** 2).sum().backward()
+report = torch.tensor([w.sum().item(), 1.0])
+""",
+            shows="w.grad is not None",
         ),
     )
 

@@ -83,6 +83,15 @@ spread(heights).backward()
 """,
             shows="heights.grad.isnan().all()",
         ),
+        Bad(
+            """\
+import torch
+
+x = torch.zeros(3, requires_grad=True)
+x.pow(0.5).sum().backward()  # GRD406
+""",
+            shows="x.grad.isinf().any()",
+        ),
     )
     good = (
         Good(
@@ -114,6 +123,16 @@ other = torch.randn(5, 3)
 (anchor - other).pow(2).sum(1).sqrt().mean().backward()
 """,
             shows="anchor.grad.isfinite().all()",
+        ),
+        Good(
+            """\
+import torch
+
+x = torch.ones(3, requires_grad=True)
+x.pow(0.5).sum().backward()
+torch.zeros(3).sqrt()
+""",
+            shows="x.grad.isfinite().all()",
         ),
     )
 

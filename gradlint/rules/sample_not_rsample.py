@@ -91,6 +91,18 @@ loss.backward()
 """,
             shows="torch.autograd.grad(decoder(z).sum(), mean, allow_unused=True) == (None,)",
         ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+mean, bias = nn.Parameter(torch.zeros(3)), nn.Parameter(torch.ones(3))
+normal = torch.distributions.Normal(mean, torch.ones(3))
+z = normal.sample((5,))  # GRD404
+(z - bias).pow(2).mean().backward()
+""",
+            shows="grad_is_none(mean)",
+        ),
     )
     good = (
         Good(
@@ -119,6 +131,39 @@ reward = -(action - 1).abs()
 (-choice.log_prob(action) * reward).mean().backward()
 """,
             shows="policy.weight.grad is not None",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+mean = nn.Parameter(torch.zeros(3))
+z = torch.distributions.Normal(mean, 1.0).rsample((5,))
+z.pow(2).mean().backward()
+""",
+            shows="mean.grad.any()",
+        ),
+        Good(
+            """\
+import torch
+
+scores = torch.zeros(3, requires_grad=True)
+policy = torch.distributions.Categorical(logits=scores)
+action = policy.sample()
+(-policy.log_prob(action) * 2.0).backward()
+""",
+            shows="scores.grad.any()",
+        ),
+        Good(
+            """\
+import torch
+
+mean = torch.zeros(3, requires_grad=True)
+with torch.no_grad():
+    z = torch.distributions.Normal(mean, 1.0).sample()
+print(z.mean())
+""",
+            shows="mean.grad is None",
         ),
     )
 

@@ -102,6 +102,33 @@ seen = [batch.tolist() for epoch in range(3) for (batch,) in loader]
 """,
             shows="seen[0] == seen[1]",
         ),
+        Good(
+            """\
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data.distributed import DistributedSampler
+
+data = TensorDataset(torch.randn(8, 2))
+sampler = DistributedSampler(data, num_replicas=2, rank=0)
+loader = DataLoader(data, batch_size=2, sampler=sampler)
+for epoch in range(3):
+    loader.sampler.set_epoch(epoch)
+    for (x,) in loader:
+        x.mean()
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data.distributed import DistributedSampler
+
+data = TensorDataset(torch.randn(8, 2))
+sampler = DistributedSampler(data, num_replicas=2, rank=0, shuffle=False)
+for (x,) in DataLoader(data, batch_size=2, sampler=sampler):
+    x.mean()
+""",
+        ),
     )
 
     def check(self, event: Event) -> Iterator[Report]:

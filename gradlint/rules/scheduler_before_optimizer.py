@@ -63,6 +63,21 @@ scheduler.step()  # GRD506
 """,
             shows="scheduler.get_last_lr()[0] < 0.1",
         ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9)
+for x in torch.randn(3, 4, 2):
+    scheduler.step()  # GRD506
+    optimizer.zero_grad()
+    model(x).pow(2).mean().backward()
+    optimizer.step()
+""",
+        ),
     )
     good = (
         Good(
@@ -92,6 +107,21 @@ scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer)
 scheduler.step(1.0)
 """,
             shows="scheduler.last_epoch == 1",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.1, total_steps=3)
+for x in torch.randn(3, 4, 2):
+    optimizer.zero_grad()
+    model(x).pow(2).mean().backward()
+    optimizer.step()
+    scheduler.step()
+""",
         ),
     )
 

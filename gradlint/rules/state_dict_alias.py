@@ -86,6 +86,25 @@ net = finetune(net, torch.optim.SGD(net.parameters(), lr=0.1), torch.randn(10, 8
 """,
             shows="not torch.equal(net.weight, before)",
         ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+best, lowest = None, float("inf")
+for x in torch.randn(6, 4, 2):
+    optimizer.zero_grad()
+    loss = model(x).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+    if loss.item() < lowest:
+        lowest, best = loss.item(), model.state_dict()  # GRD516
+model.load_state_dict(best)
+""",
+            shows="best['weight'].data_ptr() == model.weight.data_ptr()",
+        ),
     )
     good = (
         Good(
@@ -121,6 +140,40 @@ for x in torch.randn(10, 8, 4):
 policy.load_state_dict(target.state_dict())
 """,
             shows="torch.equal(policy.weight, target.weight)",
+        ),
+        Good(
+            """\
+import copy
+
+import torch
+from torch import nn
+
+model = nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+best, lowest = None, float("inf")
+for x in torch.randn(6, 4, 2):
+    optimizer.zero_grad()
+    loss = model(x).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+    if loss.item() < lowest:
+        lowest = loss.item()
+        best = {name: value.clone() for name, value in model.state_dict().items()}
+model.load_state_dict(best)
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(2, 1)
+target = nn.Linear(2, 1)
+target.load_state_dict(model.state_dict())
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+model(torch.ones(3, 2)).pow(2).mean().backward()
+optimizer.step()
+""",
         ),
     )
 

@@ -72,6 +72,22 @@ for target in torch.randn(10, 3):
 """,
             shows="graph_size(position) > 20",
         ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+p = nn.Parameter(torch.ones(4))
+optimizer = torch.optim.SGD([p], lr=0.1)
+s = torch.zeros(4)
+for z in torch.randn(10, 4):
+    s = 0.9 * s.cos() + p * z  # GRD511
+    optimizer.zero_grad()
+    (s - 1).pow(2).sum().backward(retain_graph=True)
+    optimizer.step()
+""",
+            shows="graph_size(s) > 20",
+        ),
     )
     good = (
         Good(
@@ -102,6 +118,39 @@ for x in torch.randn(10, 4):
     state = torch.tanh(state + x + shift)
     loss = loss + state.pow(2).mean()
 loss.backward()
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+p = nn.Parameter(torch.ones(4))
+optimizer = torch.optim.SGD([p], lr=0.1)
+s = torch.zeros(4)
+for z in torch.randn(10, 4):
+    s = 0.9 * s.cos() + p * z
+    optimizer.zero_grad()
+    (s - 1).pow(2).sum().backward()
+    optimizer.step()
+    s = s.detach()
+""",
+            shows="graph_size(s) < 10",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+cell = nn.GRUCell(3, 4)
+optimizer = torch.optim.SGD(cell.parameters(), lr=0.1)
+h = torch.zeros(1, 4)
+for x in torch.randn(5, 1, 3):
+    h = cell(x, h)
+    optimizer.zero_grad()
+    h.pow(2).sum().backward()
+    optimizer.step()
+    h.detach_()
 """,
         ),
     )

@@ -84,6 +84,54 @@ model = Net()
 """,
             shows="[name for name, _ in model.named_parameters()] == ['body.weight', 'body.bias']",
         ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+        self.w = torch.ones(2).requires_grad_()  # GRD606
+
+    def forward(self, x):
+        return self.fc(x) * self.w
+
+
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+net(torch.ones(1, 2)).sum().backward()
+optimizer.step()
+""",
+            shows="len(list(net.parameters())) == 2",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+        self.scale = torch.zeros(2, requires_grad=True)  # GRD606
+
+    def forward(self, x):
+        return self.fc(x) * self.scale.exp()
+
+
+net = Net()
+optimizer = torch.optim.Adam(net.parameters())
+for x in torch.randn(3, 4, 2):
+    optimizer.zero_grad()
+    net(x).pow(2).mean().backward()
+    optimizer.step()
+""",
+            shows="grad_is_none(net.scale) is False and len(list(net.parameters())) == 2",
+        ),
     )
     good = (
         Good(
@@ -129,6 +177,48 @@ attack(torch.ones(1, 4)).sum().backward()
 optimizer.step()
 """,
             shows="bool(attack.noise.any())",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+        self.register_buffer("w", torch.ones(2))
+
+    def forward(self, x):
+        return self.fc(x) * self.w
+
+
+net = Net()
+net(torch.ones(1, 2)).sum().backward()
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+        self.scale = torch.zeros(2, requires_grad=True)
+
+    def forward(self, x):
+        return self.fc(x) * self.scale.exp()
+
+
+net = Net()
+optimizer = torch.optim.Adam([*net.parameters(), net.scale])
+net(torch.ones(3, 2)).pow(2).mean().backward()
+optimizer.step()
+""",
         ),
     )
 

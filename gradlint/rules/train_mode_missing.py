@@ -88,6 +88,24 @@ for epoch in range(10):
 """,
             shows="net.norm.num_batches_tracked.item() == 1",
         ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Sequential(nn.Linear(2, 1), nn.Dropout())
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(3):
+    for x in torch.randn(4, 4, 2):
+        optimizer.zero_grad()
+        model(x).pow(2).mean().backward()
+        optimizer.step()
+    model.eval()  # GRD517
+    with torch.no_grad():
+        model(torch.ones(1, 2))
+""",
+            shows="not model.training",
+        ),
     )
     good = (
         Good(
@@ -132,6 +150,25 @@ for epoch in range(3):
     model(torch.randn(8, 4)).pow(2).mean().backward()
     model.eval()
 """,
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Sequential(nn.Linear(2, 1), nn.Dropout())
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(3):
+    model.train()
+    for x in torch.randn(4, 4, 2):
+        optimizer.zero_grad()
+        model(x).pow(2).mean().backward()
+        optimizer.step()
+    model.eval()
+    with torch.no_grad():
+        model(torch.ones(1, 2))
+""",
+            shows="not model.training",
         ),
     )
 

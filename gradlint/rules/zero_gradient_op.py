@@ -74,6 +74,17 @@ loss.backward()
 """,
             shows="grad_is_zero(x)",
         ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+m = nn.Linear(2, 3)
+codes = m(torch.randn(4, 2)).floor()  # GRD402
+(codes - 1).pow(2).mean().backward()
+""",
+            shows="not m.weight.grad.any()",
+        ),
     )
     good = (
         Good(
@@ -97,6 +108,30 @@ x = torch.rand(4)
 (w * x.floor() + (w - w.round()).abs()).sum().backward()
 """,
             shows="w.grad.any()",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+m = nn.Linear(2, 3)
+raw = m(torch.randn(4, 2))
+codes = raw + (raw.round() - raw).detach()
+(codes - 1).pow(2).mean().backward()
+""",
+            shows="m.weight.grad.any()",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+m = nn.Linear(2, 1)
+out = m(torch.randn(4, 2))
+out.pow(2).mean().backward()
+print(out.round(), out.sign().mean())
+""",
+            shows="m.weight.grad.any()",
         ),
     )
 
