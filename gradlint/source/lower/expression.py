@@ -51,11 +51,21 @@ _KEYWORDS: dict[str, object] = {"None": None, "True": True, "False": False}
 
 
 def _number(scope: Scope, node: cst.Integer | cst.Float | cst.Imaginary, dest: Dest | None) -> Operand:
-    return scope.copied(node, Const(ast.literal_eval(node.value)), dest)
+    value = int(node.value) if node.value.isdecimal() else ast.literal_eval(node.value)
+    return scope.copied(node, Const(value), dest)
 
 
 def _string(scope: Scope, node: cst.SimpleString, dest: Dest | None) -> Operand:
-    return scope.copied(node, Const(node.evaluated_value), dest)
+    return scope.copied(node, Const(_text(node)), dest)
+
+
+def _text(node: cst.SimpleString) -> str | bytes:
+    """What a literal says; most need no parser for it."""
+    literal = node.value
+    if literal[0] not in "'\"" or "\\" in literal or "\r" in literal:
+        return node.evaluated_value
+    quotes = 3 if literal.startswith(('"""', "'''")) else 1
+    return literal[quotes:-quotes]
 
 
 def _concatenated(scope: Scope, node: cst.ConcatenatedString, dest: Dest | None) -> Operand:
