@@ -55,12 +55,10 @@ def claims(seed: int) -> list[Claim]:
 
 
 def _forced(seed: int, source: str) -> Finding:
-    """The finding of some rule at some statement."""
+    """The finding of some rule at some statement of the top level, which is certainly executed."""
     chance = random.Random(seed)
     rule: Rule = chance.choice(_RAISING)
-    statement = chance.choice(
-        [node for node in ast.walk(ast.parse(source)) if isinstance(node, (ast.Assign, ast.Expr))]
-    )
+    statement = chance.choice([node for node in ast.parse(source).body if _does_something(node)])
     last = statement.end_lineno or statement.lineno
     span = Span(
         Position(statement.lineno, statement.col_offset + 1), Position(last, (statement.end_col_offset or 0) + 1)
