@@ -25,6 +25,7 @@ DEFECTS = {
     "grad-of-nonleaf": "The .grad of a value that is no leaf is read.",
     "grad-outputs-shape": "The gradient argument has not the shape of the output.",
     "graph-accumulates": "A live loss or output is kept beyond its step.",
+    "inplace-broadcast": "A tensor is written in place with values of a larger shape.",
     "integer-requires-grad": "An integer tensor is asked to require grad.",
     "leaf-inplace": "A leaf that requires grad is written in place.",
     "leaf-reassigned": "The name of a leaf is rebound to a value computed from it.",

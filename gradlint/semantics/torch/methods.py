@@ -21,7 +21,7 @@ from gradlint.semantics.torch.growth import refuse_growth
 from gradlint.semantics.torch.hooks import register_with_node
 from gradlint.semantics.torch.inplace import write
 from gradlint.semantics.torch.names import method_fact
-from gradlint.semantics.torch.slips import is_from_torch, of_keywords
+from gradlint.semantics.torch.slips import of_keywords
 from gradlint.semantics.torch.tensor import OVERLAP, both, known_tensor, new_tensor, overlap_of, tensor_at
 
 Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
@@ -29,8 +29,8 @@ Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
 
 def call_tensor_method(machine: Machine, state: State, ref: Ref, name: str, args: Args, node: cst.CSTNode) -> Value:
     """t.name(args)"""
-    if args.keywords and is_from_torch(tensor_at(state, ref).node):
-        of_keywords(machine, f"torch.Tensor.{name}", args.keywords, node)
+    if args.keywords:
+        of_keywords(machine, f"torch.Tensor.{name}", args.keywords, node, tensor_at(state, ref).node)
     special = METHODS.get(name)
     if special is not None:
         return special(machine, state, ref, args, node)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import libcst as cst
 
 from gradlint.domain.event import LegacyVariable, RemovedName
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor, Unknown, Value
-from gradlint.facts import Entry, Signature
+from gradlint.facts import Entry
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch.tensor import known_tensor, tensor_at
@@ -76,7 +74,11 @@ def tell_reduction(machine: Machine, entry: Entry, args: Args, node: cst.CSTNode
     """size_average=False, reduce=False: of losses, which have `reduction` today."""
     if not args.keywords and len(args.positional) < 1:
         return
-    places = _places(entry.name, entry.sig)
+    places = _PLACES.get(entry.name)
+    if places is None:
+        overloads = entry.sig.overloads
+        names = [param.name for param in overloads[0]] if overloads else []
+        places = _PLACES[entry.name] = {name: place for place, name in enumerate(names)}
     if _REDUCTIONS[0] not in places:
         return
     average, reduce = (args.get(places.get(name, len(args.positional)), name) for name in _REDUCTIONS)
@@ -89,12 +91,8 @@ def tell_reduction(machine: Machine, entry: Entry, args: Args, node: cst.CSTNode
     machine.emit(RemovedName(node, "size_average", " and ".join(given), instead, False))
 
 
-@cache
-def _places(name: str, signature: Signature) -> dict[str, int]:
-    """At which place each argument of an operation stands, or of the constructor of a module."""
-    overloads = signature.overloads
-    return {param.name: place for place, param in enumerate(overloads[0])} if overloads else {}
-
+_PLACES: dict[str, dict[str, int]] = {}
+"""At which place each argument of an operation stands, or of the constructor of a module."""
 
 _IMPLICIT = frozenset({"softmax", "log_softmax", "softmin"})
 _IMPLICIT_MODULES = frozenset({"Softmax", "LogSoftmax", "Softmin"})

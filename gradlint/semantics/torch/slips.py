@@ -63,13 +63,18 @@ def of_tensor(machine: Machine, made: Node, name: str, node: cst.CSTNode) -> Non
         machine.emit(MisspeltName(node, "tensor", name, real, is_same_word(name, real)))
 
 
-def of_keywords(machine: Machine, path: str, keywords: Collection[str], node: cst.CSTNode) -> None:
-    """torch.randn(3, require_grad=True): torch takes no other names than its own, and raises."""
+def of_keywords(
+    machine: Machine, path: str, keywords: Collection[str], node: cst.CSTNode, made: Node | None = None
+) -> None:
+    """torch.randn(3, require_grad=True): torch takes no other names than its own, and raises.
+
+    Of a method, `made` is the tensor, which may be a matrix of another sort.
+    """
     if machine.guarded or not isinstance(node, cst.Call):
         return
     for name in keywords:
         real = meant_keyword(path, name)
-        if real is not None and real not in keywords:
+        if real is not None and real not in keywords and (made is None or is_from_torch(made)):
             machine.emit(MisspeltName(node, path, name, real, is_same_word(name, real), keyword=True))
 
 
