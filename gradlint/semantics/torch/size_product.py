@@ -41,10 +41,16 @@ def multiplied(one: Shape, other: Shape) -> Shape:
     return None if batch is None else (*batch, one[-2], other[-1])
 
 
-@rule("matmul", "linalg.matmul", "__matmul__", "mm", "bmm", "mv", "dot", "vdot")
+@rule("matmul", "linalg.matmul", "__matmul__", "mm", "bmm", "mv")
 def _matmul(args: Args) -> Result:
     one, other = tensor(args), tensor(args, "other", "mat2", "vec", "tensor")
     return Operand(multiplied(one.shape, other.shape), agreed(one, other))
+
+
+@rule("dot", "vdot")
+def _dot(args: Args) -> Result:
+    """A number: torch takes vectors only, and refuses anything else."""
+    return Operand((), agreed(tensor(args), tensor(args, "other", "tensor")))
 
 
 @rule("__rmatmul__")
