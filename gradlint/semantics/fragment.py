@@ -267,7 +267,7 @@ class Fragment(Supposed):
 def supposed_arguments(machine: Machine, state: State, where: cst.CSTNode, function: Function) -> dict[str, Value]:
     """What the parameters of a function, or of a class's constructor, are supposed to be, where a loss is walked."""
     free = {param.name: param.node for param in function.code.params if _is_bare(param)}
-    if not free or not machine.program.walks_back() or not _backpropagates(where):
+    if not free or not machine.program.walks_back or not _backpropagates(where):
         return {}
     return Supposed(_Names(where), free).make(machine, state)
 
@@ -279,7 +279,7 @@ def _backpropagates(where: cst.CSTNode) -> bool:
         node = stack.pop()
         if type(node) is cst.Attribute and node.attr.value == "backward":
             return True
-        stack.extend(node.children)
+        stack.extend(parts(node))
     return False
 
 

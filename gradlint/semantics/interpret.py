@@ -62,7 +62,7 @@ _CONSTRUCTS = (
 
 FUNCTIONS["builtins.reveal"] = reveal
 
-STEPS_PER_LINE = 12
+STEPS_PER_LINE = 10
 STEPS_AT_LEAST = 12_000
 SHARE = 0.35
 """How much of a file's steps its top level, or one function nobody calls, may use up."""
@@ -93,7 +93,8 @@ def interpret(
     loading = Loading(neighbours) if neighbours is not None and path else None
     program = Program(module, path, loading)
     machine = Machine(program, max(STEPS_AT_LEAST, STEPS_PER_LINE * count))
-    machine.ledger.incomplete = not _may_walk(module, path, neighbours)
+    program.walks_back = _may_walk(module, path, neighbours)
+    machine.ledger.incomplete = not program.walks_back
     state = State()
     state.enter(1, program.module_names("__main__"))
     state = _top_level(machine, state, module)

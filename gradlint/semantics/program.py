@@ -32,7 +32,6 @@ from gradlint.semantics.args import Args
 from gradlint.semantics.imports import UNITS, Loaded, Loading, binds, from_stars, imported
 from gradlint.semantics.machine import Machine
 from gradlint.source.core import Import, Param
-from gradlint.source.lower.syntax import descendants
 
 if TYPE_CHECKING:
     from gradlint.semantics.fragment import Fragment
@@ -52,11 +51,15 @@ _CANONICAL = (
 
 
 class Program:
-    """What one file defines, and how its names are resolved: in the file, in its neighbours, in libraries."""
+    """What one file defines, and how its names are resolved: in the file, in its neighbours, in libraries.
+
+    `walks_back`: the file may name `backward`.
+    """
 
     def __init__(self, nowhere: cst.CSTNode, home: str = "", loading: Loading | None = None) -> None:
         self.nowhere = nowhere
         self.home = home
+        self.walks_back = True
         self.frame = 1
         self.loading = loading
         self.admitted: dict[str, Loaded | None] = {}
@@ -64,7 +67,6 @@ class Program:
         self.classes: list[Ref] = []
         self._externals: dict[str, External] = {}
         self._fragment: Fragment | None = None
-        self._walks_back: bool | None = None
 
     # Names.
 
@@ -106,14 +108,6 @@ class Program:
             assert isinstance(self.nowhere, cst.Module)
             self._fragment = Fragment(self.nowhere)
         return self._fragment
-
-    def walks_back(self) -> bool:
-        """Whether this file names `backward` anywhere."""
-        if self._walks_back is None:
-            self._walks_back = any(
-                isinstance(node, cst.Attribute) and node.attr.value == "backward" for node in descendants(self.nowhere)
-            )
-        return self._walks_back
 
     def from_star(self, path: str, name: str) -> External | None:
         """What `from path import *` of a part of torch binds a name to."""
@@ -232,7 +226,7 @@ class Program:
 
         values = tuple(values)
         handed_out(machine, state, values)
-        if isinstance(node, cst.Decorator) and len(values) == 1:
+        if type(node) is cst.Decorator and len(values) == 1:
             return values[0]
         let_go(machine, state, values)
         for receiver in machine.hooked_elsewhere:

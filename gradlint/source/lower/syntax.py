@@ -27,15 +27,6 @@ def parts(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
             yield value
 
 
-def descendants(root: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """A node and all below it, in no order."""
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        yield node
-        stack.extend(parts(node))
-
-
 @cache
 def _fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind) if not _TRIVIA.match(field.name))
