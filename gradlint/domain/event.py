@@ -109,6 +109,10 @@ class SecondBackward(Event):
     read: bool = False
 
 
+UNCALLED = "uncalled"
+"""The subject of what torch refuses, unless the callers of a function, which are not known, switch grad mode off."""
+
+
 @dataclass(frozen=True)
 class Refused(Event):
     """Another call that torch refuses because of autograd; `fault` names the rule that explains it."""

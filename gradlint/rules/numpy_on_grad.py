@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, Refused
+from gradlint.domain.event import UNCALLED, Event, Refused
 from gradlint.rules.base import Bad, Good, Report, Rule
 from gradlint.rules.phrases import source
 from gradlint.rules.repairs import receiver_through
@@ -28,7 +28,8 @@ class NumpyOnGrad(Rule):
         back into the loss, it must not.
 
     When it may be wrong
-        Where the line is never reached.
+        Where the line is never reached. In a function that nothing in the file calls and that does not
+        backpropagate, callers may have switched grad mode off: there it is a warning.
 
     Instead
         `t.detach().numpy()` for plots and metrics (`t.detach().cpu().numpy()` from a GPU);
@@ -111,9 +112,12 @@ print(w.numpy(force=True).mean())
         """A conversion that torch refuses."""
         if not isinstance(event, Refused) or event.fault != "numpy-on-grad":
             return
+        uncalled = event.subject == UNCALLED
         yield Report(
             event.node,
-            f"{_call(event.node)} a tensor that requires grad: torch raises here",
+            f"{_call(event.node)} a tensor that requires grad: torch raises here"
+            + (", unless the caller has switched grad mode off" if uncalled else ""),
+            severity="warning" if uncalled else None,
             hint="write `.detach()` before it; on the way to a loss, use torch's own functions instead",
             related=event.related,
             repair=receiver_through(event.node, "detach", safe=True) if _is_numpy_method(event.node) else None,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import libcst as cst
 
-from gradlint.domain.event import Event, RefusedWrite
+from gradlint.domain.event import UNCALLED, Event, Refused, RefusedWrite
 from gradlint.domain.state import State
 from gradlint.domain.unit import Neighbours, Unit
 from gradlint.domain.value import Bound, Class, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
@@ -168,6 +168,15 @@ def _function(machine: Machine, state: State, function: Function, args: Args) ->
     if function.owner is None and machine.backwards == backwards:
         # Who calls a function from elsewhere may do so under no_grad: one that writes to parameters must be.
         machine.events[events:] = [event for event in machine.events[events:] if not _parameter_write(event)]
+    if machine.backwards == backwards:
+        machine.events[events:] = [_told_for_callers(event) for event in machine.events[events:]]
+
+
+def _told_for_callers(event: Event) -> Event:
+    """What torch refuses only with grad mode on, in a function that may be there to predict: its callers decide."""
+    if isinstance(event, Refused) and event.fault == "numpy-on-grad":
+        return replace(event, subject=UNCALLED)
+    return event
 
 
 def _give_back(machine: Machine, state: State, value: Value) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 import libcst as cst
 
 from gradlint.domain.event import Event, Noticed, OuterLoss, Refused
-from gradlint.domain.graph import Node, Site
+from gradlint.domain.graph import Node
 from gradlint.domain.meeting import Meeting
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import MISSING, State
@@ -87,8 +87,8 @@ class Machine:
         self.gradients = Gradients()
         self.backwards = 0
         self.walked: tuple[Event, int] | None = None
-        self.rooted: set[tuple[cst.CSTNode, Site]] = set()
-        self.rootless: list[tuple[Event, Site]] = []
+        self.rooted: set[tuple[object, ...]] = set()
+        self.rootless: list[tuple[Event, tuple[object, ...]]] = []
         self.ledger = Ledger()
         self.search = Search()
         self.optimizers: list[int] = []
@@ -203,7 +203,7 @@ class Machine:
     def flow(self) -> None:
         """Judge absence, now that all paths are known: leaves that no backward reached, optimizers of nothing."""
         self.settle_walk()
-        rootless = {id(event) for event, site in self.rootless if (event.node, site) in self.rooted}
+        rootless = {id(event) for event, call in self.rootless if call in self.rooted}
         self.events[:] = [event for event in self.events if id(event) not in rootless]
         for node, empty in self.emptied.items():
             if empty:

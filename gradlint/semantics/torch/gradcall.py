@@ -7,7 +7,7 @@ from typing import TypeGuard
 import libcst as cst
 
 from gradlint.domain.dtype import COMPLEXES
-from gradlint.domain.event import Backward
+from gradlint.domain.event import Backward, Refused
 from gradlint.domain.graph import Edge, Node, Tri, fresh_number
 from gradlint.domain.shape import is_single, same_shape
 from gradlint.domain.state import State
@@ -197,7 +197,7 @@ def _check_root(
     if tracked is False:
         if not cuts:
             # A result that stands in for an empty one is no fault, if the same call has a graph on other paths.
-            machine.rootless.append((event, state.site))
+            machine.rootless.append((event, (node, state.site)))
             state.escape()  # Nor is what follows on this path, which torch does not take.
         return True
     machine.rooted.add((node, state.site))
@@ -263,11 +263,16 @@ def _walk_to(
     for target in targets:
         record = tensor_at(state, target)
         if record.grad is False:
-            faults.refused(machine, "grad-input-without-graph", node, related=_made(record))
+            event = Refused(node, "grad-input-without-graph", "", tuple(_made(record)))
+            machine.emit(event)
+            # Nor is this one, if the flag was only left off on a path: for integers, of which the program warns.
+            machine.rootless.append((event, (node, state.site, "inputs")))
             return
         if unused_ok is False and record.grad is True and _never_met(record.node, found):
             faults.refused(machine, "grad-input-unused", node, related=_made(record))
             return
+    if all(tensor_at(state, target).grad for target in targets):
+        machine.rooted.add((node, state.site, "inputs"))
     note_blind(machine, found)
     for leaf in found.possible.values():
         if leaf.leaf is not None:
