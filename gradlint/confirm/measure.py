@@ -146,6 +146,7 @@ NAN_GRADIENT = Measure(
         "any(bool(gradient.isnan().any()) for gradient in gradients)",
     ),
     shown=(Variant("torch.autograd.set_detect_anomaly(True)\n"),),
+    refutes=False,
 )
 
 NONE = Measure(

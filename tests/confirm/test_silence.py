@@ -29,7 +29,8 @@ LONGEST = 26
 """How many lines nine in ten of the repros have at most."""
 
 WISHED = {
-    *("GRD306-good-2", "GRD307-good-2"),  # No gradient arrives at a leaf behind the loss.
+    # No gradient arrives at a leaf behind the loss.
+    *("GRD306-good-2", "GRD307-good-2", "GRD307-good-4", "GRD309-good-4"),
     *("GRD214-good-2", "GRD214-good-3"),  # Gradients are constants in the loss.
     "GRD309-good-3",  # A copy is trained in the place of a network.
     "GRD517-good-2",  # A layer is frozen in evaluation mode.

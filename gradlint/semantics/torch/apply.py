@@ -18,7 +18,7 @@ from gradlint.semantics.torch.inplace import bump, write
 from gradlint.semantics.torch.judge import judge
 from gradlint.semantics.torch.operation import Input, Operation
 from gradlint.semantics.torch.outcome import results
-from gradlint.semantics.torch.size import Operand, result
+from gradlint.semantics.torch.size import RESHAPED, RESHAPING, Operand, result
 from gradlint.semantics.torch.tensor import (
     both,
     either,
@@ -139,11 +139,20 @@ def _write(call: Operation, writes: MustMay) -> Value:
             )  # fmt: skip
             if done and label in writes.must:
                 tell_growth(call, given.ref)
+            if op.removesuffix("_") in RESHAPED:
+                _reshape(call, given.ref)
             last = given.ref
     views = call.labels(call.entry.row.views)
     if any(alias_of(view).kind == "same" for view in views.must) or not call.entry.row.is_module:
         return last if last is not None else results(call)
     return last if call.entry.row.result is None else results(call)
+
+
+def _reshape(call: Operation, target: Ref) -> None:
+    """The tensor has another shape from here on."""
+    sizes = call.sizes()
+    shape = sizes.shape if isinstance(sizes, Operand) and call.name.removeprefix("Tensor.")[:-1] in RESHAPING else None
+    call.state.put(target.id, tensor_at(call.state, target)._replace(shape=shape))
 
 
 def _keeps(call: Operation, saved: Saved) -> bool:

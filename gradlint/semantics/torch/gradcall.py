@@ -229,7 +229,8 @@ def autograd_grad(machine: Machine, state: State, args: Args, node: cst.CSTNode)
     targets = _roots(machine, state, inputs, node)
     machine.holdings.handled |= {target.id for target in targets}
     gradients = _items(machine, state, args.get(2, "grad_outputs"), len(roots))
-    if args.keywords.get("is_grads_batched", args.get(7, "is_grads_batched", False)) is not False:
+    batched = args.get(7, "is_grads_batched", False) is not False
+    if batched:
         gradients = [Unknown() if one is not None else None for one in gradients]  # One dimension more than the output.
     create = args.get(4, "create_graph", False)
     retain = _retains(args, args.get(3, "retain_graph"), create)
@@ -240,7 +241,7 @@ def autograd_grad(machine: Machine, state: State, args: Args, node: cst.CSTNode)
         refused = _check_root(machine, state, root, gradient, args.open, "grad", node) or refused
     if not refused:
         _walk_to(machine, state, roots, targets, args, node, retain, create)
-    return _gradients(machine, state, roots, targets, node, create, gradients)
+    return _gradients(machine, state, roots, targets, node, create, gradients, batched)
 
 
 def _walk_to(
@@ -306,8 +307,12 @@ def _gradients(
     node: cst.CSTNode,
     create: Value,
     gradients: list[Value],
+    batched: bool,
 ) -> Value:
-    """The gradients: with create_graph they hang on whatever their formulas kept of the forward."""
+    """The gradients: with create_graph they hang on whatever their formulas kept of the forward.
+
+    `batched`: the call may be asked for several at once, with a dimension more than the inputs have.
+    """
     made: list[Value] = []
     for target in targets:
         record = tensor_at(state, target)
@@ -317,7 +322,7 @@ def _gradients(
             edges += [Edge(tensor_at(state, one).node, False, "grad") for one in (*roots, target)]
             gradient = Node("grad", node, edges, cut="grad")
             machine.ledger.gradients.add(gradient.id)
-            made.append(new_tensor(state, gradient, dtype=record.dtype, shape=record.shape))
+            made.append(new_tensor(state, gradient, dtype=record.dtype, shape=None if batched else record.shape))
             continue
         tracked: Tri = either(edge.flows for edge in edges)
         given = [tensor_at(state, one) for one in gradients if isinstance(one, Ref)]
@@ -328,7 +333,9 @@ def _gradients(
         # What a formula kept of a tracked tensor it keeps again for the second derivative.
         frees = True if tracked is True and any(edge.flows is True for edge in edges) else None
         gradient = Node("grad", node, edges, tracked=tracked, maybe_saved=True, frees=frees)
-        made.append(new_tensor(state, gradient, grad=tracked, dtype=record.dtype, shape=record.shape))
+        made.append(
+            new_tensor(state, gradient, grad=tracked, dtype=record.dtype, shape=None if batched else record.shape)
+        )
     return tuple(made)
 
 

@@ -76,6 +76,9 @@ RESHAPING = frozenset(
 )
 """Operations of which even the in-place form has another shape than the tensor had."""
 
+RESHAPED = RESHAPING | {"resize", "set", "addbmm"}
+"""Those, and others after whose in-place form a tensor may have any shape."""
+
 _SPECIAL_SAME = ("special.", "nn.functional.")
 """Prefixes under which torch repeats functions that it also has without one."""
 
