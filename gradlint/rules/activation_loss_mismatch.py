@@ -165,7 +165,7 @@ import torch.nn.functional as F
 from torch import nn
 
 model = nn.Linear(2, 3)
-scores = 10 * model(torch.ones(4, 2))
+scores = model(torch.randn(4, 2))
 F.nll_loss(F.log_softmax(scores, dim=1), torch.zeros(4).long()).backward()
 """,
         ),
