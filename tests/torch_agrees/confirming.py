@@ -58,7 +58,8 @@ def _forced(seed: int, source: str) -> Finding:
     """The finding of some rule at some statement of the top level, which is certainly executed."""
     chance = random.Random(seed)
     rule: Rule = chance.choice(_RAISING)
-    statement = chance.choice([node for node in ast.parse(source).body if _does_something(node)])
+    body = ast.parse(source).body
+    statement = chance.choice([node for node in body if _does_something(node)] or body[-1:])
     last = statement.end_lineno or statement.lineno
     span = Span(
         Position(statement.lineno, statement.col_offset + 1), Position(last, (statement.end_col_offset or 0) + 1)
