@@ -7,6 +7,7 @@ import libcst as cst
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Unknown, Value
 from gradlint.semantics.machine import Machine
+from gradlint.semantics.torch.tensor import unknown_tensor
 from gradlint.source.core import Param
 
 _KINDS = {"int": "int", "float": "number", "bool": "bool", "str": "str"}
@@ -15,8 +16,6 @@ _TENSORS = frozenset({"torch.Tensor", "torch.FloatTensor", "torch.autograd.Varia
 
 def annotated(machine: Machine, state: State, param: Param) -> Value:
     """A value as the annotation describes it; None where it says nothing that we read."""
-    from gradlint.semantics.torch.tensor import unknown_tensor
-
     annotation = param.annotation
     if annotation is None:
         return None

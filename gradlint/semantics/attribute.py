@@ -23,12 +23,20 @@ from gradlint.domain.value import (
     Value,
 )
 from gradlint.semantics.args import Args
+from gradlint.semantics.calling import call_in_place
 from gradlint.semantics.classes import find_in_class, library_base
 from gradlint.semantics.imports import member
 from gradlint.semantics.machine import Machine, simple
 from gradlint.semantics.operator import absent_gradient
-from gradlint.semantics.program import let_go
+from gradlint.semantics.program import let_go, origins
 from gradlint.semantics.torch import slips
+from gradlint.semantics.torch.aliasing import named
+from gradlint.semantics.torch.attributes import look_at_saved, set_tensor_attribute, tensor_attribute
+from gradlint.semantics.torch.custom import ctx_attribute, is_ctx, is_function_class, remember
+from gradlint.semantics.torch.methods import METHODS
+from gradlint.semantics.torch.module import module_attribute, set_module_attribute
+from gradlint.semantics.torch.names import method_fact
+from gradlint.semantics.torch.tensor import LIMITS, shown_tensor
 from gradlint.source.core import Attr, SetAttr
 
 
@@ -83,9 +91,6 @@ _FIELDS = {
 
 
 def _of_record(machine: Machine, state: State, obj: Ref, name: str, node: cst.CSTNode) -> Value:
-    from gradlint.semantics.torch.attributes import tensor_attribute
-    from gradlint.semantics.torch.custom import is_function_class
-
     record = state[obj]
     if isinstance(record, Tensor):
         return tensor_attribute(machine, state, obj, name, node)
@@ -104,9 +109,6 @@ def _of_record(machine: Machine, state: State, obj: Ref, name: str, node: cst.CS
 
 
 def _of_instance(machine: Machine, state: State, obj: Ref, record: Instance, name: str, node: cst.CSTNode) -> Value:
-    from gradlint.semantics.torch.custom import ctx_attribute, is_ctx
-    from gradlint.semantics.torch.module import module_attribute
-
     if name in record.attrs:
         return record.attrs[name]
     if is_ctx(record):
@@ -138,8 +140,6 @@ def _unset(machine: Machine, state: State, obj: Ref, name: str) -> Value:
 
 def _bind(machine: Machine, state: State, obj: Ref, value: Value, node: cst.CSTNode) -> Value:
     """What a class attribute becomes on an object: methods are bound, properties are called."""
-    from gradlint.semantics.calling import call_in_place
-
     if isinstance(value, Function):
         return Bound(obj, value)
     if isinstance(value, Bound) and isinstance(value.receiver, External):
@@ -157,8 +157,6 @@ def _bind(machine: Machine, state: State, obj: Ref, value: Value, node: cst.CSTN
 
 def _cached(machine: Machine, state: State, obj: Ref, function: Value, node: cst.CSTNode) -> Value:
     """A property that is called once: its value stays as an attribute, with the graph behind it."""
-    from gradlint.semantics.calling import call_in_place
-
     value = call_in_place(machine, state, function, Args((obj,)), node)
     instance = state[obj]
     if isinstance(function, Function) and isinstance(instance, Instance):
@@ -192,11 +190,6 @@ def _of_super(machine: Machine, state: State, obj: Super, name: str) -> Value:
 
 def _of_unknown(machine: Machine, state: State, obj: Unknown, name: str, node: cst.CSTNode) -> Value:
     """An attribute of something unknown; of a tensor, once something has shown that it is one."""
-    from gradlint.semantics.torch.attributes import look_at_saved, tensor_attribute
-    from gradlint.semantics.torch.methods import METHODS
-    from gradlint.semantics.torch.names import method_fact
-    from gradlint.semantics.torch.tensor import LIMITS, shown_tensor
-
     value = state.facts.get(("set", obj, name))
     if value is not None:
         return value
@@ -226,13 +219,6 @@ def set_attr(machine: Machine, state: State, instr: SetAttr) -> None:
 
 def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: Value, node: cst.CSTNode) -> None:
     """obj.name = value, for any object."""
-    from gradlint.semantics.program import origins
-    from gradlint.semantics.torch.aliasing import named
-    from gradlint.semantics.torch.attributes import set_tensor_attribute
-    from gradlint.semantics.torch.custom import is_ctx, remember
-    from gradlint.semantics.torch.module import set_module_attribute
-    from gradlint.semantics.torch.tensor import shown_tensor
-
     if isinstance(obj, Unknown):
         ref = shown_tensor(machine, state, obj, name)
         if ref is None:

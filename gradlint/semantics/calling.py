@@ -22,8 +22,13 @@ from gradlint.domain.value import (
 )
 from gradlint.semantics.args import Args
 from gradlint.semantics.classes import find_in_class
+from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import DEPTH, Exit, Machine, Region, splitting
 from gradlint.semantics.modes import Saved, enter_mode, leave_mode
+from gradlint.semantics.program import forget_attributes
+from gradlint.semantics.torch.custom import is_function_class
+from gradlint.semantics.torch.hooks import is_hooked
+from gradlint.semantics.torch.registration import module_called
 from gradlint.source.core import Call, Code, Return
 
 
@@ -40,7 +45,6 @@ def run_call(machine: Machine, states: list[State], instr: Call) -> list[State]:
 
 def _call(machine: Machine, state: State, instr: Call) -> list[State]:
     from gradlint.semantics.dispatch import call_value
-    from gradlint.semantics.torch.registration import module_called
 
     machine.budget -= 1
     func = machine.read(state, instr.func)
@@ -62,8 +66,6 @@ def _call(machine: Machine, state: State, instr: Call) -> list[State]:
 
 
 def _arguments(machine: Machine, state: State, instr: Call) -> Args:
-    from gradlint.semantics.iteration import items_of
-
     positional: list[Value] = []
     keywords: dict[str, Value] = {}
     hidden: list[Value] = []
@@ -94,8 +96,6 @@ def _arguments(machine: Machine, state: State, instr: Call) -> Args:
 
 def as_function(machine: Machine, state: State, func: Value, args: Args) -> tuple[Function, Args] | None:
     """The program's function behind a callable value, with the arguments it gets; None for anything else."""
-    from gradlint.semantics.torch.custom import is_function_class
-
     if isinstance(func, Function):
         return func, args
     if isinstance(func, Bound) and isinstance(func.function, Function):
@@ -114,8 +114,6 @@ def _call_method(
     machine: Machine, state: State, func: Ref, record: Instance, args: Args
 ) -> tuple[Function, Args] | None:
     """An object called: `__call__`, or `forward` of a module without hooks."""
-    from gradlint.semantics.torch.hooks import is_hooked
-
     for name in ("__call__", "forward"):
         if name == "forward" and is_hooked(machine, record):
             return None
@@ -270,8 +268,6 @@ def settle(
     receiver: tuple[Value, ...] = (),
 ) -> Value:
     """Run what may split a state where a program cannot: of several outcomes the first that remains goes on."""
-    from gradlint.semantics.program import forget_attributes
-
     slot = "<result>"
     before = state.fork()
     region = machine.open(state)

@@ -7,6 +7,7 @@ import libcst as cst
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import Bound, Class, External, Function, Instance, Ref, Value
 from gradlint.facts.names import MODULE, names_of
+from gradlint.semantics.fields import fill_fields
 from gradlint.semantics.machine import Machine, simple, splitting
 from gradlint.source.core import MakeClass, MakeFunction
 
@@ -128,7 +129,6 @@ def _is_attribute(name: str | int) -> bool:
 def instantiate(machine: Machine, state: State, cls: Ref, args, node: cst.CSTNode) -> Value:  # type: ignore[no-untyped-def]
     """An object of a class of the program: made, then `__init__` run on it."""
     from gradlint.semantics.calling import Args, call_in_place
-    from gradlint.semantics.fields import fill_fields
     from gradlint.semantics.torch.module import new_user_module
 
     base = library_base(state, cls)

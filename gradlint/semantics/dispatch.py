@@ -29,14 +29,19 @@ from gradlint.semantics.expecting import RAISING, WARNING, expected_failure
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import let_go
 from gradlint.semantics.texts import text_method
-from gradlint.semantics.torch import faults
+from gradlint.semantics.torch import custom, faults
+from gradlint.semantics.torch.functions import call_torch, with_mode
+from gradlint.semantics.torch.hooks import remove_all
+from gradlint.semantics.torch.lost import note_refused
+from gradlint.semantics.torch.methods import call_tensor_method
+from gradlint.semantics.torch.module import call_instance, call_module_method
+from gradlint.semantics.torch.order import forget
+from gradlint.semantics.torch.snapshot import note_loaded, taken_of_unknown
+from gradlint.semantics.torch.tensor import known_tensor, shown_tensor
 
 
 def call_value(machine: Machine, state: State, func: Value, args: Args, node: cst.CSTNode) -> Value:
     """func(args)"""
-    from gradlint.semantics.torch.functions import call_torch, with_mode
-    from gradlint.semantics.torch.module import call_instance
-
     if isinstance(func, External):
         known = FUNCTIONS.get(func.path)
         if known is not None:
@@ -76,11 +81,6 @@ def _flag_called(machine: Machine, args: Args, node: cst.CSTNode) -> None:
 
 
 def _bound(machine: Machine, state: State, func: Bound, args: Args, node: cst.CSTNode) -> Value:
-    from gradlint.semantics.torch import custom
-    from gradlint.semantics.torch.methods import call_tensor_method
-    from gradlint.semantics.torch.module import call_module_method
-    from gradlint.semantics.torch.tensor import known_tensor
-
     receiver, name = func.receiver, func.function
     if not isinstance(name, str):
         return machine.program.opaque(machine, state, args.values(), node)
@@ -108,8 +108,6 @@ def _bound(machine: Machine, state: State, func: Bound, args: Args, node: cst.CS
 
 def _unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cst.CSTNode) -> Value:
     """A call of something unknown; a method of something unknown gets its receiver as an argument."""
-    from gradlint.semantics.torch.order import forget
-
     if func.kind == "raised":
         forget(state)
         return func
@@ -133,12 +131,6 @@ def _is_method(value: Value) -> TypeGuard[Bound]:
 def _method_of_unknown(
     machine: Machine, state: State, receiver: Value, name: str, args: Args, node: cst.CSTNode
 ) -> Value:
-    from gradlint.semantics.torch.hooks import remove_all
-    from gradlint.semantics.torch.lost import note_refused
-    from gradlint.semantics.torch.methods import call_tensor_method
-    from gradlint.semantics.torch.snapshot import note_loaded, taken_of_unknown
-    from gradlint.semantics.torch.tensor import shown_tensor
-
     if isinstance(receiver, Unknown) and receiver.kind == "array":
         return array_method(receiver, name, args, node)
     if isinstance(receiver, Unknown) and receiver.kind == "number" and name == "item":

@@ -7,6 +7,7 @@ import libcst as cst
 from gradlint.domain.state import State
 from gradlint.domain.value import Context, Value
 from gradlint.semantics.args import Args
+from gradlint.semantics.calling import call_in_place
 from gradlint.semantics.machine import Machine
 
 RAISING = frozenset({"assertRaises", "assertRaisesRegex", "assertRaisesRegexp"})
@@ -30,8 +31,6 @@ _WITH_PATTERN = frozenset({"assertRaisesRegex", "assertRaisesRegexp", "assertWar
 
 
 def _call_expecting(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    from gradlint.semantics.calling import call_in_place
-
     keywords = {name: value for name, value in args.keywords.items() if name != "msg"}
     rest = Args(args.positional[1:], keywords, args.open, args.hidden)
     machine.expected += 1

@@ -8,6 +8,8 @@ from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Suspended, Tensor, Unknown, Value
 from gradlint.semantics.machine import Machine, simple
 from gradlint.semantics.named_tuples import items_in_order
+from gradlint.semantics.torch.aliasing import named
+from gradlint.semantics.torch.tensor import iterate_tensor
 from gradlint.source.core import Unpack
 
 
@@ -27,7 +29,6 @@ def items_of(machine: Machine, state: State, value: Value, node: cst.CSTNode) ->
 def _items_of_record(machine: Machine, state: State, value: Ref, node: cst.CSTNode) -> Sequence:
     from gradlint.semantics.generators import exhaust
     from gradlint.semantics.torch.module import iterate_module
-    from gradlint.semantics.torch.tensor import iterate_tensor
 
     record = state[value]
     if isinstance(record, Suspended):
@@ -50,8 +51,6 @@ def _items_of_record(machine: Machine, state: State, value: Ref, node: cst.CSTNo
 
 def unpack(machine: Machine, state: State, instr: Unpack) -> None:
     """a, *b, c = value"""
-    from gradlint.semantics.torch.aliasing import named
-
     value = machine.read(state, instr.src)
     dests, star = instr.dests, instr.star
     items = items_of(machine, state, value, instr.node)

@@ -15,6 +15,7 @@ from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import origins
 from gradlint.semantics.torch import faults
 from gradlint.semantics.torch.bind import operand_of, tensors_in
+from gradlint.semantics.torch.methods import call_tensor_method
 from gradlint.semantics.torch.size import Operand, result
 from gradlint.semantics.torch.tensor import LIMITS, SUMMARY, UNCOUNTED, known_tensor, new_leaf, new_tensor, tensor_at
 
@@ -168,8 +169,6 @@ def _copy(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
 
 def _abs(name: str) -> Native:
     def call(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-        from gradlint.semantics.torch.methods import call_tensor_method
-
         value = args.get(0, "x")
         tensor = known_tensor(machine, state, value)
         if tensor is not None:

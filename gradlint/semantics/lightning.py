@@ -10,6 +10,7 @@ import libcst as cst
 from gradlint.domain.state import State
 from gradlint.domain.value import Bound, Class, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.semantics.args import Args
+from gradlint.semantics.calling import call_in_place
 from gradlint.semantics.classes import find_in_class
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch.backward import walk
@@ -37,8 +38,6 @@ def _manual_backward(machine: Machine, state: State, ref: Ref, args: Args, node:
 
 def _optimizers(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """self.optimizers(): what `configure_optimizers` has made, one by itself and several in a list; made once."""
-    from gradlint.semantics.calling import call_in_place
-
     record = state[ref]
     assert isinstance(record, Instance)
     if _MADE not in record.attrs:

@@ -14,6 +14,8 @@ from gradlint.domain.value import (
 )
 from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Machine, simple
+from gradlint.semantics.torch.aliasing import named
+from gradlint.semantics.torch.module_parts import delete_part
 from gradlint.source.core import (
     Append,
     Copy,
@@ -28,8 +30,6 @@ from gradlint.source.core import (
 
 def copy(machine: Machine, state: State, instr: Copy) -> None:
     """dest = src"""
-    from gradlint.semantics.torch.aliasing import named
-
     value = machine.read(state, instr.src)
     if type(value) is Ref and type(instr.dest) is str:
         named(machine, state, value, instr.node)
@@ -132,8 +132,6 @@ def store_outer(machine: Machine, state: State, instr: StoreOuter) -> None:
 
 def delete(machine: Machine, state: State, instr: Delete) -> None:
     """del"""
-    from gradlint.semantics.torch.module_parts import delete_part
-
     if instr.obj is None:
         assert instr.name is not None
         state.drop(instr.name)

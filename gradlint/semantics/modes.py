@@ -9,6 +9,7 @@ import libcst as cst
 from gradlint.domain.graph import Tri
 from gradlint.domain.state import Blocked, State
 from gradlint.domain.value import Context, External, Instance, Ref, Suspended, Unknown, Value
+from gradlint.semantics.classes import find_method
 from gradlint.semantics.machine import Machine, splitting
 from gradlint.semantics.torch import faults
 from gradlint.source.core import With
@@ -114,7 +115,6 @@ def _known(machine: Machine, state: State, instr: With, context: Context) -> lis
 def _entered(machine: Machine, state: State, context: Value, node: cst.CSTNode) -> Value:
     """What `as` binds: the result of the program's own `__enter__`, or else the context itself."""
     from gradlint.semantics.calling import Args, call_in_place
-    from gradlint.semantics.classes import find_method
 
     if isinstance(context, Ref) and isinstance(state[context], Instance):
         method = find_method(state, context, "__enter__")

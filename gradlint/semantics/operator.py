@@ -24,8 +24,11 @@ from gradlint.domain.value import (
 from gradlint.semantics.args import Args
 from gradlint.semantics.arrays import arithmetic, is_number, joint_kind
 from gradlint.semantics.branch import truth
+from gradlint.semantics.calling import call_in_place
+from gradlint.semantics.classes import find_method
 from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Machine, simple
+from gradlint.semantics.torch.aliasing import repeated
 from gradlint.source.core import (
     Binary,
     Unary,
@@ -199,9 +202,6 @@ def derived(op: str, node: cst.CSTNode, origins: list[Node]) -> Node:
 def _objects(
     machine: Machine, state: State, op: str, left: Value, right: Value, node: cst.CSTNode, inplace: bool
 ) -> Value:
-    from gradlint.semantics.calling import call_in_place
-    from gradlint.semantics.classes import find_method
-
     record = state[left] if isinstance(left, Ref) else None
     if isinstance(record, Sequence):
         return _sequences(machine, state, op, left, record, right, node, inplace)
@@ -228,8 +228,6 @@ def _sequences(
     node: cst.CSTNode,
     inplace: bool,
 ) -> Value:
-    from gradlint.semantics.torch.aliasing import repeated
-
     assert isinstance(left, Ref)
     if op == "*":
         repeated(machine, state, record.items, right, node)

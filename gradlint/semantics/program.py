@@ -28,9 +28,12 @@ from gradlint.domain.value import (
     Unknown,
     Value,
 )
+from gradlint.semantics.annotation import annotated
 from gradlint.semantics.args import Args
 from gradlint.semantics.imports import UNITS, Loaded, Loading, binds, from_stars, imported
 from gradlint.semantics.machine import Machine
+from gradlint.semantics.torch.names import star_names
+from gradlint.semantics.torch.order import handed_out
 from gradlint.source.core import Import, Param
 
 if TYPE_CHECKING:
@@ -111,8 +114,6 @@ class Program:
 
     def from_star(self, path: str, name: str) -> External | None:
         """What `from path import *` of a part of torch binds a name to."""
-        from gradlint.semantics.torch.names import star_names
-
         return self.external(f"{path}.{name}") if name in star_names(path) else None
 
     # Other files.
@@ -203,8 +204,6 @@ class Program:
 
     def parameter(self, machine: Machine, state: State, function: Function, param: Param) -> Value:
         """A parameter that no argument is known for: what annotation and default say of it."""
-        from gradlint.semantics.annotation import annotated
-
         value = annotated(machine, state, param)
         if value is not None:
             return value
@@ -222,8 +221,6 @@ class Program:
 
         A decorator that is not known is taken to leave the function as it is.
         """
-        from gradlint.semantics.torch.order import handed_out
-
         values = tuple(values)
         handed_out(machine, state, values)
         if type(node) is cst.Decorator and len(values) == 1:

@@ -7,11 +7,15 @@ import libcst as cst
 from gradlint.domain.state import State
 from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.semantics.args import Args
+from gradlint.semantics.calling import call_in_place
 from gradlint.semantics.classes import find_method
 from gradlint.semantics.containers import get_item, set_item
 from gradlint.semantics.machine import Machine, simple
 from gradlint.semantics.named_tuples import items_in_order
 from gradlint.semantics.operator import shares_memory
+from gradlint.semantics.torch.index import index_tensor, write_tensor
+from gradlint.semantics.torch.module import index_module, replace_module
+from gradlint.semantics.torch.tensor import known_tensor
 from gradlint.source.core import Item, SetItem
 
 
@@ -23,11 +27,6 @@ def item(machine: Machine, state: State, instr: Item) -> None:
 
 def read_item(machine: Machine, state: State, obj: Value, index: Value, node: cst.CSTNode) -> Value:
     """obj[index], for any value."""
-    from gradlint.semantics.calling import call_in_place
-    from gradlint.semantics.torch.index import index_tensor
-    from gradlint.semantics.torch.module import index_module
-    from gradlint.semantics.torch.tensor import known_tensor
-
     if type(obj) is tuple or isinstance(obj, str):
         return get_item(machine, state, obj, index, node)
     tensor = known_tensor(machine, state, obj)
@@ -56,11 +55,6 @@ def read_item(machine: Machine, state: State, obj: Value, index: Value, node: cs
 
 def write_item(machine: Machine, state: State, instr: SetItem) -> None:
     """obj[index] = value"""
-    from gradlint.semantics.calling import call_in_place
-    from gradlint.semantics.torch.index import write_tensor
-    from gradlint.semantics.torch.module import replace_module
-    from gradlint.semantics.torch.tensor import known_tensor
-
     obj, index = machine.read(state, instr.obj), machine.read(state, instr.index)
     value = machine.read(state, instr.value)
     tensor = known_tensor(machine, state, obj)

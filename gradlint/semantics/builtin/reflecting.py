@@ -22,6 +22,7 @@ from gradlint.domain.value import (
 )
 from gradlint.facts.names import TENSOR, names_of
 from gradlint.semantics.args import Args, Native
+from gradlint.semantics.attribute import delete_attribute, get_attribute, set_attribute
 from gradlint.semantics.classes import find_in_class, library_base, linear_bases
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import let_go
@@ -132,8 +133,6 @@ def _hasattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
 
 
 def _getattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    from gradlint.semantics.attribute import get_attribute
-
     obj, name = args.get(0, "obj"), args.get(1, "name")
     if isinstance(name, str):
         if args.has(2, "default") and isinstance(obj, Ref):
@@ -148,8 +147,6 @@ def _getattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
 
 
 def _setattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    from gradlint.semantics.attribute import set_attribute
-
     obj, name, value = args.get(0, "obj"), args.get(1, "name"), args.get(2, "value")
     if isinstance(name, str):
         set_attribute(machine, state, obj, name, value, node)
@@ -162,8 +159,6 @@ def _setattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
 
 
 def _delattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    from gradlint.semantics.attribute import delete_attribute
-
     delete_attribute(state, args.get(0, "obj"), args.get(1, "name"))
     return None
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import libcst as cst
 
+from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Bound,
@@ -29,13 +30,12 @@ from gradlint.semantics.machine import Machine
 from gradlint.semantics.making import is_key
 from gradlint.semantics.named_tuples import MAKER, new_class, new_tuple
 from gradlint.semantics.texts import to_text
+from gradlint.semantics.torch.methods import number_of
+from gradlint.semantics.torch.tensor import known_tensor
 
 
 def _number(kind: str) -> Native:
     def convert(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-        from gradlint.semantics.torch.methods import number_of
-        from gradlint.semantics.torch.tensor import known_tensor
-
         if not args.positional:
             return 0
         value = args.positional[0]
@@ -49,8 +49,6 @@ def _number(kind: str) -> Native:
             if known is not None:
                 return known
         if isinstance(value, Unknown) and value.origin is not None:
-            from gradlint.domain.graph import Edge, Node
-
             origin = Node(kind, node, [Edge(value.origin, False, "item")], cut="item")
             return Unknown("number", origin, None, node)
         return machine.symbol(kind, value, kind="bool" if kind == "bool" else "number")

@@ -25,11 +25,11 @@ from gradlint.semantics.machine import Machine
 from gradlint.semantics.operator import operate
 from gradlint.semantics.position import nth
 from gradlint.semantics.program import let_go
+from gradlint.semantics.torch.aliasing import zipped
+from gradlint.semantics.torch.module_parts import count_parts
 
 
 def _len(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    from gradlint.semantics.torch.module_parts import count_parts
-
     value = args.get(0, "obj")
     if type(value) is tuple or isinstance(value, str):
         return len(value)
@@ -79,8 +79,6 @@ def _enumerate(machine: Machine, state: State, args: Args, node: cst.CSTNode) ->
 
 
 def _zip(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    from gradlint.semantics.torch.aliasing import zipped
-
     zipped(machine, state, args, node)
     columns = [lazy_items(machine, state, value, node) for value in args.positional]
     if not columns:

@@ -12,6 +12,7 @@ from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value
 from gradlint.semantics.args import Args
+from gradlint.semantics.calling import call_in_place
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import origins
 from gradlint.semantics.torch.tensor import known_tensor, new_tensor, tensor_at
@@ -21,8 +22,6 @@ _OPTIONS = frozenset({"use_reentrant", "context_fn", "determinism_check", "debug
 
 def checkpoint(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """checkpoint(function, *args, use_reentrant=...)"""
-    from gradlint.semantics.calling import call_in_place
-
     if not args.positional or args.open:
         return machine.program.opaque(machine, state, args.values(), node)
     keywords = {name: value for name, value in args.keywords.items() if name not in _OPTIONS}

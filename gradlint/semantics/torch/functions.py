@@ -32,7 +32,7 @@ from gradlint.semantics.torch.foreach import PREFIX, call_foreach
 from gradlint.semantics.torch.gradcall import autograd_backward, autograd_grad
 from gradlint.semantics.torch.inplace import bump, write
 from gradlint.semantics.torch.methods import METHODS, call_tensor_method
-from gradlint.semantics.torch.module import WRAPPERS, new_module
+from gradlint.semantics.torch.module import WRAPPERS, call_module_method, new_module
 from gradlint.semantics.torch.names import fact, method_fact
 from gradlint.semantics.torch.old_calls import tell_gone_keyword
 from gradlint.semantics.torch.optim import is_optimizer_path, new_optimizer
@@ -100,8 +100,6 @@ def _is_module_class(path: str) -> bool:
 
 def _unbound_init(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """nn.Module.__init__(self)"""
-    from gradlint.semantics.torch.module import call_module_method
-
     receiver = args.positional[0]
     record = state[receiver] if isinstance(receiver, Ref) else None
     if isinstance(receiver, Ref) and isinstance(record, Instance):

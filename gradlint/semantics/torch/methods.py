@@ -8,9 +8,11 @@ from typing import TypeAlias
 import libcst as cst
 
 from gradlint.domain import dtype as dtypes
+from gradlint.domain.dtype import named
 from gradlint.domain.graph import Edge, Node
+from gradlint.domain.shape import numel
 from gradlint.domain.state import State
-from gradlint.domain.value import External, Ref, Tensor, Unknown, Value
+from gradlint.domain.value import External, Ref, Tensor, Unknown, Value, View
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch import faults
@@ -138,8 +140,6 @@ def _size(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
 
 
 def _numel(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    from gradlint.domain.shape import numel
-
     count = numel(tensor_at(state, ref).shape)  # type: ignore[arg-type]
     return machine.symbol("numel", ref, kind="int") if count is None else count
 
@@ -213,8 +213,6 @@ def _cuda(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
 
 def apply_to(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """A move to another device, and perhaps a cast: the tensor itself, or a copy on the tape."""
-    from gradlint.domain.value import View
-
     record = tensor_at(state, ref)
     record = record._replace(dtype=_dtype_after(machine, state, record, args))
     if record.grad is False and not record.node.live and record.view is None:
@@ -245,8 +243,6 @@ def _contiguous(machine: Machine, state: State, ref: Ref, args: Args, node: cst.
 
 def _to(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """to(...): a cast where a dtype is given, else a move."""
-    from gradlint.domain.dtype import named
-
     wanted: str | None = None
     for value in args.values():
         if isinstance(value, External):

@@ -6,6 +6,7 @@ import libcst as cst
 
 from gradlint import facts
 from gradlint.domain import dtype as dtypes
+from gradlint.domain.graph import Node
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Bound,
@@ -20,20 +21,26 @@ from gradlint.domain.value import (
     Value,
 )
 from gradlint.facts import Entry, resolve
+from gradlint.semantics import lightning
 from gradlint.semantics.args import Args
-from gradlint.semantics.classes import find_in_class
+from gradlint.semantics.calling import call_in_place
+from gradlint.semantics.classes import find_in_class, library_base
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import let_go
 from gradlint.semantics.torch import faults, slips
 from gradlint.semantics.torch.apply import apply
 from gradlint.semantics.torch.bind import bind, bind_loosely, defaults_of, flag_of, operands_of
-from gradlint.semantics.torch.data_loader import SAMPLERS, call_sampler
+from gradlint.semantics.torch.custom import is_function_class
+from gradlint.semantics.torch.data_loader import SAMPLERS, batches, call_sampler
+from gradlint.semantics.torch.distribution import call_distribution
 from gradlint.semantics.torch.foreign import call_foreign, foreign_part, is_foreign
 from gradlint.semantics.torch.hooks import HANDLE, call_hooked, is_hooked, remove, run_inside
+from gradlint.semantics.torch.module_methods import METHODS
 from gradlint.semantics.torch.module_parts import DICTS, LISTS, fill_container, parts
 from gradlint.semantics.torch.names import fact
 from gradlint.semantics.torch.old_calls import tell_dimless, tell_reduction
 from gradlint.semantics.torch.operation import Input
+from gradlint.semantics.torch.optim import OPTIMIZER_METHODS, fill_optimizer, is_optimizer_path
 from gradlint.semantics.torch.parameter_shapes import parameter_shape, spelled_out
 from gradlint.semantics.torch.parameters import is_module_path, module_base
 from gradlint.semantics.torch.registration import UNINITIALISED, attribute_set, refuse_uninitialised
@@ -114,8 +121,6 @@ def _parameter_dtype(args: Args) -> str | None:
 
 
 def _origin(node: cst.CSTNode):  # type: ignore[no-untyped-def]
-    from gradlint.domain.graph import Node
-
     return Node("buffer", node)
 
 
@@ -126,10 +131,6 @@ def module_attribute(
     machine: Machine, state: State, obj: Ref, record: Instance, base: str, name: str, node: cst.CSTNode
 ) -> Value:
     """An attribute that the program has not set: a method of torch's, or unknown."""
-    from gradlint.semantics import lightning
-    from gradlint.semantics.torch.module_methods import METHODS
-    from gradlint.semantics.torch.optim import OPTIMIZER_METHODS, is_optimizer_path
-
     if is_module_path(base):
         if name in METHODS or name == "forward" or (name in lightning.METHODS and base.endswith(".LightningModule")):
             return Bound(obj, name)
@@ -202,8 +203,6 @@ def _no_module(state: State, value: Value) -> bool:
 
 def iterate_module(machine: Machine, state: State, ref: Ref, record: Instance, node: cst.CSTNode) -> Sequence:
     """What a loop over an object finds: the modules of a container, the batches of a loader."""
-    from gradlint.semantics.torch.data_loader import batches
-
     base = module_base(state, record)
     if base in (LISTS | DICTS):
         if base in DICTS:
@@ -250,8 +249,6 @@ def replace_module(machine: Machine, state: State, ref: Ref, record: Instance, i
 
 def call_instance(machine: Machine, state: State, ref: Ref, record: Instance, args: Args, node: cst.CSTNode) -> Value:
     """An object called that the program gives no `__call__`, and no `forward` either, unless it has hooks."""
-    from gradlint.semantics.calling import call_in_place
-
     if not is_hooked(machine, record):
         return _call_library(machine, state, ref, record, args, node)
 
@@ -266,9 +263,6 @@ def call_instance(machine: Machine, state: State, ref: Ref, record: Instance, ar
 
 def _call_library(machine: Machine, state: State, ref: Ref, record: Instance, args: Args, node: cst.CSTNode) -> Value:
     """What a class of a library computes."""
-    from gradlint.semantics.calling import call_in_place
-    from gradlint.semantics.torch.custom import is_function_class
-
     base = module_base(state, record)
     if base is None and is_function_class(state, record.cls):
         faults.refused(machine, "function-without-apply", node)
@@ -323,10 +317,6 @@ def call_module_method(
     machine: Machine, state: State, ref: Ref, record: Instance, name: str, args: Args, node: cst.CSTNode
 ) -> Value:
     """A method that torch gives an object."""
-    from gradlint.semantics import lightning
-    from gradlint.semantics.torch.module_methods import METHODS
-    from gradlint.semantics.torch.optim import OPTIMIZER_METHODS
-
     if args.keywords:
         slips.of_method(machine, state, record, name, args, node)
     if name.startswith("super."):
@@ -344,8 +334,6 @@ def call_module_method(
     elif isinstance(record.cls, External) and _is_helper(record.cls.path):
         return call_helper(machine, state, ref, record, name, args, node)
     elif isinstance(record.cls, External) and record.cls.path.startswith("torch.distributions."):
-        from gradlint.semantics.torch.distribution import call_distribution
-
         return call_distribution(machine, state, ref, record, name, args, node)
     elif record.cls == External(HANDLE):
         if name in ("remove", "__exit__"):
@@ -362,10 +350,6 @@ def _super_method(
     machine: Machine, state: State, ref: Ref, record: Instance, name: str, args: Args, node: cst.CSTNode
 ) -> Value:
     """super().name(...) that reaches a class of the library."""
-    from gradlint.semantics.classes import library_base
-    from gradlint.semantics.torch.module_methods import METHODS
-    from gradlint.semantics.torch.optim import fill_optimizer, is_optimizer_path
-
     base = module_base(state, record)
     if base is not None:
         if name == "__init__":

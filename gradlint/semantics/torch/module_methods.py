@@ -7,10 +7,13 @@ from typing import TypeAlias
 
 import libcst as cst
 
+from gradlint.domain.dtype import is_floating, named
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value, Write
 from gradlint.semantics.args import Args
+from gradlint.semantics.calling import call_in_place
 from gradlint.semantics.flow import leaf_key
+from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch.aliasing import loaded
 from gradlint.semantics.torch.foreign import is_foreign
@@ -109,8 +112,6 @@ def _cast(dtype: str) -> Method:
 
 
 def _to(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    from gradlint.domain.dtype import is_floating, named
-
     for value in args.values():
         if isinstance(value, External):
             dtype = named(value.path.removeprefix("torch."))
@@ -202,8 +203,6 @@ def _append(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTN
 
 
 def _extend(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    from gradlint.semantics.iteration import items_of
-
     items = items_of(machine, state, args.get(0, "modules"), node)
     record = _instance(state, ref)
     attrs = dict(record.attrs)
@@ -215,8 +214,6 @@ def _extend(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTN
 
 def _apply(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """module.apply(f): f on every module."""
-    from gradlint.semantics.calling import call_in_place
-
     for module, _ in list(modules_of(state, ref))[:24]:
         call_in_place(machine, state, args.get(0, "fn"), Args((module,)), node)
     return ref

@@ -7,6 +7,7 @@ import libcst as cst
 from gradlint.domain.state import State
 from gradlint.domain.value import Instance, Mapping, Ref, Unknown, Value
 from gradlint.semantics.args import Args
+from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch.parameters import is_module, module_base
 
@@ -27,8 +28,6 @@ def fill_container(
     machine: Machine, state: State, ref: Ref, record: Instance, path: str, args: Args, node: cst.CSTNode
 ) -> None:
     """What the constructor of a list, a dictionary or a sequence of modules registers."""
-    from gradlint.semantics.iteration import items_of
-
     attrs = dict(record.attrs)
     is_open = args.open
     values = args.positional

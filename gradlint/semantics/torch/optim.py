@@ -22,6 +22,7 @@ from gradlint.domain.value import (
     Write,
 )
 from gradlint.semantics.args import Args
+from gradlint.semantics.calling import call_in_place
 from gradlint.semantics.flow import leaf_key
 from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Machine
@@ -136,8 +137,6 @@ def _params(state: State, ref: Ref) -> tuple[Ref, ...]:
 
 def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """step(closure=None): parameters without a gradient are left out."""
-    from gradlint.semantics.calling import call_in_place
-
     machine.ledger.steps += 1
     made = state[ref]
     if isinstance(made, Instance) and made.attrs.get("<open>") is False:

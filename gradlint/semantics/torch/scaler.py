@@ -16,7 +16,9 @@ from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch import faults
 from gradlint.semantics.torch.inplace import bump
+from gradlint.semantics.torch.methods import call_tensor_method
 from gradlint.semantics.torch.old_calls import tell_epoch
+from gradlint.semantics.torch.optim import OPTIMIZER_METHODS
 from gradlint.semantics.torch.order import order_of, params_of
 from gradlint.semantics.torch.tensor import known_tensor, new_tensor, tensor_at
 
@@ -83,8 +85,6 @@ def _scheduler_step(machine: Machine, state: State, record: Instance, node: cst.
 
 def _scale(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """scale(outputs): each tensor times the scale."""
-    from gradlint.semantics.torch.methods import call_tensor_method
-
     value = args.get(0, "outputs")
     tensor = known_tensor(machine, state, value)
     if tensor is None:
@@ -128,8 +128,6 @@ def _unscale(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CST
 
 def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """step(optimizer): unscales what is not unscaled yet, and steps unless a gradient is infinite."""
-    from gradlint.semantics.torch.optim import OPTIMIZER_METHODS
-
     optimizer = args.get(0, "optimizer")
     if not isinstance(optimizer, Ref) or not params_of(state, optimizer.id):
         state.decide(("scaler", ref.id), None)

@@ -7,13 +7,12 @@ import libcst as cst
 from gradlint.domain.state import State
 from gradlint.domain.value import Instance, Mapping, Ref, Value
 from gradlint.semantics.args import Args
+from gradlint.semantics.calling import call_in_place
 from gradlint.semantics.machine import Machine
 
 
 def functional_call(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """functional_call(module, dicts, args, kwargs): the attributes are exchanged for the time of the call."""
-    from gradlint.semantics.calling import call_in_place
-
     module = args.get(0, "module")
     places = _places(state, module, args.get(1, "parameter_and_buffer_dicts"))
     if places is None or not isinstance(module, Ref):
