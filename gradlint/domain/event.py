@@ -32,7 +32,7 @@ class RefusedWrite(Event):
     `reason` is torch's, `op` what writes (`+=`, `add_`, `index assignment`, `out=`), `made` where the tensor, or the
     leaf it is a view of, was made, `viewed` where the view was taken. `used`: torch lets the write pass and refuses the
     view there, because its history cannot be told any more. `tracked`: what is written has a graph for certain.
-    `built` is the constructor of the module that writes.
+    `built` is the constructor of the module that writes. `mode` is the call that switched inference mode on.
     """
 
     reason: Refusal
@@ -43,6 +43,7 @@ class RefusedWrite(Event):
     used: cst.CSTNode | None = None
     tracked: bool = False
     built: cst.CSTNode | None = None
+    mode: cst.CSTNode | None = None
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class StaleSaved(Event):
 
     `by` is what wrote; `saver` the operation that saved, and `label` what it saved (an input's name, `>` for its
     result); `silent`: the write went past the version counter, so that torch says nothing and is wrong. `built` is
-    the constructor of the module that writes.
+    the constructor of the module that writes. `leaf`: what was saved is a leaf, as parameters are.
     """
 
     by: str
@@ -94,6 +95,7 @@ class StaleSaved(Event):
     backward: cst.CSTNode
     silent: bool = False
     built: cst.CSTNode | None = None
+    leaf: bool = False
 
 
 @dataclass(frozen=True)
@@ -115,11 +117,15 @@ UNCALLED = "uncalled"
 
 @dataclass(frozen=True)
 class Refused(Event):
-    """Another call that torch refuses because of autograd; `fault` names the rule that explains it."""
+    """Another call that torch refuses because of autograd; `fault` names the rule that explains it.
+
+    `mode` is the call that switched inference mode on, where that is the reason.
+    """
 
     fault: str
     subject: str = ""
     related: tuple[tuple[cst.CSTNode, str], ...] = ()
+    mode: cst.CSTNode | None = None
 
 
 @dataclass(frozen=True)
@@ -138,7 +144,8 @@ DataUse: TypeAlias = Literal["update", "assign", "initialise", "load", "average"
 class DataWrite(Event):
     """A write through `.data` to a leaf that requires grad. `use` says what for, judged by the values written.
 
-    `kept`: the program still holds a graph that saved the old value, and that no backward has freed.
+    `kept`: the program still holds a graph that saved the old value, and that no backward has freed. `recorded`:
+    grad mode is on, or may be.
     """
 
     use: DataUse
@@ -146,6 +153,7 @@ class DataWrite(Event):
     made: cst.CSTNode | None = None
     parameter: bool = False
     kept: bool = False
+    recorded: bool = True
 
 
 Given: TypeAlias = Literal["tensor", "scalars"]
@@ -299,11 +307,39 @@ class RemovedName(Event):
 
 @dataclass(frozen=True)
 class LegacyVariable(Event):
-    """A call of `Variable`. `volatile`: the argument is given; `live`: whether the data has a graph."""
+    """A call of `Variable`. `volatile`: the argument is given; `live`: whether the data has a graph.
+
+    `recorded`: grad mode is on, or may be.
+    """
 
     volatile: bool
     live: bool | None
     requires_grad: bool | None
+    recorded: bool = True
+
+
+@dataclass(frozen=True)
+class KeptOnCtx(Event):
+    """A custom function keeps an input or a result as an attribute of `ctx`; the node is where it is set.
+
+    `name` is that of the attribute, `result` says which of both it keeps, `others` are the attributes that do so, too,
+    and were set before. `owner` is the class.
+    """
+
+    name: str
+    result: bool
+    others: tuple[str, ...] = ()
+    owner: cst.CSTNode | None = None
+
+
+@dataclass(frozen=True)
+class KeptCycle(Event):
+    """A backward with `create_graph=True` after which no `.grad` is dropped.
+
+    `used`: a later backward walks the graph of such a gradient, or may.
+    """
+
+    used: bool
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import libcst as cst
@@ -11,9 +11,9 @@ import libcst as cst
 from gradlint.domain.finding import Edit, Fix, Position, Span
 from gradlint.fixes.edits import Text, apart
 from gradlint.fixes.imports import Imports
-from gradlint.fixes.readings import readings_of
+from gradlint.fixes.readings import needing, readings_of
 from gradlint.fixes.rewrite import bracketed, in_place, indented, rewritten, rows_to_indent
-from gradlint.rules.base import Before, Behind, Change, Reading, Rebinding, Repair, Statement, Wrap
+from gradlint.rules.base import Before, Behind, Below, Change, Reading, Rebinding, Remove, Repair, Statement, Wrap
 from gradlint.rules.base import Edit as Wish
 from gradlint.source.lines import split_lines
 from gradlint.source.place import Places
@@ -63,6 +63,8 @@ class Locator:
             yield self._removed_if_idle(change.node, edit)
         elif isinstance(change, Wrap):
             yield self._wrapped(self._alone(change.node), self._spelled(change.header, repair))
+        elif isinstance(change, Below):
+            yield from self._headed_rows(change, repair)
         elif isinstance(change, Before):
             line = self._headed(change.node)
             yield _insert(line.start, self._spelled(change.text, repair) + self._new_line(line))
@@ -157,9 +159,34 @@ class Locator:
         """The header before the statement, whose first row moves one level in."""
         return _insert(line.start, header + self._new_line(line) + self._module.default_indent)
 
+    def _headed_rows(self, change: Below, repair: Repair) -> Iterator[Edit]:
+        """A header before several statements, and each of their rows one level in."""
+        span = self._needing(change.node)
+        header = self._spelled(change.header, repair)
+        if repair.changes[0] == Remove(change.node):  # The header takes the place of the first statement.
+            start = Position(self._alone(change.node).end.row + 1, span.start.column)
+            if not any(start == self._places.whole(one).start for one in self._needed(change.node)):
+                raise _ImpossibleError
+            yield self._wrapped(Span(start, span.end), header)
+        else:
+            yield self._wrapped(span, header)
+
+    def _needing(self, node: cst.CSTNode) -> Span:
+        """The statement around a node, and those of its block that need what it assigns."""
+        line, others = self._alone(node), self._needed(node)
+        return Span(line.start, self._places.whole(others[-1]).end if others else line.end)
+
+    def _needed(self, node: cst.CSTNode) -> Sequence[cst.BaseStatement]:
+        statement = self._places.statement(node)
+        others = None if statement is None else needing(statement, self._places.following(statement))
+        if others is None:
+            raise _ImpossibleError
+        return others
+
     def _moved_in(self, edits: list[Edit], repair: Repair) -> Iterator[Edit]:
         """The edits, and the other rows of the statements that are wrapped, moved one level in as well."""
         lines = [self._alone(change.node) for change in repair.changes if isinstance(change, Wrap)]
+        lines += [self._needing(change.node) for change in repair.changes if isinstance(change, Below)]
         unit = self._module.default_indent
         for edit in edits:
             inside = any(line.start <= edit.span.start < edit.span.end <= line.end for line in lines)

@@ -1,6 +1,8 @@
-"""Where an assignment reads what it assigns: `h` in `out, h = cell(x, h)`."""
+"""Who reads what an assignment assigns: itself, as `h` in `out, h = cell(x, h)`, or the statements behind it."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import libcst as cst
 
@@ -45,3 +47,69 @@ class _Readings(cst.CSTVisitor):
             node.value.visit(self)
             return False
         return not isinstance(node, cst.Lambda)
+
+
+def needing(first: cst.BaseStatement, others: Sequence[cst.BaseStatement]) -> Sequence[cst.BaseStatement] | None:
+    """The statements down to the last that reads what the first assigns, or what is computed from that.
+
+    None where one of them trains, which needs a graph, where one defines something, and where the first is the end.
+    """
+    found = _Names()
+    first.visit(found)
+    if found.ends:
+        return None
+    names, last = set(found.assigned), 0
+    for index, statement in enumerate(others):
+        found = _Names()
+        statement.visit(found)
+        if not names.isdisjoint(found.read):
+            names |= found.assigned
+            last = index + 1
+    needed = others[:last]
+    return None if any(_trains(statement) for statement in needed) else needed
+
+
+def _trains(statement: cst.BaseStatement) -> bool:
+    found = _Names()
+    statement.visit(found)
+    return found.trains
+
+
+class _Names(cst.CSTVisitor):
+    """The names that statements read and assign; an attribute or an item counts as the name that it is of."""
+
+    def __init__(self) -> None:
+        self.read: set[str] = set()
+        self.assigned: set[str] = set()
+        self.trains = False
+        self.ends = False
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        if isinstance(node, cst.Name):
+            self.read.add(node.value)
+        elif isinstance(node, (cst.AssignTarget, cst.AugAssign, cst.For)):
+            self.assigned |= _bases(node.target)
+        elif isinstance(node, cst.Return):
+            self.ends = True
+        elif isinstance(node, (cst.FunctionDef, cst.ClassDef)):
+            self.trains = True
+        elif isinstance(node, cst.Attribute):
+            self.trains = self.trains or node.attr.value in _TRAINING
+            node.value.visit(self)
+            return False
+        elif isinstance(node, cst.Arg):
+            node.value.visit(self)
+            return False
+        return True
+
+
+_TRAINING = frozenset({"backward", "step", "grad"})
+
+
+def _bases(target: cst.BaseExpression) -> set[str]:
+    """The names that a target binds, or of whose objects it changes a part."""
+    if isinstance(target, (cst.Tuple, cst.List)):
+        return {name for element in target.elements for name in _bases(element.value)}
+    while isinstance(target, (cst.Attribute, cst.Subscript)):
+        target = target.value
+    return {target.value} if isinstance(target, cst.Name) else set()

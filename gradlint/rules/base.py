@@ -51,6 +51,17 @@ class Wrap(NamedTuple):
     header: str
 
 
+class Below(NamedTuple):
+    """An edit: the statement in which a node stands goes below a header, with those of its block that need it.
+
+    That is all down to the last one that reads what it assigns, or what is computed from that; there is no repair where
+    one of them calls `backward` or `step`, or defines something.
+    """
+
+    node: cst.CSTNode
+    header: str
+
+
 class Before(NamedTuple):
     """An edit: a statement on a row of its own before the one in which a node stands."""
 
@@ -100,7 +111,7 @@ class Remove(NamedTuple):
     node: cst.CSTNode
 
 
-Edit: TypeAlias = Change | Wrap | Before | Behind | Rebinding | Reading | Statement | Remove
+Edit: TypeAlias = Change | Wrap | Below | Before | Behind | Rebinding | Reading | Statement | Remove
 
 
 FixKind: TypeAlias = Literal["safe", "unsafe", "safe or unsafe"]

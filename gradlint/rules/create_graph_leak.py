@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event, KeptCycle
 from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.repairs import without_argument
 
 
 class CreateGraphLeak(Rule):
@@ -36,7 +37,8 @@ class CreateGraphLeak(Rule):
     code = "GRD213"
     name = "create-graph-leak"
     effect = "leak"
-    events = (Noticed,)
+    events = (KeptCycle,)
+    fix = "unsafe"
     bad = (
         Bad(
             """\
@@ -88,10 +90,11 @@ x.grad = None
 
     def check(self, event: Event) -> Iterator[Report]:
         """No gradient of such a backward is dropped anywhere."""
-        if not isinstance(event, Noticed) or event.fault != "create-graph-leak":
+        if not isinstance(event, KeptCycle):
             return
         yield Report(
             event.node,
             "`create_graph=True` keeps parameters and their gradients alive by each other, and no `.grad` is dropped",
             hint="use `torch.autograd.grad(..., create_graph=True)`, or set `.grad` to None after use",
+            repair=None if event.used else without_argument(event.node, "create_graph", safe=False),
         )

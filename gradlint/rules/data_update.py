@@ -155,27 +155,30 @@ norm = layer.weight.data.norm().item()
             hint=f"write {_INSTEAD[event.use]}",
             related=() if event.made is None else ((event.made, f"the {kind} is made here"),),
             severity=None if event.kept else "info",
-            repair=_without_data(event.node),
+            repair=None if event.kept else _without_data(event.node, event.recorded),
         )
 
 
-def _without_data(node: cst.CSTNode) -> Repair | None:
+def _without_data(node: cst.CSTNode, recorded: bool) -> Repair | None:
     """The same write to the tensor itself, under no_grad; `w.data = f(w)` becomes a copy, which keeps the memory.
 
-    What is assigned to `.data` may be of another shape or type, unless it is made of the tensor itself.
+    What is assigned to `.data` may be of another shape or type, unless it is made of the tensor itself. Where the old
+    value is still needed, torch would refuse the backward.
     """
     target = _target(node)
     attributes = (part for part in _chain(target) if isinstance(part, cst.Attribute))
     found = next((part for part in attributes if part.attr.value == "data"), None)
     if found is None or not isinstance(found.value, (cst.Name, cst.Attribute, cst.Subscript)):
         return None
-    wrap, message = Wrap(node, "with torch.no_grad():"), "write to the tensor itself, under `torch.no_grad()`"
+    wrap = (Wrap(node, "with torch.no_grad():"),) if recorded else ()
+    message = "write to the tensor itself" + (", under `torch.no_grad()`" if recorded else "")
     if isinstance(node, cst.Assign) and found is target:
         if not _mentions(node.value, found.value):
             return None
         copied = f"{code(found.value)}.copy_({code(node.value)})"
-        return Repair(message, (wrap, Change(node, copied)), safe=False, imports=("torch",))
-    return Repair(message, (wrap, Change(found, code(found.value))), not _Calls.of_strangers(node), imports=("torch",))
+        return Repair(message, (*wrap, Change(node, copied)), safe=False, imports=("torch",))
+    safe = not (recorded and _Calls.of_strangers(node))
+    return Repair(message, (*wrap, Change(found, code(found.value))), safe, imports=("torch",))
 
 
 class _Calls(cst.CSTVisitor):

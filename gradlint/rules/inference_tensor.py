@@ -8,7 +8,7 @@ from typing import TypeAlias
 import libcst as cst
 
 from gradlint.domain.event import Event, Refused, RefusedWrite
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 from gradlint.rules.phrases import operation, writing
 
 _Told: TypeAlias = tuple[str, tuple[tuple[cst.CSTNode, str], ...]]
@@ -43,6 +43,7 @@ class InferenceTensor(Rule):
     code = "GRD109"
     name = "inference-tensor"
     effect = "raises"
+    fix = "safe"
     events = (
         RefusedWrite,
         Refused,
@@ -131,6 +132,7 @@ shifted.sum().backward()
             f"{message}: torch raises here",
             hint="make it under `torch.no_grad()` instead, or use its `.clone()`",
             related=related,
+            repair=_recorded(event.mode) if isinstance(event, (Refused, RefusedWrite)) else None,
         )
 
 
@@ -140,6 +142,13 @@ def _written(event: RefusedWrite) -> _Told | None:
     what, place = ("a tensor", event.made) if event.reason == "inference" else ("a view", event.viewed)
     related = () if place is None else ((place, "it is made here"),)
     return f"{writing(event.op, event.node)} writes to {what} made in inference mode", related
+
+
+def _recorded(mode: cst.CSTNode | None) -> Repair | None:
+    """`inference_mode()` becomes `no_grad()`, whose tensors are like any other; one with a flag is left alone."""
+    if isinstance(mode, cst.Call) and not mode.args:
+        return Repair("use `torch.no_grad()`", (Change(mode, "torch.no_grad()"),), imports=("torch",))
+    return None
 
 
 def _met(event: Event) -> _Told | None:

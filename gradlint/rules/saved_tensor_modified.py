@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradlint.domain.event import Event, StaleSaved
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, Good, Repair, Report, Rule
 from gradlint.rules.phrases import operation, writing
 from gradlint.rules.repairs import built_out_of_place, out_of_place
 
@@ -124,9 +124,16 @@ y.sum().backward()
             f"{writing(event.by, event.node)} changes {what}: torch raises at the backward",
             hint=_NO_INPLACE if event.by.startswith("nn.") else _OUT_OF_PLACE,
             related=((event.saver, f"{saver} saves it here"), (event.backward, "this backward needs it")),
-            repair=out_of_place(event.node) if event.built is None else built_out_of_place(event.built),
+            repair=_repair(event),
         )
 
 
 _NO_INPLACE = "leave `inplace=True` out behind an operation that saves its result"
 _OUT_OF_PLACE = "write out of place, write to a copy (`.clone()`), or write after the backward"
+
+
+def _repair(event: StaleSaved) -> Repair | None:
+    """Out of place; a leaf is trained in place, and a new tensor under its name would be another."""
+    if event.built is not None:
+        return built_out_of_place(event.built)
+    return None if event.leaf else out_of_place(event.node)

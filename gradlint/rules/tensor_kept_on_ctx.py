@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed
-from gradlint.rules.base import Bad, Good, Report, Rule
+import libcst as cst
+
+from gradlint.domain.event import Event, KeptOnCtx
+from gradlint.rules.base import Bad, Change, Good, Remove, Repair, Report, Rule
+from gradlint.rules.repairs import code
 
 
 class TensorKeptOnCtx(Rule):
@@ -34,7 +37,8 @@ class TensorKeptOnCtx(Rule):
     code = "GRD622"
     name = "tensor-kept-on-ctx"
     effect = "fragile"
-    events = (Noticed,)
+    events = (KeptOnCtx,)
+    fix = "unsafe"
     bad = (
         Bad(
             """\
@@ -133,11 +137,74 @@ Scale.apply(x, 3.0).sum().backward()
 
     def check(self, event: Event) -> Iterator[Report]:
         """What the interpreter saw when the function was applied."""
-        if not isinstance(event, Noticed) or event.fault != "tensor-kept-on-ctx":
+        if not isinstance(event, KeptOnCtx):
             return
+        what = "the result" if event.result else "an input"
         yield Report(
             event.node,
-            f"`ctx.{event.subject}`: torch cannot notice writes to it, nor free it",
+            f"`ctx.{event.name}`, {what}: torch cannot notice writes to it, nor free it",
             hint="use `ctx.save_for_backward`",
-            related=event.related,
+            repair=_saved(event),
         )
+
+
+def _saved(event: KeptOnCtx) -> Repair | None:
+    """`ctx.x = x` becomes `ctx.save_for_backward(x)`, and each reading of `ctx.x` an item of `ctx.saved_tensors`.
+
+    One attribute after the other goes this way. None where the class has more to do with it than that, or takes what
+    is saved apart at once.
+    """
+    assign = event.node
+    if event.others or not isinstance(assign, cst.Assign) or not isinstance(event.owner, cst.ClassDef):
+        return None
+    uses = _Uses(event.name)
+    event.owner.visit(uses)
+    target = assign.targets[0].target
+    if len(assign.targets) > 1 or not isinstance(target, cst.Attribute) or uses.set != [target] or uses.is_unpacked:
+        return None
+    ctx, value = code(target.value), code(assign.value)
+    index = 0
+    save: tuple[Change | Remove, ...] = (Change(assign, f"{ctx}.save_for_backward({value})"),)
+    if uses.saves:
+        call = uses.saves[0]
+        if len(uses.saves) > 1 or any(arg.star or arg.keyword for arg in call.args):
+            return None
+        index = len(call.args)
+        arguments = ", ".join([*(code(arg.value) for arg in call.args), value])
+        text = f"{code(call.func)}({arguments})"
+        # All is there where the later of the two stands.
+        save = (Remove(call), Change(assign, text)) if uses.saved_first else (Remove(assign), Change(call, text))
+    reads = tuple(Change(read, f"{code(read.value)}.saved_tensors[{index}]") for read in uses.read)
+    return Repair("save it for backward", (*save, *reads), safe=False)
+
+
+class _Uses(cst.CSTVisitor):
+    """What the methods of a custom function do with an attribute of `ctx`, and with what is saved."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.set: list[cst.Attribute] = []
+        self.read: list[cst.Attribute] = []
+        self.saves: list[cst.Call] = []
+        self.is_unpacked = False
+        self.saved_first = False
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        if isinstance(node, cst.AssignTarget) and _names(node.target, self.name):
+            assert isinstance(node.target, cst.Attribute)
+            self.set.append(node.target)
+            return False
+        if isinstance(node, cst.Attribute) and node.attr.value == self.name:
+            self.read.append(node)
+        elif isinstance(node, cst.Call) and _names(node.func, "save_for_backward"):
+            self.saves.append(node)
+            self.saved_first = not self.set
+        elif isinstance(node, cst.Subscript) and _names(node.value, "saved_tensors"):
+            return False
+        self.is_unpacked = self.is_unpacked or _names(node, "saved_tensors") or _names(node, "saved_variables")
+        return True
+
+
+def _names(node: cst.CSTNode, name: str) -> bool:
+    """Whether a node is an attribute of that name."""
+    return isinstance(node, cst.Attribute) and node.attr.value == name

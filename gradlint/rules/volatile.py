@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from gradlint.domain.event import Event, LegacyVariable
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.arguments import keyword_of, without
+from gradlint.rules.base import Bad, Below, Change, Good, Remove, Repair, Report, Rule
+from gradlint.rules.repairs import code
 
 
 class Volatile(Rule):
@@ -34,6 +38,7 @@ class Volatile(Rule):
     name = "volatile"
     effect = "leak"
     events = (LegacyVariable,)
+    fix = "safe or unsafe"
     bad = (
         Bad(
             """\
@@ -58,6 +63,41 @@ x.volatile = True  # GRD803
 prediction = model(x)
 """,
             shows="prediction.requires_grad and not x.volatile",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+from torch.autograd import Variable
+
+
+def evaluate(model, batches):
+    model.eval()
+    total = 0.0
+    for data, target in batches:
+        data, target = Variable(data, volatile=True), Variable(target)  # GRD803  # GRD802
+        output = model(data)
+        total += nn.functional.mse_loss(output, target).item()
+    kept.append(output)
+    return total
+
+
+kept = []
+evaluate(nn.Linear(3, 1), [(torch.randn(8, 3), torch.randn(8, 1))])
+""",
+            shows="kept[0].requires_grad",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+from torch.autograd import Variable
+
+model = nn.Linear(3, 1)
+with torch.no_grad():
+    x = Variable(torch.randn(8, 3), volatile=True)  # GRD803
+    prediction = model(x)
+""",
         ),
     )
     good = (
@@ -92,4 +132,21 @@ with torch.inference_mode():
                 event.node,
                 "`volatile` has no effect since torch 0.4: the graph is recorded",
                 hint="put the evaluation under `with torch.no_grad():`",
+                repair=_repair(event.node, event.recorded),
             )
+
+
+def _repair(node: cst.CSTNode, recorded: bool) -> Repair | None:
+    """What the statement assigns is computed with, down to its last use, under no_grad; there, `volatile` just goes."""
+    if isinstance(node, cst.Call):
+        flag = keyword_of(node, "volatile")
+        if flag is None or code(flag.value) != "True":
+            return None
+        plain = code(without(node, flag))
+        gone: Change | Remove = Change(node, plain)
+    else:
+        gone = Remove(node)
+    if not recorded:
+        return Repair("leave `volatile` out", (gone,))
+    message = "compute with it under `torch.no_grad()`"
+    return Repair(message, (gone, Below(node, "with torch.no_grad():")), safe=False, imports=("torch",))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from gradlint.domain.event import Event, KeptGraph, Noticed
+from gradlint.domain.event import Event, KeptCycle, KeptGraph, Noticed
 from gradlint.domain.graph import Node
 from gradlint.domain.value import Ref, Unknown, Value
 
@@ -31,6 +31,8 @@ class Ledger:
         """The nodes of gradients that `autograd.grad` made without a graph."""
         self.cycles: dict[cst.CSTNode, bool] = {}
         """The backwards that made leaf and gradient keep each other, and whether a gradient was dropped later."""
+        self.second: dict[cst.CSTNode, set[int]] = {}
+        """The nodes of the gradients that they made, which have a graph."""
         self.backwards = 0
         self.steps = 0
         self.depth = 0
@@ -113,7 +115,9 @@ class Ledger:
         """What the program left undone."""
         for syntax, opened in self.cycles.items():
             if not opened:
-                yield Noticed(syntax, "create-graph-leak")
+                nodes = self.second.get(syntax, set())
+                used = self.incomplete or bool(self.lent) or not nodes.isdisjoint(self.walked)
+                yield KeptCycle(syntax, used)
         away = self._away()
         for first, other in reversed(self.met):
             if first in self.walked:

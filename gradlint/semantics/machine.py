@@ -96,6 +96,7 @@ class Machine:
         self.scaled: set[int] = set()
         self.without_backward: dict[int, cst.CSTNode] = {}
         self.other_default = False
+        self.inferences: set[cst.CSTNode | None] = set()
         self.guarded = 0
         self.hooked: set[int] = set()
         self.hooked_elsewhere: set[Value] = set()
@@ -115,6 +116,11 @@ class Machine:
     def builder(self, node: cst.CSTNode, op: str) -> cst.CSTNode | None:
         """The constructor of the one module of that class that is called at a node; None if there are several."""
         return self._builders.get((node, op))
+
+    @property
+    def inference_mode(self) -> cst.CSTNode | None:
+        """The one call that has switched inference mode on in this run; None if there are several."""
+        return next(iter(self.inferences)) if len(self.inferences) == 1 else None
 
     # Running.
 

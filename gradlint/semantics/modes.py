@@ -39,6 +39,7 @@ def enter_mode(machine: Machine, state: State, context: Context) -> Saved:
         case "inference_mode":
             if argument is None or wanted is True:
                 state.grad, state.inference = False, True
+                machine.inferences.add(context.syntax)
             elif wanted is False:
                 state.grad, state.inference = True, False
             else:

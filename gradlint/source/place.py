@@ -70,6 +70,14 @@ class Places:
         blocks = (node for node in self._ranges if isinstance(node, cst.IndentedBlock))
         return any(len(block.body) == 1 and block.body[0] is statement for block in blocks)
 
+    def following(self, statement: cst.SimpleStatementLine) -> list[cst.BaseStatement]:
+        """The statements of the same block behind a statement."""
+        for block in self._ranges:
+            if isinstance(block, (cst.IndentedBlock, cst.Module)) and statement in block.body:
+                rest = block.body[block.body.index(statement) + 1 :]
+                return [one for one in rest if isinstance(one, cst.BaseStatement)]
+        return []
+
     @cached_property
     def _simple(self) -> list[tuple[Position, cst.SimpleStatementLine]]:
         lines = (node for node in self._ranges if isinstance(node, cst.SimpleStatementLine))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gradlint.domain.event import Refusal, RefusedWrite
+from gradlint.domain.event import Refusal, Refused, RefusedWrite
 from gradlint.domain.graph import Edge, Node, Saved
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Sequence, Unknown, Value, Write
@@ -105,7 +105,8 @@ def _inference_saved(call: Operation) -> None:
                 record = tensor_at(call.state, given.ref)
                 if record.inference is True:
                     related = [] if record.syntax is None else [(record.syntax, "made in inference mode here")]
-                    faults.refused(call.machine, "inference-saved", call.node, call.name, related)
+                    mode = call.machine.inference_mode
+                    call.machine.emit(Refused(call.node, "inference-saved", call.name, tuple(related), mode))
                     return
 
 
@@ -188,7 +189,7 @@ def _out(call: Operation, out: Value) -> Value:
         faults.refused(machine, "out-requires-grad", call.node, call.name)
         return out
     if record.inference is True and state.inference is False:
-        faults.refused(machine, "inference-write", call.node, "out=")
+        machine.emit(Refused(call.node, "inference-write", "out=", mode=machine.inference_mode))
     bump(machine, state, target, Write(call.node, "out="))
     size = result(call.name, operands_of(machine, state, call.bound))
     shape = size.shape if isinstance(size, Operand) else None

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import libcst as cst
 
 from gradlint.domain import dtype as dtypes
-from gradlint.domain.event import SecondBackward
+from gradlint.domain.event import Refused, SecondBackward
 from gradlint.domain.graph import Edge, Node, Term
 from gradlint.domain.shape import same_shape
 from gradlint.domain.state import State, fresh_address
@@ -204,7 +204,7 @@ def set_tensor_attribute(machine: Machine, state: State, ref: Ref, name: str, va
     else:
         frozen = tensor_at(state, ref).parameter and name in MISSPELT_FLAGS
         if not frozen:
-            slips.of_assigned(machine, name, node)
+            slips.of_assigned(machine, state, name, node)
         if name == "requires_grad_" and (isinstance(value, bool) or _is_unknown_flag(value)):
             faults.noticed(machine, "set-requires-grad-by-name", node, "tensor")
         elif frozen and isinstance(value, bool):
@@ -308,7 +308,7 @@ def set_flag(machine: Machine, state: State, ref: Ref, wanted: bool | None, node
             faults.refused(machine, "flag-on-nonleaf", node, spelled, related)
         return
     if wanted and record.inference is True and state.inference is False:
-        faults.refused(machine, "inference-write", node, spelled)
+        machine.emit(Refused(node, "inference-write", spelled, mode=machine.inference_mode))
         return
     if wanted and dtypes.can_require_grad(record.dtype) is False:
         faults.refused(machine, "integer-requires-grad", node, record.dtype or "")

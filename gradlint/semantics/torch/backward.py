@@ -122,8 +122,11 @@ def troubled(machine: Machine, state: State, found: Walk, syntax: cst.CSTNode) -
             culprit = first_write(state, saved)
             if culprit is not None:
                 built = machine.builder(culprit.syntax, culprit.op)
+                leaf = saved.node is not None and saved.node.leaf is not None
                 machine.emit(
-                    StaleSaved(culprit.syntax, culprit.op, node.syntax, node.op, saved.label, syntax, built=built)
+                    StaleSaved(
+                        culprit.syntax, culprit.op, node.syntax, node.op, saved.label, syntax, built=built, leaf=leaf
+                    )
                 )
                 return True
             if not silent:
@@ -219,6 +222,7 @@ def _keep_graph(machine: Machine, state: State, leaf: int, syntax: cst.CSTNode, 
         assert isinstance(kept, Tensor)
         node = Node("gradient", syntax, tracked=None, maybe_saved=True)
         state.put(gradient.id, kept._replace(node=node, grad=None, syntax=syntax, tags=kept.tags | {CYCLE}))
+        machine.ledger.second.setdefault(syntax, set()).add(node.id)
         if certain:
             machine.ledger.cycles.setdefault(syntax, False)
 

@@ -10,10 +10,23 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.dtype import can_require_grad
-from gradlint.domain.event import RefusedWrite
+from gradlint.domain.event import KeptOnCtx, RefusedWrite
 from gradlint.domain.graph import Edge, Node, Saved, Tri
 from gradlint.domain.state import State
-from gradlint.domain.value import Bound, Context, External, Function, Instance, Ref, Tensor, Unknown, Value, View, Write
+from gradlint.domain.value import (
+    Bound,
+    Class,
+    Context,
+    External,
+    Function,
+    Instance,
+    Ref,
+    Tensor,
+    Unknown,
+    Value,
+    View,
+    Write,
+)
 from gradlint.semantics.args import Args
 from gradlint.semantics.classes import find_in_class, library_base
 from gradlint.semantics.machine import Machine
@@ -107,7 +120,8 @@ def _recorded(
     saved = kept_by(state, ctx, "save_for_backward") if ctx.id in machine.unpacked else ()
     kept = tuple(saved_now(machine, state, ref, "saved tensor") for ref in saved)
     made = _node(state, cls, node, edges, requires, kept, machine)
-    _judge_ctx(machine, state, ctx, inputs, tensors, result)
+    of = state[cls]
+    _judge_ctx(machine, state, ctx, inputs, tensors, result, of.code.node if isinstance(of, Class) else None)
     return _attached(machine, state, made, ctx, inputs, result, node)
 
 
@@ -197,18 +211,25 @@ def _attach(state: State, ref: Ref, made: Node, counters: set[int]) -> Ref:
 
 
 def _judge_ctx(
-    machine: Machine, state: State, ctx: Ref, inputs: Inputs, tensors: list[tuple[int, Ref]], result: Value
+    machine: Machine,
+    state: State,
+    ctx: Ref,
+    inputs: Inputs,
+    tensors: list[tuple[int, Ref]],
+    result: Value,
+    owner: cst.CSTNode | None,
 ) -> None:
     record = state[ctx]
     assert isinstance(record, Instance)
     given = {ref.id: ref for _, ref in tensors}
     results = {ref.id for value in parts_of(result) if (ref := known_tensor(machine, state, value)) is not None}
     dirty = {ref.id for ref in kept_by(state, ctx, "mark_dirty")}
+    told: list[str] = []
     for name, value in record.attrs.items():
         kept = known_tensor(machine, state, value)
         if kept is not None and not name.startswith("<") and (kept.id in given or kept.id in results):
-            subject = f"{name}, the result" if kept.id in results else f"{name}, an input"
-            faults.noticed(machine, "tensor-kept-on-ctx", _set_at(record, name), subject)
+            machine.emit(KeptOnCtx(_set_at(record, name), name, kept.id in results, tuple(told), owner))
+            told.append(name)
     is_told = type(record.attrs.get("<dirty>", ())) is tuple  # Else paths have met of which not all marked the same.
     if dirty - results:
         faults.noticed(machine, "dirty-not-returned", _set_at(record, "<dirty>"))

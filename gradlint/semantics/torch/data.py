@@ -41,7 +41,7 @@ def note_data_write(
 def tell_data_write(machine: Machine, state: State, leaf: Tensor, use: DataUse, op: str, node: cst.CSTNode) -> None:
     """Report a write through `.data` to a leaf."""
     kept = _is_kept(machine, state, leaf.memory)
-    machine.emit(DataWrite(node, use, op, leaf.syntax, leaf.parameter, kept))
+    machine.emit(DataWrite(node, use, op, leaf.syntax, leaf.parameter, kept, state.grad is not False))
 
 
 def _is_kept(machine: Machine, state: State, memory: int) -> bool:

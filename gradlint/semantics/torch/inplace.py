@@ -92,7 +92,8 @@ def write(
         viewed = record.syntax if record.view is not None else None
         tracked = any(edge.flows is True for edge in sources)
         built = machine.builder(syntax, op)
-        machine.emit(RefusedWrite(syntax, reason, op, leaf.syntax, viewed, leaf.parameter, None, tracked, built))
+        mode = machine.inference_mode if reason == "inference" else None
+        machine.emit(RefusedWrite(syntax, reason, op, leaf.syntax, viewed, leaf.parameter, None, tracked, built, mode))
         return False
     bump(machine, state, ref, Write(syntax, op, certain))
     if "data" in record.tags:

@@ -153,4 +153,4 @@ def tell_variable(machine: Machine, state: State, data: Ref, args: Args, node: c
     wish = wanted if isinstance(wanted, bool) else None
     live = True if record.grad is False and record.node.live else record.grad
     volatile = args.has(2, "volatile") and args.get(2, "volatile") is not False
-    machine.emit(LegacyVariable(node, volatile, live, wish))
+    machine.emit(LegacyVariable(node, volatile, live, wish, state.grad is not False))

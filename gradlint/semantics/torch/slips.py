@@ -96,10 +96,10 @@ _MOST = 200
 _UNSEEN = frozenset({"input", "call", "gradient"})
 
 
-def of_assigned(machine: Machine, name: str, node: cst.CSTNode) -> None:
+def of_assigned(machine: Machine, state: State, name: str, node: cst.CSTNode) -> None:
     """x.require_grad = True: a new attribute. Programs hang things of their own on tensors: only this slip is told."""
     if name == "volatile":
-        machine.emit(LegacyVariable(node, True, None, None))
+        machine.emit(LegacyVariable(node, True, None, None, state.grad is not False))
     elif meant(TENSOR, name) == "requires_grad":
         machine.emit(MisspeltName(node, "tensor", name, "requires_grad", True, assigned=True))
 
