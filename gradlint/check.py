@@ -214,7 +214,10 @@ class Checker:
     def _rules_for(self, config: Config, filename: str) -> tuple[Rule, ...]:
         if config not in self._chosen:
             self._chosen[config] = select(self._rules, config.selections)
-        return tuple(rule for rule in self._chosen[config] if not config.ignores(rule, filename))
+        chosen = self._chosen[config]
+        if not config.per_file_ignores:
+            return chosen
+        return tuple(rule for rule in chosen if not config.ignores(rule, filename))
 
 
 def _default_interpret() -> Interpret:

@@ -6,7 +6,7 @@ them up to the renaming of what was made since the fork. Where the two do not ag
 
 from __future__ import annotations
 
-from itertools import compress, repeat
+from itertools import compress, filterfalse, repeat
 from operator import is_not
 from typing import Any
 
@@ -112,9 +112,9 @@ class Meeting:
             value = self.value(mine, other)
             if value is not mine:
                 changes.append((frame, name, value))
-        for name, other in theirs.items():
-            if name not in ours and not _is_passing(name, outs):
-                self._only_one(other)
+        for name in filterfalse(ours.__contains__, theirs):
+            if not _is_passing(name, outs):
+                self._only_one(theirs[name])
                 changes.append((frame, name, Unknown()))
         return changes
 

@@ -39,7 +39,7 @@ class Args(NamedTuple):
 
     def prepend(self, value: Value) -> Args:
         """The arguments of the function behind a method."""
-        return self._replace(positional=(value, *self.positional))
+        return Args((value, *self.positional), self.keywords, self.open, self.hidden)
 
     def values(self) -> Iterable[Value]:
         """All of them."""

@@ -67,7 +67,7 @@ def _changed(
     old: dict[str | int, Value],
 ) -> None:
     for name, value in now.items():
-        if isinstance(name, str) and name in old and value is not old[name]:
+        if old.get(name, value) is not value and isinstance(name, str):
             _hold(found, state, (*where, name), (value,))
 
 
@@ -216,21 +216,23 @@ class Search:
         while stack and self.left > 0:
             self.left -= 1
             value = stack.pop()
-            if type(value) is tuple:
-                stack.extend(value)
-            elif isinstance(value, Unknown) and value.origin is not None:
-                yield value.origin
-            elif isinstance(value, Ref) and value.id not in seen:
+            if isinstance(value, Ref):
+                if value.id in seen:
+                    continue
                 seen.add(value.id)
                 record = heap.get(value.id)
-                if isinstance(record, Tensor):
+                if isinstance(record, Instance):
+                    stack.extend(self._of(record, heap))
+                elif isinstance(record, Tensor):
                     yield record.node
                 elif isinstance(record, Sequence):
                     stack.extend(record.items)
                 elif isinstance(record, Mapping):
                     stack.extend(record.items.values())
-                elif isinstance(record, Instance):
-                    stack.extend(self._of(record, heap))
+            elif type(value) is tuple:
+                stack.extend(value)
+            elif isinstance(value, Unknown) and value.origin is not None:
+                yield value.origin
 
     def _of(self, record: Instance, heap: Mapped[int, object]) -> tuple[Value, ...]:
         """The attributes that may hold a graph: a parameter is none, whatever becomes of it."""

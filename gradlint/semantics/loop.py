@@ -232,7 +232,7 @@ def _widen(machine: Machine, before: State, after: State) -> None:
     if frame in after.dirty_frames and frame in before.frames:
         old = before.frames[frame]
         for name, value in list(after.locals.items()):
-            if name in old and isinstance(name, str) and value is not old[name]:
+            if old.get(name, value) is not value and isinstance(name, str):
                 after.set(name, _widened(value, old[name]))
     for address in list(after.dirty):
         if address in before.heap:

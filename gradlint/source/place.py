@@ -19,7 +19,7 @@ _HEADED = (
 )
 """Statements and clauses that begin with a header and go on with other statements."""
 
-_STATEMENTS = (*_HEADED, cst.SimpleStatementLine, cst.Decorator)
+_STATEMENTS = frozenset({*_HEADED, cst.SimpleStatementLine, cst.Decorator})
 """What occupies logical lines of its own; the small statements of `if x: y` belong to the row of the `if`."""
 
 
@@ -29,7 +29,7 @@ class Places:
     def __init__(self, module: cst.Module) -> None:
         # The parser puts each node into the tree once, so the copy that libcst would make is not needed.
         self._ranges = MetadataWrapper(module, unsafe_skip_copy=True).resolve(PositionProvider)
-        logical = (node for node in self._ranges if isinstance(node, _STATEMENTS))
+        logical = (node for node in self._ranges if type(node) in _STATEMENTS)
         rows = sorted((_position(self._range(node).start), self._last_row(node)) for node in logical)
         self._starts = [start for start, _ in rows]
         self._last_rows = [last for _, last in rows]
