@@ -6,6 +6,7 @@ import libcst as cst
 
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Unknown, Value
+from gradlint.semantics.engines import ENGINES, new_engine
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch.tensor import unknown_tensor
 from gradlint.source.core import Param
@@ -26,7 +27,7 @@ def annotated(machine: Machine, state: State, param: Param) -> Value:
         return unknown_tensor(state, param.node)
     if path == "torch.nn.Module":
         return state.new(Instance(External("torch.nn.Module"), {}, {}, True, param.node))
-    return None
+    return new_engine(state, path, param.node) if path in ENGINES else None
 
 
 def _path(machine: Machine, state: State, node: cst.BaseExpression) -> str | None:

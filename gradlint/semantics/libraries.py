@@ -10,6 +10,7 @@ from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Unknown, Val
 from gradlint.semantics.args import Args, Native
 from gradlint.semantics.arrays import NUMPY_TYPES
 from gradlint.semantics.classes import find_in_class
+from gradlint.semantics.engines import MAKERS
 from gradlint.semantics.fields import field
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import origins
@@ -195,6 +196,7 @@ LIBRARIES: dict[str, Native] = {
     "copy.deepcopy": _deepcopy,
     "copy.copy": _copy,
     "dataclasses.field": field,
+    **MAKERS,
     "builtins.abs": _abs("abs"),
     "builtins.pow": _abs("pow"),
     "builtins.round": _abs("round"),

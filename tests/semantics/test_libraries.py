@@ -97,6 +97,137 @@ class Gan(pl.LightningModule):
         self.manual_backward(-self.critic(fake).mean())
         self.manual_backward(self.critic(fake).mean())  # GRD204
 """,
+    "accelerate: as it should be": """
+from accelerate import Accelerator
+
+accelerator = Accelerator(gradient_accumulation_steps=2)
+model = nn.Sequential(nn.Linear(3, 4), nn.Sigmoid(), nn.Linear(4, 1))
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5)
+scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 10)
+data = torch.utils.data.TensorDataset(torch.randn(8, 3), torch.randn(8, 1))
+loader = torch.utils.data.DataLoader(data, batch_size=4)
+model, optimizer, loader, scheduler = accelerator.prepare(model, optimizer, loader, scheduler)
+total = 0.0
+for x, y in loader:
+    with accelerator.accumulate(model):
+        with accelerator.autocast():
+            loss = (model(x) - y).pow(2).mean()
+        accelerator.backward(loss)
+        if accelerator.sync_gradients:
+            accelerator.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        scheduler.step()
+        optimizer.zero_grad()
+    total += accelerator.gather(loss.detach()).mean().item()
+accelerator.print(total)
+model.eval()
+with torch.no_grad():
+    accelerator.unwrap_model(model)(torch.ones(1, 3)).numpy()
+""",
+    "accelerate: gradients that nobody clears": """
+from accelerate import Accelerator
+
+accelerator = Accelerator()
+model = nn.Sequential(nn.Linear(3, 4), nn.Sigmoid(), nn.Linear(4, 1))
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5)
+model, optimizer = accelerator.prepare(model, optimizer)
+total = 0.0
+for x in torch.randn(4, 2, 3):
+    loss = model(x).pow(2).mean()
+    accelerator.backward(loss)  # GRD501
+    optimizer.step()
+    total += loss  # GRD510
+""",
+    "accelerate: a trainer that walks a graph twice, and clips too early": """
+from accelerate import Accelerator
+
+
+class Trainer:
+    def __init__(self, accelerator: Accelerator):
+        self.accelerator = accelerator
+        self.model = accelerator.prepare(nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1)))
+        self.optimizer = accelerator.prepare(torch.optim.SGD(self.model.parameters(), lr=0.1))
+
+    def twice(self):
+        loss = self.model(torch.randn(4, 3)).pow(2).mean()
+        self.accelerator.backward(loss)
+        self.accelerator.backward(loss)  # GRD204
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+
+    def early(self):
+        self.optimizer.zero_grad()
+        loss = self.model(torch.randn(4, 3)).pow(2).mean()
+        self.accelerator.clip_grad_norm_(self.model.parameters(), 1.0)  # GRD504
+        self.accelerator.backward(loss)
+        self.optimizer.step()
+
+
+trainer = Trainer(Accelerator())
+trainer.twice()
+trainer.early()
+""",
+    "accelerate: a step between a shared forward and its second backward": """
+from accelerate import Accelerator
+
+accelerator = Accelerator()
+actor, critic = nn.Linear(3, 1), nn.Sequential(nn.Linear(1, 4), nn.Tanh(), nn.Linear(4, 1))
+actor, critic = accelerator.prepare(actor, critic)
+pi, q = torch.optim.SGD(actor.parameters(), lr=0.1), torch.optim.SGD(critic.parameters(), lr=0.1)
+pi, q = accelerator.prepare(pi, q)
+score = critic(actor(torch.randn(8, 3)))
+accelerator.backward(score.pow(2).mean(), retain_graph=True)
+q.step()  # GRD104
+accelerator.backward(-score.mean())
+pi.step()
+""",
+    "fabric: as it should be": """
+import lightning as L
+
+fabric = L.Fabric(accelerator="cpu")
+fabric.launch()
+model = nn.Sequential(nn.Linear(3, 4), nn.Sigmoid(), nn.Linear(4, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+model, optimizer = fabric.setup(model, optimizer)
+loader = fabric.setup_dataloaders(torch.utils.data.DataLoader(range(8)))
+for x in loader:
+    optimizer.zero_grad()
+    loss = model(torch.randn(4, 3)).pow(2).mean()
+    fabric.backward(loss)
+    fabric.clip_gradients(model, optimizer, max_norm=1.0)
+    optimizer.step()
+    fabric.log("loss", loss)
+""",
+    "fabric: nothing is cleared, and the loss is no scalar": """
+from lightning.fabric import Fabric
+
+
+def train(fabric: Fabric):
+    model = nn.Sequential(nn.Linear(3, 4), nn.Sigmoid(), nn.Linear(4, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    model, optimizer = fabric.setup(model, optimizer)
+    for _ in range(3):
+        fabric.backward(model(torch.randn(4, 3)).pow(2).mean())  # GRD501
+        optimizer.step()
+    fabric.backward(model(torch.randn(4, 3)).pow(2))  # GRD201
+""",
+    "a wrapper that shards": """
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+
+model = FSDP(nn.Sequential(nn.Linear(3, 4), nn.Sigmoid(), nn.Linear(4, 1)))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x in torch.randn(4, 2, 3):
+    with model.no_sync():
+        model(x).pow(2).mean().backward()  # GRD501
+    model(x).pow(2).mean().backward()
+    model.clip_grad_norm_(1.0)
+    optimizer.step()
+for x in torch.randn(4, 2, 3):
+    optimizer.zero_grad()
+    model(x).pow(2).mean().backward()
+    model.clip_grad_norm_(1.0)
+    optimizer.step()
+""",
     "a step that returns each sample's loss": """
 import lightning
 

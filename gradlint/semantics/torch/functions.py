@@ -32,7 +32,7 @@ from gradlint.semantics.torch.foreach import PREFIX, call_foreach
 from gradlint.semantics.torch.gradcall import autograd_backward, autograd_grad
 from gradlint.semantics.torch.inplace import bump, write
 from gradlint.semantics.torch.methods import METHODS, call_tensor_method
-from gradlint.semantics.torch.module import WRAPPERS, call_module_method, new_module
+from gradlint.semantics.torch.module import call_module_method, new_module
 from gradlint.semantics.torch.names import fact, method_fact
 from gradlint.semantics.torch.old_calls import tell_gone_keyword
 from gradlint.semantics.torch.optim import is_optimizer_path, new_optimizer
@@ -43,6 +43,7 @@ from gradlint.semantics.torch.scaler import SCALERS, is_scheduler_path, new_help
 from gradlint.semantics.torch.slips import of_keywords
 from gradlint.semantics.torch.stateless import functional_call
 from gradlint.semantics.torch.tensor import LIMITS, as_tensor, known_tensor, tensor_at
+from gradlint.semantics.torch.wrapped import WRAPPERS, fully_shard
 
 
 def call_torch(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Value:
@@ -303,6 +304,8 @@ SPECIAL: dict[str, Native] = {
     "torch.finfo": _limits,
     "torch.iinfo": _limits,
     "torch.utils.checkpoint.checkpoint": checkpoint,
+    "torch.distributed.fsdp.fully_shard": fully_shard,
+    "torch.distributed._composable.fsdp.fully_shard": fully_shard,
     "torch.func.functional_call": functional_call,
     "torch.nn.utils.stateless.functional_call": functional_call,
 }

@@ -25,6 +25,7 @@ from gradlint.semantics import lightning
 from gradlint.semantics.args import Args
 from gradlint.semantics.calling import call_in_place
 from gradlint.semantics.classes import find_in_class, library_base
+from gradlint.semantics.engines import ENGINES, engine_method
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import let_go
 from gradlint.semantics.torch import faults, slips
@@ -48,15 +49,7 @@ from gradlint.semantics.torch.scaler import SCALERS, call_helper, is_scheduler_p
 from gradlint.semantics.torch.stand_in import call_supposed, is_stand_in
 from gradlint.semantics.torch.tensor import UNCOUNTED, new_leaf, new_tensor
 from gradlint.semantics.torch.training_mode import note_mode
-
-WRAPPERS = frozenset(
-    {
-        "torch.nn.DataParallel",
-        "torch.nn.parallel.DataParallel",
-        "torch.nn.parallel.DistributedDataParallel",
-        "torch.distributed.fsdp.FullyShardedDataParallel",
-    }
-)
+from gradlint.semantics.torch.wrapped import WRAPPERS, wrapper_method
 
 
 def new_user_module(machine: Machine, state: State, cls: Ref, base: str, args: Args, node: cst.CSTNode) -> Ref:
@@ -136,6 +129,8 @@ def module_attribute(
             return Bound(obj, name)
         if name == "training":
             return record.config.get("<training>", True)
+        if wrapper_method(base, name) is not None:
+            return Bound(obj, name)
         if name in record.config:
             return record.config[name]
         if is_foreign(record):
@@ -147,6 +142,8 @@ def module_attribute(
             return Bound(obj, name)
         slips.of_object(machine, state, record, "optimizer", name, node)
     if base.startswith("torch.distributions.") or base == HANDLE or _is_helper(base):
+        return Bound(obj, name)
+    if name in ENGINES.get(base, ()):
         return Bound(obj, name)
     return machine.symbol("attr", obj, name)
 
@@ -324,7 +321,7 @@ def call_module_method(
     if module_base(state, record) is not None:
         if name == "forward":
             return _call_library(machine, state, ref, record, args, node)
-        method = METHODS.get(name) or lightning.METHODS.get(name)
+        method = METHODS.get(name) or lightning.METHODS.get(name) or wrapper_method(module_base(state, record), name)
         if method is not None:
             if UNINITIALISED in record.config:
                 refuse_uninitialised(machine, state, ref, record, node)
@@ -339,6 +336,8 @@ def call_module_method(
         if name in ("remove", "__exit__"):
             remove(state, record)
         return None
+    elif (known := engine_method(record, name)) is not None:
+        return known(machine, state, args, node)
     else:
         step = OPTIMIZER_METHODS.get(name)
         if step is not None:

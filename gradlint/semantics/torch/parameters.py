@@ -18,10 +18,10 @@ of the pieces are tensors."""
 
 
 def is_module_path(path: str) -> bool:
-    """Whether a library class is a module: torch's own, or Lightning's."""
+    """Whether a library class is a module: torch's own, or one that derives from it."""
     if path.startswith("torch.nn."):
         return not path.startswith(_NO_MODULES) and path not in _TENSORS
-    return path.endswith((".LightningModule", ".PreTrainedModel"))
+    return path.endswith((".LightningModule", ".PreTrainedModel", ".FullyShardedDataParallel"))
 
 
 def module_base(state: State, record: Instance) -> str | None:
