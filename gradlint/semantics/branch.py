@@ -104,6 +104,8 @@ def run_if(machine: Machine, states: list[State], instr: If) -> list[State]:
 def _branch(machine: Machine, state: State, instr: If) -> list[State]:
     machine.budget -= 1
     test = machine.read(state, instr.test)
+    if machine.transforms:
+        _tested(machine, state, test, instr)
     known = truth(state, test)
     if known is not None:
         return machine.run(instr.then if known else instr.orelse, [state])
@@ -116,6 +118,13 @@ def _branch(machine: Machine, state: State, instr: If) -> list[State]:
     after = machine.meet(after, () if instr.out is None else (instr.out,))
     machine.close(after, region)
     return after
+
+
+def _tested(machine: Machine, state: State, test: Value, instr: If) -> None:
+    """A test of values of which a transform has several."""
+    from gradlint.semantics.torch.transform.levels import refuses_test
+
+    refuses_test(machine, state, test, getattr(instr.node, "test", instr.node))
 
 
 def run_assume(machine: Machine, state: State, instr: Assume) -> None:

@@ -78,7 +78,8 @@ def set_item(
         if is_key(index):
             state.put(obj.id, record._replace(items={**record.items, index: value}))
         else:
-            items = {**record.items, ("symbol", len(record.items)): value}
+            # The same symbol is the same key; another one may be.
+            items = {**record.items, ("symbol", index if isinstance(index, Unknown) else len(record.items)): value}
             state.put(obj.id, record._replace(items=items, open=True))
     elif isinstance(record, Sequence):
         if isinstance(index, int) and -len(record.items) <= index < len(record.items):

@@ -46,7 +46,7 @@ def call_value(machine: Machine, state: State, func: Value, args: Args, node: cs
         known = FUNCTIONS.get(func.path)
         if known is not None:
             return known(machine, state, args, node)
-        if func.path.startswith("torch."):
+        if func.path.startswith(("torch.", "functorch.")):
             return call_torch(machine, state, func.path, args, node)
         return machine.program.library_call(machine, state, func.path, args, node)
     if isinstance(func, Context):

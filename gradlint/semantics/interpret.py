@@ -33,6 +33,7 @@ from gradlint.semantics.held import graphs_in
 from gradlint.semantics.imports import Loading
 from gradlint.semantics.lightning import is_configuration, step_taken
 from gradlint.semantics.machine import Machine
+from gradlint.semantics.modes import DUAL
 from gradlint.semantics.program import Program, let_go, origins
 from gradlint.semantics.reveal import reveal
 from gradlint.semantics.torch import rebinding
@@ -151,6 +152,7 @@ def _function(machine: Machine, state: State, function: Function, args: Args) ->
         # Between the top level and this call anything may have run.
         state.escape()
         forget(state)
+        state.decide(DUAL, None)  # Whoever calls it may have entered one.
         region = machine.open(state)
         supposed = supposed_arguments(machine, state, function.code.node, function)
         results = run_body(machine, state, function, args._replace(keywords=supposed), function.code.node)

@@ -28,6 +28,7 @@ from gradlint.source.core import Block, Code, Const, Instr, Operand
 
 if TYPE_CHECKING:
     from gradlint.semantics.program import Program
+    from gradlint.semantics.torch.transform.levels import Level
 
 KEPT = 4
 """How many states may go on side by side behind a branch; more are dropped, and counted."""
@@ -98,6 +99,7 @@ class Machine:
         self.other_default = False
         self.inferences: set[cst.CSTNode | None] = set()
         self.guarded = 0
+        self.transforms: list[Level] = []
         self.hooked: set[int] = set()
         self.hooked_elsewhere: set[Value] = set()
         self.assigned: frozenset[str] | None = None

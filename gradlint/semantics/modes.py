@@ -19,6 +19,9 @@ Saved: TypeAlias = "tuple[Tri, Tri, Blocked | None]"
 MUTATION = "mutation of saved tensors"
 """The fact of a state in which torch keeps a copy of what is written after it was saved."""
 
+DUAL = "dual level"
+"""The fact of a state: whether it is inside a level of forward-mode derivatives; None where callers decide."""
+
 AUTOCAST = "autocast"
 """The fact of a state inside `torch.autocast`, where saved tensors may be cast copies."""
 
@@ -48,9 +51,16 @@ def enter_mode(machine: Machine, state: State, context: Context) -> Saved:
             state.decide(AUTOCAST, True)
         case "allow_mutation":
             state.decide(MUTATION, True)
+        case "dual_level":
+            if state.facts.get(DUAL, False) is True:
+                faults.refused(machine, "transform-mismatch", context.syntax or machine.program.nowhere, _NESTED)
+            state.decide(DUAL, True)
     if state.grad is False and saved[0] is not False:
         state.blocked = Blocked("no_grad", context.syntax)
     return saved
+
+
+_NESTED = "`dual_level` is entered inside of another level: there is only one"
 
 
 def leave_mode(state: State, saved: Saved) -> None:
@@ -96,6 +106,7 @@ def _known(machine: Machine, state: State, instr: With, context: Context) -> lis
         # `set_grad_enabled(x)` took effect when it was called; the block restores what was before the call.
         state.grad, state.off = context.former, None
     had_autocast = state.facts.get(AUTOCAST)
+    had_level = state.facts.get(DUAL, False)
     saved = enter_mode(machine, state, context)
     expecting = context.mode == "expecting"
     warned = context.mode == "warned"
@@ -104,12 +115,12 @@ def _known(machine: Machine, state: State, instr: With, context: Context) -> lis
     after = machine.run(instr.body, [state])
     machine.expected -= expecting
     machine.warned -= warned
-    for other in after:
+    for other in (*after, *(exit.state for exit in machine.exits[first_exit:])):
         leave_mode(other, saved)
         if context.mode == "autocast" and not had_autocast:
             other.decide(AUTOCAST, False)
-    for exit in machine.exits[first_exit:]:
-        leave_mode(exit.state, saved)
+        elif context.mode == "dual_level":
+            other.decide(DUAL, had_level)
     return after
 
 

@@ -43,6 +43,8 @@ def apply(
     call.inputs.extend(parts)
     if _of_nothing(call):
         return Unknown("raised")
+    if machine.transforms and _unsupported(call):
+        return Unknown("raised")
     _refused_inputs(call)
     _broken_views(call)
     _inference_saved(call)
@@ -61,6 +63,14 @@ def _of_nothing(call: Operation) -> bool:
     value = call.bound.get("tensors")
     record = call.state[value] if isinstance(value, Ref) else None
     return value == () or (isinstance(record, Sequence) and not record.items and not record.open)
+
+
+def _unsupported(call: Operation) -> bool:
+    """What a transform that is under way does not let a function do."""
+    from gradlint.semantics.torch.transform.levels import refuses_operation
+
+    inputs = [given.ref for given in call.inputs]
+    return refuses_operation(call.machine, call.state, call.name, inputs, call.flags, call.node)
 
 
 def _refused_inputs(call: Operation) -> None:

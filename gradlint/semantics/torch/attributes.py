@@ -35,6 +35,7 @@ from gradlint.semantics.torch.frozen import note_frozen
 from gradlint.semantics.torch.names import method_fact
 from gradlint.semantics.torch.order import dropped, stepped_by_hand
 from gradlint.semantics.torch.tensor import STORED_ELSEWHERE, SUMMARY, known_tensor, overlap_of, tensor_at
+from gradlint.semantics.torch.transform.levels import refuses_number
 
 Getter: TypeAlias = "Callable[[Machine, State, Ref, cst.CSTNode], Value]"
 
@@ -60,6 +61,8 @@ _VIEW_PROPERTIES = frozenset({"T", "mT", "H", "mH", "real", "imag"})
 
 def _data(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
     """The same memory, with a version counter of its own and no graph."""
+    if machine.transforms and refuses_number(machine, state, ref, ".data", node):
+        return Unknown("raised")
     record = tensor_at(state, ref)
     made = Node("data", node, [Edge(record.node, False, "data")], cut="data")
     return state.new(

@@ -15,13 +15,19 @@ from gradlint.semantics.args import Args
 from gradlint.semantics.calling import call_in_place
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import origins
+from gradlint.semantics.torch import faults
 from gradlint.semantics.torch.tensor import known_tensor, new_tensor, tensor_at
+from gradlint.semantics.torch.transform.levels import UNSUPPORTED
 
 _OPTIONS = frozenset({"use_reentrant", "context_fn", "determinism_check", "debug", "early_stop", "preserve_rng_state"})
 
 
 def checkpoint(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """checkpoint(function, *args, use_reentrant=...)"""
+    if any(level.kind == "reverse" for level in machine.transforms):
+        outer = machine.transforms[-1].related
+        faults.refused(machine, UNSUPPORTED, node, "torch.utils.checkpoint.checkpoint", outer)
+        return Unknown("raised")
     if not args.positional or args.open:
         return machine.program.opaque(machine, state, args.values(), node)
     keywords = {name: value for name, value in args.keywords.items() if name not in _OPTIONS}

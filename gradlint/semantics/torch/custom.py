@@ -35,6 +35,7 @@ from gradlint.semantics.torch import faults
 from gradlint.semantics.torch.custom_backward import Inputs, look_at_backward, parts_of, static_method
 from gradlint.semantics.torch.inplace import bump, saved_now
 from gradlint.semantics.torch.tensor import as_tensor, either, known_tensor, tensor_at, view_of
+from gradlint.semantics.torch.transform.levels import refuses_custom
 
 FUNCTIONS = frozenset({"torch.autograd.Function", "torch.autograd.function.Function"})
 CTX = "torch.autograd.function.FunctionCtx"
@@ -63,6 +64,8 @@ def apply(machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNod
     forward = static_method(state, cls, "forward")
     if forward is None or args.open or args.keywords:
         return machine.program.opaque(machine, state, args.values(), node)
+    if machine.transforms and _refused_below(machine, state, cls, node):
+        return Unknown("raised")
     inputs = Inputs(args.positional, {}, len(args.positional) if fewest is None else fewest)
     for _, ref in inputs.tensors(machine, state):
         inputs.writes[ref.id] = len(state.writes(tensor_at(state, ref).counter))
@@ -74,6 +77,13 @@ def apply(machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNod
     ctx = state.new(Instance(External(CTX), {"needs_input_grad": needs}, {}, False, node))
     result = _run_forward(machine, state, cls, forward, ctx, inputs, node)
     return _recorded(machine, state, cls, ctx, inputs, result, node)
+
+
+def _refused_below(machine: Machine, state: State, cls: Ref, node: cst.CSTNode) -> bool:
+    """Whether a transform that is under way refuses the function."""
+    setup = find_in_class(state, cls, "setup_context") is not None
+    maps = any(find_in_class(state, cls, name) is not None for name in ("vmap", "generate_vmap_rule"))
+    return refuses_custom(machine, setup, maps, getattr(state[cls], "name", "the function"), node)
 
 
 def _needs(machine: Machine, state: State, value: Value) -> Value:

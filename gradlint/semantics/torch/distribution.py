@@ -11,6 +11,7 @@ from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import origins
 from gradlint.semantics.torch.tensor import both, either, known_tensor, new_tensor, tensor_at, unknown_tensor
+from gradlint.semantics.torch.transform.levels import refuses_random
 
 _KNOWN = frozenset(
     ("Categorical", "Normal", "Bernoulli", "Beta", "Gamma", "Laplace", "MultivariateNormal", "Independent", "LogNormal")
@@ -43,6 +44,8 @@ def call_distribution(
     edges = [Edge(origin, None) for origin in origins(state, values)]
     assert isinstance(record.cls, External)
     kind = record.cls.path.rpartition(".")[2]
+    if name in ("sample", "rsample") and machine.transforms and refuses_random(machine, node):
+        return Unknown("raised")
     if name == "sample":
         cut = [Edge(edge.node, False, "sample") for edge in edges]
         op = f"{kind}.sample" if kind in _NO_RSAMPLE else "sample"

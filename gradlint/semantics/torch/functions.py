@@ -43,6 +43,7 @@ from gradlint.semantics.torch.scaler import SCALERS, is_scheduler_path, new_help
 from gradlint.semantics.torch.slips import of_keywords
 from gradlint.semantics.torch.stateless import functional_call
 from gradlint.semantics.torch.tensor import LIMITS, as_tensor, known_tensor, tensor_at
+from gradlint.semantics.torch.transform.table import TRANSFORMS
 from gradlint.semantics.torch.wrapped import WRAPPERS, fully_shard
 
 
@@ -258,6 +259,7 @@ def _clip(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
 
 SPECIAL: dict[str, Native] = {
     **CREATION,
+    **TRANSFORMS,
     "torch.nn.utils.weight_norm": _reparametrised,
     "torch.nn.utils.spectral_norm": _reparametrised,
     "torch.nn.utils.parametrizations.weight_norm": _reparametrised,

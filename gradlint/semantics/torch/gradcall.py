@@ -50,6 +50,9 @@ def tensor_backward(machine: Machine, state: State, ref: Ref, args: Args, node: 
 def autograd_backward(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """torch.autograd.backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False)"""
     tell_gone_keyword(machine, "retain_variables", "retain_graph", args, node)
+    if machine.transforms:
+        faults.refused(machine, "transform-unsupported", node, "backward()", machine.transforms[-1].related)
+        return None
     roots = _roots(machine, state, args.get(0, "tensors"), node)
     gradients = _items(machine, state, args.get(1, "grad_tensors"), len(roots))
     retain = _retains(args, args.get(2, "retain_graph"), args.get(3, "create_graph", False))

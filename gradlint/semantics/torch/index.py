@@ -16,12 +16,15 @@ from gradlint.semantics.torch.judge import masked
 from gradlint.semantics.torch.old_calls import tell_number_indexed
 from gradlint.semantics.torch.size import indexed
 from gradlint.semantics.torch.tensor import both, either, known_tensor, new_tensor, tensor_at, view_of
+from gradlint.semantics.torch.transform.levels import refuses_mask
 
 
 def index_tensor(machine: Machine, state: State, ref: Ref, index: Value, node: cst.CSTNode) -> Value:
     """t[index]: basic indices give a view, index tensors and masks a copy."""
     record = tensor_at(state, ref)
     if tell_number_indexed(machine, record, index, node):
+        return machine.unknown("raised")
+    if machine.transforms and refuses_mask(machine, state, index, node):
         return machine.unknown("raised")
     made = indexed(record.shape, operand_of(machine, state, index))  # type: ignore[arg-type]
     if state.grad is True:

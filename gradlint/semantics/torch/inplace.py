@@ -81,6 +81,11 @@ def write(
 
     `fills`: the write does not go through torch's element-wise iterator, so that an expanded tensor takes it.
     """
+    if certain and machine.transforms:
+        from gradlint.semantics.torch.transform.levels import captured
+
+        if captured(machine, state, ref, op, sources, syntax):
+            return False
     refused = refusal(state, ref, sources) if certain else None
     record = tensor_at(state, ref)
     expanded = bool(overlap_of(record))

@@ -25,6 +25,7 @@ from gradlint.semantics.torch.inplace import write
 from gradlint.semantics.torch.names import method_fact
 from gradlint.semantics.torch.slips import of_keywords
 from gradlint.semantics.torch.tensor import OVERLAP, both, known_tensor, new_tensor, overlap_of, tensor_at
+from gradlint.semantics.torch.transform.levels import refuses_method, refuses_number
 
 Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
 
@@ -33,6 +34,8 @@ def call_tensor_method(machine: Machine, state: State, ref: Ref, name: str, args
     """t.name(args)"""
     if args.keywords:
         of_keywords(machine, f"torch.Tensor.{name}", args.keywords, node, tensor_at(state, ref).node)
+    if machine.transforms and refuses_method(machine, state, ref, name, node):
+        return Unknown("raised")
     special = METHODS.get(name)
     if special is not None:
         return special(machine, state, ref, args, node)
@@ -48,6 +51,8 @@ def call_tensor_method(machine: Machine, state: State, ref: Ref, name: str, args
 
 def number_of(machine: Machine, state: State, ref: Ref, kind: str, node: cst.CSTNode) -> Value:
     """A Python number from a tensor: the value flows on, no gradient does."""
+    if machine.transforms and refuses_number(machine, state, ref, "if" if kind == "bool" else "item()", node):
+        return Unknown("raised")
     record = tensor_at(state, ref)
     origin = Node("item", node, [Edge(record.node, False, "item")], cut="item") if record.node.live else None
     return Unknown("bool" if kind == "bool" else "int" if kind == "int" else "number", origin, None, node)
