@@ -57,6 +57,13 @@ class Holdings:
     aliases: dict[int, dict[cst.CSTNode, cst.CSTNode]] = field(default_factory=dict)
     placed: dict[tuple[int, str], cst.CSTNode] = field(default_factory=dict)
 
+    def copy(self) -> Holdings:
+        """The same, to go on from without changing this."""
+        fresh = Holdings()
+        for name, value in vars(self).items():
+            setattr(fresh, name, value if isinstance(value, bool) else value.copy())
+        return fresh
+
     def verdicts(self) -> Iterator[Event]:
         """The doubts that nothing has dispelled; whose leaves have an explanation already need no second one."""
         explained: set[int] = set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import libcst as cst
@@ -36,6 +37,7 @@ from gradlint.semantics.machine import Machine
 from gradlint.semantics.modes import DUAL
 from gradlint.semantics.program import Program, let_go, origins
 from gradlint.semantics.reveal import reveal
+from gradlint.semantics.rounds import Trial, keeps_graph, second_round
 from gradlint.semantics.torch import rebinding
 from gradlint.semantics.torch.backward import walk
 from gradlint.semantics.torch.custom import apply, is_function_class
@@ -99,7 +101,7 @@ def interpret(
     state = State()
     state.enter(1, program.module_names("__main__"))
     state = _top_level(machine, state, module)
-    _uncalled(machine, state)
+    _uncalled(machine, state, module)
     for kept in machine.ledger.kept():
         machine.emit(kept)
     seen = len(machine.events)
@@ -128,13 +130,14 @@ def _top_level(machine: Machine, state: State, module: cst.Module) -> State:
     return state
 
 
-def _uncalled(machine: Machine, state: State) -> None:
+def _uncalled(machine: Machine, state: State, module: cst.Module) -> None:
     """Functions and methods that nothing calls, each from the state behind the top level."""
+    trials: list[Trial] = []
     for cls in list(machine.program.classes):
         if machine.budget <= 0:
             machine.give_ups["out of steps"] += 1
             return
-        _class(machine, state, cls)
+        trials.extend(_class(machine, state, cls))
     for function in list(machine.program.functions):
         if function.code in machine.called or function.owner is not None:
             continue
@@ -142,12 +145,16 @@ def _uncalled(machine: Machine, state: State) -> None:
             machine.give_ups["out of steps"] += 1
             return
         _function(machine, state.fork(), function, Args())
+    for trial in trials:
+        second_round(machine, trial, module)
 
 
-def _function(machine: Machine, state: State, function: Function, args: Args) -> None:
+def _function(machine: Machine, state: State, function: Function, args: Args) -> list[State]:
+    """Run a function once, with arguments that are not known; the states behind it."""
     if function.frame not in state.frames:
-        return
+        return []
     events, backwards = len(machine.events), machine.backwards
+    ends: list[State] = []
     with machine.bounded(SHARE):
         # Between the top level and this call anything may have run.
         state.escape()
@@ -160,7 +167,8 @@ def _function(machine: Machine, state: State, function: Function, args: Args) ->
             step_taken(machine, end, function, args.get(0, ""), value)
             # Whoever calls the function may do anything with what it returns, and with what it was given.
             machine.ledger.lend(graphs_in(end, (value, *args.positional)))
-        machine.close([end for end, _ in results], region)
+        ends = [end for end, _ in results]
+        machine.close(ends, region)
         for end, value in results:
             if not is_configuration(end, function, args.get(0, "")):
                 let_go(machine, end, (value,))
@@ -172,6 +180,7 @@ def _function(machine: Machine, state: State, function: Function, args: Args) ->
         machine.events[events:] = [event for event in machine.events[events:] if not _parameter_write(event)]
     if machine.backwards == backwards:
         machine.events[events:] = [_told_for_callers(event) for event in machine.events[events:]]
+    return ends
 
 
 def _told_for_callers(event: Event) -> Event:
@@ -228,7 +237,7 @@ def _custom_function(machine: Machine, state: State, cls: Ref) -> None:
         machine.close([state], region)
 
 
-def _class(machine: Machine, state: State, cls: Ref) -> None:
+def _class(machine: Machine, state: State, cls: Ref) -> Iterator[Trial]:
     """An object with unknown arguments, and each method of it that nothing has called."""
     record = state.heap.get(cls.id)
     if not isinstance(record, Class):
@@ -240,6 +249,8 @@ def _class(machine: Machine, state: State, cls: Ref) -> None:
     if all(method.code in machine.called for method in methods):
         return
     after = state.fork()
+    keeping: list[Function] = []
+    training: list[Function] = []
     with machine.bounded(SHARE):
         region = machine.open(after)
         after.site = record.code.node, None
@@ -247,6 +258,7 @@ def _class(machine: Machine, state: State, cls: Ref) -> None:
         supposed = supposed_arguments(machine, after, record.code.node, init) if isinstance(init, Function) else {}
         made = instantiate(machine, after, cls, Args((), supposed, True), record.code.node)
         machine.close([after], region)
+        fresh = after.fork()
         unsettle(after, made)
         if isinstance(made, Ref) and is_module(after, made):
             # The methods may be called in training or in evaluation.
@@ -256,4 +268,11 @@ def _class(machine: Machine, state: State, cls: Ref) -> None:
             if method.code in machine.called or machine.budget <= machine.limit:
                 continue
             receiver = made if method.code.name not in ("__new__",) else Unknown()
-            _function(machine, after.fork(), method, Args((receiver,)))
+            backwards = machine.backwards
+            ends = _function(machine, after.fork(), method, Args((receiver,)))
+            if machine.backwards > backwards:
+                training.append(method)
+            if keeps_graph(after, ends):
+                keeping.append(method)
+    if (keeping or training) and isinstance(made, Ref):
+        yield Trial(fresh, made, tuple(keeping), tuple(training))
