@@ -37,7 +37,7 @@ from gradlint.semantics.machine import Machine
 from gradlint.semantics.modes import DUAL
 from gradlint.semantics.program import Program, let_go, origins
 from gradlint.semantics.reveal import reveal
-from gradlint.semantics.rounds import Trial, keeps_graph, second_round
+from gradlint.semantics.rounds import Trial, attributes_kept, second_round
 from gradlint.semantics.torch import rebinding
 from gradlint.semantics.torch.backward import walk
 from gradlint.semantics.torch.custom import apply, is_function_class
@@ -249,7 +249,7 @@ def _class(machine: Machine, state: State, cls: Ref) -> Iterator[Trial]:
     if all(method.code in machine.called for method in methods):
         return
     after = state.fork()
-    keeping: list[Function] = []
+    keeping: list[tuple[Function, frozenset[str]]] = []
     training: list[Function] = []
     with machine.bounded(SHARE):
         region = machine.open(after)
@@ -272,7 +272,7 @@ def _class(machine: Machine, state: State, cls: Ref) -> Iterator[Trial]:
             ends = _function(machine, after.fork(), method, Args((receiver,)))
             if machine.backwards > backwards:
                 training.append(method)
-            if keeps_graph(after, ends):
-                keeping.append(method)
+            if names := attributes_kept(after, ends, made):
+                keeping.append((method, names))
     if (keeping or training) and isinstance(made, Ref):
         yield Trial(fresh, made, tuple(keeping), tuple(training))

@@ -8,7 +8,7 @@ but the methods that were run may change what the object has kept.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -17,12 +17,12 @@ import libcst as cst
 from gradlint.domain.event import Event, KeptGraph, Noticed, SecondBackward, StaleSaved
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
-from gradlint.domain.value import Function, Instance, Mapping, Ref
+from gradlint.domain.value import Function, Instance, Mapping, Ref, Value
 from gradlint.domain.value import Sequence as Listed
 from gradlint.semantics.args import Args
 from gradlint.semantics.calling import run_body
 from gradlint.semantics.flow import Gradients
-from gradlint.semantics.held import Place, held_by, reaches
+from gradlint.semantics.held import Held, Place, held_by, reaches
 from gradlint.semantics.ledger import Ledger
 from gradlint.semantics.lightning import step_taken
 from gradlint.semantics.machine import Machine, OutOfBudgetError
@@ -36,32 +36,42 @@ SHARE = 0.1
 class Trial(NamedTuple):
     """A class that nobody makes: an object of it as its constructor leaves it, and what its methods did in one call.
 
-    `keeping` leave graphs in the object, `training` run a backward.
+    `keeping` leave graphs in the object, each in attributes of these names; `training` run a backward.
     """
 
     state: State
     made: Ref
-    keeping: tuple[Function, ...]
+    keeping: tuple[tuple[Function, frozenset[str]], ...]
     training: tuple[Function, ...]
 
 
-def keeps_graph(before: State, ends: Sequence[State]) -> bool:
-    """Whether a call left a graph in something that was there before."""
-    return any(
-        place[0] != "name" and any(isinstance(one.root, Node) and one.root.tracked for one in held)
-        for end in ends
-        for place, held in held_by(end, before).items()
-    )
+def attributes_kept(before: State, ends: Sequence[State], made: Value) -> frozenset[str]:
+    """The names of the attributes in which a call left a graph."""
+    names: set[str] = set()
+    for end in ends:
+        places = [place for place, held in held_by(end, before).items() if any(map(_is_tracked, held))]
+        if places and isinstance(made, Ref):
+            names |= _names(end, made, places)
+    return frozenset(names)
+
+
+def _is_tracked(held: Held) -> bool:
+    return isinstance(held.root, Node) and held.root.tracked is True
 
 
 def second_round(machine: Machine, trial: Trial, module: cst.Module) -> None:
     """Call the methods of a trial again, and tell of what the first calls have left."""
     resets = resets_in(module)
+    keeping, training = [one.code for one, _ in trial.keeping], [one.code for one in trial.training]
     for method in trial.training:
-        others = tuple(one for one in trial.keeping if one is not method and one not in trial.training)
-        if others or method in trial.keeping or "grad" not in resets:
+        others = tuple(
+            one
+            for one, names in trial.keeping
+            if one.code not in training and not _is_reset(names, {one.code.node, method.code.node}, resets)
+        )
+        if others or method.code in keeping or "grad" not in resets:
             _drive(machine, trial, (*others, method), resets, _second_steps)
-    forward = next((one for one in trial.keeping if one.code.name == "forward"), None)
+    forward = next((one for one, _ in trial.keeping if one.code.name == "forward"), None)
     if forward is not None and not trial.training:
         _drive(machine, trial, (forward,), resets, _second_forward)
 
@@ -79,7 +89,8 @@ def _drive(machine: Machine, trial: Trial, methods: tuple[Function, ...], resets
         return
     if "grad" in resets:
         events = [event for event in events if not isinstance(event, Noticed)]
-    if events and not _may_be_reset(start, trial.made, ends, ran, resets):
+    kept = [name for end in ends for name in _names(end, trial.made, held_by(end, start))] if events else []
+    if not _is_reset(kept, ran, resets):
         for event in events:
             machine.emit(event)
 
@@ -206,16 +217,20 @@ _PER_RUN = (
 )
 
 
-def _may_be_reset(start: State, made: Ref, ends: list[State], ran: set[cst.CSTNode], resets: Resets) -> bool:
-    """Whether a function that was not run may change what the object keeps."""
+def _names(state: State, made: Ref, places: Iterable[Place]) -> set[str]:
+    """The names of the attributes that some places are, or that hold them."""
+    owners = _owners(state, made)
     names: set[str] = set()
-    for end in ends:
-        owners = _owners(end, made)
-        for place in held_by(end, start):
-            if place[0] == "attr":
-                names.add(str(place[2]))
-            elif place[0] != "name":
-                names |= owners.get(place[1], set())
+    for place in places:
+        if place[0] == "attr":
+            names.add(str(place[2]))
+        elif place[0] != "name":
+            names |= owners.get(place[1], set())
+    return names
+
+
+def _is_reset(names: Iterable[str], ran: set[cst.CSTNode], resets: Resets) -> bool:
+    """Whether a function that was not run may change what the attributes hold."""
     return any(
         function not in ran and not _is_constructor(function) for name in names for function in resets.get(name, ())
     )

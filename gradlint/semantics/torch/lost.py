@@ -220,9 +220,15 @@ def _dead_terms(root: Node) -> Iterator[Lost]:
     dead = [term for term in terms if not _passes(term)]
     if len(dead) == len(terms):
         return  # The leaves behind them are lost altogether.
-    lost = [one for term in dead for one in lost_leaves(term, set())]
+    lost = _without_copied([one for term in dead for one in lost_leaves(term, set())])
     if not any(one.wished for one in lost):
         yield from (one for one in lost if one.cut.kind in _ACCIDENTS and one.reborn is None)
+
+
+def _without_copied(lost: list[Lost]) -> list[Lost]:
+    """Leaves that are no copies of others among them: what a network was copied from is none of the loss's."""
+    sources = {edge.node.id for one in lost for edge in one.leaf.edges if edge.cut == "copy"}
+    return [one for one in lost if one.leaf.id not in sources]
 
 
 def _terms(root: Node) -> list[Node]:

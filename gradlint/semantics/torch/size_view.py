@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradlint.domain import dtype as dtypes
-from gradlint.domain.shape import Dim, Shape, Sym, at_least_two, axis, product, quotient, replace
+from gradlint.domain.shape import Dim, Shape, Sym, at_least_two, axis, product, quotient, replace, unknowns
 from gradlint.semantics.torch.size_rule import (
     NOTHING,
     Args,
@@ -76,7 +76,8 @@ def _flatten(args: Args) -> Result:
 
 def _flattened(shape: Shape, start: object, end: object) -> Shape:
     if shape is None:
-        return None
+        # Whatever the rank was: all dimensions from `start` on become one.
+        return unknowns(start + 1) if isinstance(start, int) and start > 0 and end == -1 else None
     first, last = axis(start, len(shape)), axis(end, len(shape))
     if first is None or last is None or first > last:
         return None
