@@ -137,7 +137,7 @@ class Noticed(Event):
     related: tuple[tuple[cst.CSTNode, str], ...] = ()
 
 
-DataUse: TypeAlias = Literal["update", "assign", "initialise", "load", "average", "clip"]
+DataUse: TypeAlias = Literal["update", "assign", "initialise", "load", "average", "scale", "clip"]
 
 
 @dataclass(frozen=True)

@@ -18,12 +18,14 @@ _INSTEAD: dict[DataUse, str] = {
     "initialise": "`nn.init.normal_(w)` or its like, or `with torch.no_grad(): w.fill_(value)`",
     "load": "`with torch.no_grad(): w.copy_(other)`",
     "average": "`with torch.no_grad(): w.lerp_(other, 1 - decay)`",
+    "scale": "`with torch.no_grad(): w.mul_(factor)`",
     "clip": "`with torch.no_grad(): w.clamp_(low, high)`",
 }
 _MILD: dict[DataUse, str] = {
     "initialise": "initialises",
     "load": "loads values into",
     "average": "averages values into",
+    "scale": "scales",
     "clip": "bounds or scales",
 }
 

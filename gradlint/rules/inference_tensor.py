@@ -146,9 +146,10 @@ def _written(event: RefusedWrite) -> _Told | None:
 
 def _recorded(mode: cst.CSTNode | None) -> Repair | None:
     """`inference_mode()` becomes `no_grad()`, whose tensors are like any other; one with a flag is left alone."""
-    if isinstance(mode, cst.Call) and not mode.args:
-        return Repair("use `torch.no_grad()`", (Change(mode, "torch.no_grad()"),), imports=("torch",))
-    return None
+    entered = mode.decorator if isinstance(mode, cst.Decorator) else mode
+    if entered is None or (isinstance(entered, cst.Call) and entered.args):
+        return None
+    return Repair("use `torch.no_grad()`", (Change(entered, "torch.no_grad()"),), imports=("torch",))
 
 
 def _met(event: Event) -> _Told | None:

@@ -13,7 +13,7 @@ class StepBeforeBackward(Rule):
 
     What torch does
         The step finds no gradient and skips each parameter; the backward behind it fills the gradients, and
-        they are cleared before the next step sees them. torch says nothing.
+        they are cleared before the next step sees them, or no step follows. torch says nothing.
 
     Why it matters
         Nothing is trained, and the loss stays where it began.
@@ -180,9 +180,10 @@ for _ in range(3):
         """What the interpreter saw when the function was applied."""
         if not isinstance(event, Noticed) or event.fault != "step-before-backward":
             return
+        fate = "no step uses" if event.subject == "last" else "are cleared before the next one"
         yield Report(
             event.node,
-            "this step comes before the backward, whose gradients are cleared before the next one: nothing is trained",
+            f"this step comes before the backward, whose gradients {fate}: nothing is trained",
             hint="call `backward` first, then `step`",
             related=event.related,
         )

@@ -55,6 +55,10 @@ class Ledger:
         """Graphs that went where gradlint does not look: they may be backpropagated there."""
         self.stored: dict[tuple[object, Value], cst.CSTNode] = {}
         """Where a container was given a value."""
+        self.late: dict[cst.CSTNode, tuple[int, cst.CSTNode]] = {}
+        """Steps that found no gradient, and the backward that filled them behind: for which optimizer."""
+        self.busy: set[int] = set()
+        """The optimizers of which some step may have found gradients."""
         self.met: list[tuple[int, int]] = []
         """Nodes that were made alike on two paths, which met: the first has gone on for both."""
         self.waiting: dict[cst.CSTNode, list[Waiting]] = {}
@@ -118,6 +122,10 @@ class Ledger:
                 nodes = self.second.get(syntax, set())
                 used = self.incomplete or bool(self.lent) or not nodes.isdisjoint(self.walked)
                 yield KeptCycle(syntax, used)
+        for step, (optimizer, backward) in self.late.items():
+            if optimizer not in self.busy and not self.incomplete:
+                told = "this backward fills the gradients, and no step follows"
+                yield Noticed(step, "step-before-backward", "last", ((backward, told),))
         away = self._away()
         for first, other in reversed(self.met):
             if first in self.walked:

@@ -22,6 +22,9 @@ MUTATION = "mutation of saved tensors"
 DUAL = "dual level"
 """The fact of a state: whether it is inside a level of forward-mode derivatives; None where callers decide."""
 
+ONCE = "once_differentiable"
+"""What a decorator says of a backward: torch raises where its result is differentiated again."""
+
 AUTOCAST = "autocast"
 """The fact of a state inside `torch.autocast`, where saved tensors may be cast copies."""
 

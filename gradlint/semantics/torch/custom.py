@@ -30,7 +30,7 @@ from gradlint.domain.value import (
 from gradlint.semantics.args import Args
 from gradlint.semantics.classes import find_in_class, library_base
 from gradlint.semantics.machine import Machine
-from gradlint.semantics.modes import enter_mode, leave_mode
+from gradlint.semantics.modes import ONCE, enter_mode, leave_mode
 from gradlint.semantics.torch import faults
 from gradlint.semantics.torch.custom_backward import Inputs, look_at_backward, parts_of, static_method
 from gradlint.semantics.torch.inplace import bump, saved_now
@@ -130,8 +130,7 @@ def _recorded(
     saved = kept_by(state, ctx, "save_for_backward") if ctx.id in machine.unpacked else ()
     kept = tuple(saved_now(machine, state, ref, "saved tensor") for ref in saved)
     made = _node(state, cls, node, edges, requires, kept, machine)
-    of = state[cls]
-    _judge_ctx(machine, state, ctx, inputs, tensors, result, of.code.node if isinstance(of, Class) else None)
+    _judge_ctx(machine, state, cls, ctx, inputs, tensors, result)
     return _attached(machine, state, made, ctx, inputs, result, node)
 
 
@@ -223,22 +222,23 @@ def _attach(state: State, ref: Ref, made: Node, counters: set[int]) -> Ref:
 def _judge_ctx(
     machine: Machine,
     state: State,
+    cls: Ref,
     ctx: Ref,
     inputs: Inputs,
     tensors: list[tuple[int, Ref]],
     result: Value,
-    owner: cst.CSTNode | None,
 ) -> None:
-    record = state[ctx]
+    record, owner = state[ctx], state[cls]
     assert isinstance(record, Instance)
     given = {ref.id: ref for _, ref in tensors}
     results = {ref.id for value in parts_of(result) if (ref := known_tensor(machine, state, value)) is not None}
     dirty = {ref.id for ref in kept_by(state, ctx, "mark_dirty")}
     told: list[str] = []
+    own = owner.code.node if isinstance(owner, Class) else None
     for name, value in record.attrs.items():
         kept = known_tensor(machine, state, value)
         if kept is not None and not name.startswith("<") and (kept.id in given or kept.id in results):
-            machine.emit(KeptOnCtx(_set_at(record, name), name, kept.id in results, tuple(told), owner))
+            machine.emit(KeptOnCtx(_set_at(record, name), name, kept.id in results, tuple(told), own))
             told.append(name)
     is_told = type(record.attrs.get("<dirty>", ())) is tuple  # Else paths have met of which not all marked the same.
     if dirty - results:
@@ -248,7 +248,9 @@ def _judge_ctx(
         certain = [write for write in writes if write.certain]
         if certain and ref.id not in dirty and is_told:
             faults.noticed(machine, "mark-dirty-missing", certain[0].syntax, certain[0].op)
-    for ref in kept_by(state, ctx, "save_for_backward"):
+    backward = static_method(state, cls, "backward")
+    once = backward is not None and any(mode.mode == ONCE for mode in backward.modes)
+    for ref in () if once else kept_by(state, ctx, "save_for_backward"):
         if ref.id not in given and ref.id not in results:
             faults.noticed(machine, "saved-intermediate", _set_at(record, "<saved>"))
 

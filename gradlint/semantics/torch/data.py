@@ -70,7 +70,7 @@ def _use(leaf: Tensor, op: str, sources: Sequence[Edge]) -> DataUse:
     if op.startswith("clamp"):
         return "clip"
     if op in ("mul_", "div_") and not found:
-        return "initialise"
+        return "scale"
     if "other" in found:
         return "average" if op in _ARITHMETIC or "self" in found else "load"
     return "update" if op in _ARITHMETIC else "initialise"

@@ -22,6 +22,7 @@ from gradlint.facts import load
 from gradlint.semantics.args import Args, Native
 from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Machine
+from gradlint.semantics.modes import ONCE
 from gradlint.semantics.program import origins
 from gradlint.semantics.torch.apply import apply
 from gradlint.semantics.torch.checkpoint import checkpoint
@@ -288,6 +289,7 @@ SPECIAL: dict[str, Native] = {
     "torch.autograd.detect_anomaly": _context,
     "torch.autograd.graph.save_on_cpu": _context,
     "torch.autograd.graph.allow_mutation_on_saved_tensors": _mode("allow_mutation"),
+    "torch.autograd.function.once_differentiable": _mode(ONCE),
     "torch.manual_seed": _nothing,
     "torch.set_default_dtype": _other_default,
     "torch.set_default_tensor_type": _other_default,

@@ -76,6 +76,7 @@ def forget(state: State) -> None:
 def handed_out(machine: Machine, state: State, values: Iterable[Value]) -> None:
     """Something unknown is given objects: it may clear gradients, and step."""
     if machine.optimizers and any(_holds(state, value) for value in values):
+        machine.ledger.busy.update(machine.optimizers)
         for optimizer in machine.optimizers:
             if order_of(state, optimizer) is not None:
                 _enter(state, optimizer, None)
@@ -125,6 +126,8 @@ def fed(
                 _enter(state, optimizer, None)
             continue
         idle, stepped = (None, None) if order is None else (order.idle, order.stepped)
+        if idle is not None and order is not None and order.used is None:
+            machine.ledger.late.setdefault(idle, (optimizer, node))
         mixed = None if order is None else order.mixed or _mixed(state, order.used, certain, node)
         _enter(state, optimizer, Order(filled=node, scaled=scaled, mixed=mixed, idle=idle, stepped=stepped))
 
@@ -178,6 +181,8 @@ def stepped(machine: Machine, state: State, optimizer: Ref, node: cst.CSTNode) -
     params = params_of(state, optimizer.id)
     used = _snapshot(state, params, node)
     nothing = all(_is_empty(state, param) for param in params)
+    if order is None or not nothing:
+        machine.ledger.busy.add(optimizer.id)
     if order is not None:
         _judge_missing(machine, state, order)
     if order is not None and order.wiped is not None and nothing:
