@@ -84,6 +84,35 @@ for x in torch.randn(3, 4, 2):
 """,
             error="No inf checks were recorded",
         ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+
+class Trainer:
+    def __init__(self):
+        self.model = nn.Linear(3, 1)
+        self.optimizer = torch.optim.Adam(self.model.parameters())
+        self.scaler = torch.amp.GradScaler("cpu")
+
+    def clip(self):
+        self.scaler.unscale_(self.optimizer)  # GRD505
+        nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+
+    def step(self, x):
+        self.optimizer.zero_grad()
+        self.scaler.scale(self.model(x).pow(2).mean()).backward()
+        self.clip()
+        self.clip()
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+
+
+Trainer().step(torch.randn(4, 3))
+""",
+            error="unscale_\\(\\) has already been called",
+        ),
     )
     good = (
         Good(
@@ -133,6 +162,26 @@ for x in torch.randn(3, 4, 2):
     scaler.step(optimizer)
     scaler.update()
 """,
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+critic, actor = nn.Linear(2, 1), nn.Linear(2, 2)
+first, second = (torch.optim.SGD(net.parameters(), lr=0.1) for net in (critic, actor))
+scaler = torch.amp.GradScaler("cpu")
+for x in torch.randn(3, 4, 2):
+    first.zero_grad()
+    second.zero_grad()
+    scaler.scale(critic(actor(x)).pow(2).mean()).backward()
+    scaler.unscale_(first)
+    scaler.unscale_(second)
+    scaler.step(first)
+    scaler.step(second)
+    scaler.update()
+""",
+            shows="actor.weight.grad is not None",
         ),
     )
 

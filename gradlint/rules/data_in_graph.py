@@ -83,6 +83,33 @@ optimizer.step()
 """,
             shows="grad_is_none(model.weight)",
         ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+
+class Decoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn, self.out = nn.GRUCell(3, 4), nn.Linear(4, 1)
+
+    def forward(self, sequence):
+        state = torch.zeros(2, 4)
+        for x in sequence:
+            state = self.rnn(x, state)
+            state = state.data  # GRD302
+        return self.out(state)
+
+
+model = Decoder()
+optimizer = torch.optim.Adam(model.parameters())
+loss = model(torch.randn(5, 2, 3)).pow(2).mean()
+loss.backward()
+optimizer.step()
+""",
+            shows="grad_is_none(model.rnn.weight_hh) and model.out.weight.grad is not None",
+        ),
     )
     good = (
         Good(

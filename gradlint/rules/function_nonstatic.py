@@ -94,6 +94,32 @@ x = torch.ones(2, requires_grad=True)
 Double.apply(x)
 """,
         ),
+        Bad(
+            """\
+import torch
+from torch.autograd import Function
+
+
+class Scale(Function):
+    def forward(ctx, x, factor):  # GRD620
+        ctx.factor = factor
+        return x * factor
+
+    def backward(ctx, grad_output):  # GRD620
+        return grad_output * ctx.factor, None
+
+
+class Half(Scale):
+    @staticmethod
+    def apply_to(x):
+        return Half.apply(x, 0.5)
+
+
+x = torch.ones(3, requires_grad=True)
+Half.apply_to(x).sum().backward()
+""",
+            shows="x.grad.sum() == 1.5 and not isinstance(vars(Scale)['forward'], staticmethod)",
+        ),
     )
     good = (
         Good(

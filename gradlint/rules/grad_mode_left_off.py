@@ -92,6 +92,30 @@ for step in range(3):
 """,
             shows="not critic.weight.requires_grad",
         ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+
+def freeze(net):
+    for p in net.parameters():
+        p.requires_grad_(False)  # GRD514
+
+
+critic, generator = nn.Linear(2, 1), nn.Linear(3, 2)
+opt_c, opt_g = (torch.optim.SGD(net.parameters(), lr=0.1) for net in (critic, generator))
+for step in range(3):
+    opt_c.zero_grad()
+    critic(generator(torch.randn(8, 3)).detach()).mean().backward()  # raises
+    opt_c.step()
+    freeze(critic)
+    opt_g.zero_grad()
+    critic(generator(torch.randn(8, 3))).mean().neg().backward()
+    opt_g.step()
+""",
+            error=_RAISES,
+        ),
     )
     good = (
         Good(

@@ -107,6 +107,31 @@ x = torch.ones(3, requires_grad=True)
 Rectify.apply(x).sum().backward()
 """,
         ),
+        Bad(
+            """\
+import torch
+
+
+def clip_(gradient, bound):
+    return gradient.clamp_(-bound, bound)  # GRD628
+
+
+class Clipped(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return clip_(grad_output, bound=0.1)
+
+
+w = torch.ones(3, requires_grad=True)
+h = w * 1
+(Clipped.apply(h) + h).pow(2).sum().backward()
+""",
+            shows="torch.allclose(w.grad, torch.tensor(0.2))",
+        ),
     )
     good = (
         Good(

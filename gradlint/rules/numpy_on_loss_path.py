@@ -69,6 +69,45 @@ optimizer.step()
 """,
             shows="grad_is_none(encoder.weight) and head.weight.grad is not None",
         ),
+        Bad(
+            """\
+import numpy as np
+import torch
+from torch import nn
+
+
+def hinge(scores, target):
+    margin = np.maximum(0, 1 - target.numpy() * scores.detach().numpy())  # GRD305
+    return torch.tensor(margin.mean())
+
+
+model = nn.Linear(4, 1)
+loss = hinge(model(torch.randn(8, 4)), torch.ones(8, 1))
+loss.backward()  # raises
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+
+class Quantise(nn.Module):
+    def forward(self, x):
+        levels = x.detach().cpu().numpy().round(1)  # GRD305
+        return torch.from_numpy(levels)
+
+
+model = nn.Sequential(nn.Linear(4, 3), Quantise(), nn.Linear(3, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x in torch.randn(3, 8, 4):
+    optimizer.zero_grad()
+    model(x).pow(2).mean().backward()
+    optimizer.step()
+""",
+            shows="grad_is_none(model[0].weight) and model[2].weight.grad is not None",
+        ),
     )
     good = (
         Good(

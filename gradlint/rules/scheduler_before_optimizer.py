@@ -78,6 +78,31 @@ for x in torch.randn(3, 4, 2):
     optimizer.step()
 """,
         ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+
+class Loop:
+    def __init__(self, model):
+        self.model = model
+        self.optimizer = torch.optim.AdamW(model.parameters())
+        self.schedule = torch.optim.lr_scheduler.CosineAnnealingLR(self.optimizer, T_max=10)
+
+    def run(self, batches):
+        for x in batches:
+            self.optimizer.zero_grad()
+            self.model(x).pow(2).mean().backward()
+            self.schedule.step()  # GRD506
+            self.optimizer.step()
+
+
+loop = Loop(nn.Linear(2, 1))
+loop.run(torch.randn(3, 4, 2))
+""",
+            shows="loop.schedule.last_epoch == 3",
+        ),
     )
     good = (
         Good(
@@ -122,6 +147,26 @@ for x in torch.randn(3, 4, 2):
     optimizer.step()
     scheduler.step()
 """,
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+warmup = torch.optim.lr_scheduler.LinearLR(optimizer, total_iters=2)
+decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.9)
+for step, x in enumerate(torch.randn(4, 4, 2)):
+    optimizer.zero_grad()
+    model(x).pow(2).mean().backward()
+    optimizer.step()
+    if step < 2:
+        warmup.step()
+    else:
+        decay.step()
+""",
+            shows="decay.last_epoch == 2",
         ),
     )
 

@@ -105,6 +105,33 @@ model.load_state_dict(best)
 """,
             shows="best['weight'].data_ptr() == model.weight.data_ptr()",
         ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+
+class EarlyStopping:
+    def __init__(self):
+        self.lowest, self.weights = float("inf"), None
+
+    def update(self, loss, model):
+        if loss < self.lowest:
+            self.lowest, self.weights = loss, model.state_dict()  # GRD516
+
+
+model, stopping = nn.Linear(2, 1), EarlyStopping()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x in torch.randn(6, 4, 2):
+    optimizer.zero_grad()
+    loss = model(x).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+    stopping.update(loss.item(), model)
+model.load_state_dict(stopping.weights)
+""",
+            shows="stopping.weights['weight'].data_ptr() == model.weight.data_ptr()",
+        ),
     )
     good = (
         Good(

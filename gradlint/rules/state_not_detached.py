@@ -88,6 +88,32 @@ for z in torch.randn(10, 4):
 """,
             shows="graph_size(s) > 20",
         ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+
+class Memory(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.Linear(4, 4)
+        self.state = torch.zeros(2, 4)
+
+    def forward(self, x):
+        self.state = torch.tanh(self.cell(self.state) + x)  # GRD511
+        return self.state
+
+
+model = Memory()
+optimizer = torch.optim.SGD([model.cell.bias], lr=0.1)
+for x in torch.randn(10, 2, 4):
+    optimizer.zero_grad()
+    model(x).pow(2).mean().backward(retain_graph=True)
+    optimizer.step()
+""",
+            shows="graph_size(model.state) > 20",
+        ),
     )
     good = (
         Good(

@@ -106,6 +106,36 @@ for epoch in range(3):
 """,
             shows="not model.training",
         ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+
+class Trainer:
+    def __init__(self):
+        self.net = nn.Sequential(nn.Linear(2, 4), nn.BatchNorm1d(4), nn.Linear(4, 1))
+        self.optimizer = torch.optim.Adam(self.net.parameters())
+
+    def fit(self, batches):
+        for x in batches:
+            self.optimizer.zero_grad()
+            self.net(x).pow(2).mean().backward()
+            self.optimizer.step()
+
+    def validate(self, x):
+        self.net.train(False)  # GRD517
+        with torch.no_grad():
+            return self.net(x).mean().item()
+
+
+trainer = Trainer()
+for epoch in range(3):
+    trainer.fit(torch.randn(5, 8, 2))
+    trainer.validate(torch.randn(8, 2))
+""",
+            shows="trainer.net[1].num_batches_tracked.item() == 5",
+        ),
     )
     good = (
         Good(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from gradlint.domain.dtype import can_require_grad
 from gradlint.domain.event import Refusal, Refused, RefusedWrite
 from gradlint.domain.graph import Edge, Node, Saved
 from gradlint.domain.state import State
@@ -75,12 +76,20 @@ def _unsupported(call: Operation) -> bool:
 
 def _refused_inputs(call: Operation) -> None:
     """Inputs that may not require grad, and tensors without one where torch insists."""
-    refused = call.labels(call.entry.row.raises_if_requires_grad).must
     if call.state.grad is not True:
         return
+    refused = call.labels(call.entry.row.raises_if_requires_grad).must
+    if call.name == "nn.functional.cross_entropy" and _of_classes(call):
+        refused |= {"weight"}
     for given in call.inputs:
         if given.label in refused and given.ref is not None and call.grad_of(given) is True:
             faults.refused(call.machine, "input-may-not-require-grad", call.node, call.name)
+
+
+def _of_classes(call: Operation) -> bool:
+    """Whether the targets are numbers of classes. Measured: with probabilities, the weights may require grad."""
+    targets = [tensor_at(call.state, one.ref) for one in call.inputs if one.label == "target" and one.ref is not None]
+    return any(can_require_grad(target.dtype) is False for target in targets)
 
 
 def _broken_views(call: Operation) -> None:

@@ -145,7 +145,7 @@ def _node(
 ) -> Node:
     name = getattr(state[cls], "name", "apply")
     made = Node(f"{name}.apply", node, edges, tracked=requires, saved=kept, frees=bool(kept))
-    if requires and static_method(state, cls, "backward") is None and static_method(state, cls, "vjp") is None:
+    if requires and find_in_class(state, cls, "backward") is None and find_in_class(state, cls, "vjp") is None:
         machine.without_backward[made.id] = node
     return made
 

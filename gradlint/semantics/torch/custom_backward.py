@@ -36,12 +36,12 @@ class Inputs(NamedTuple):
 
 
 def static_method(state: State, cls: Ref, name: str) -> Function | None:
-    """A static method, or one that should be: torch calls it on the class all the same."""
+    """A static method, or one that should be: torch calls it on the class all the same.
+
+    None for one that gets the class as well.
+    """
     value = find_in_class(state, cls, name)
-    if isinstance(value, Bound) and value.receiver in (
-        External("builtins.staticmethod"),
-        External("builtins.classmethod"),
-    ):
+    if isinstance(value, Bound) and value.receiver == External("builtins.staticmethod"):
         value = value.function
     return value if isinstance(value, Function) else None
 

@@ -28,6 +28,7 @@ from gradlint.semantics.torch.backward import (
 from gradlint.semantics.torch.bind import tensors_in
 from gradlint.semantics.torch.frozen import is_left_off
 from gradlint.semantics.torch.hooks import gradients_pass
+from gradlint.semantics.torch.judge.unfilled import is_unfilled
 from gradlint.semantics.torch.lost import Cut, lost_leaves, note_blind, note_lost, note_refused
 from gradlint.semantics.torch.old_calls import tell_gone_keyword
 from gradlint.semantics.torch.order import fed, forget
@@ -177,7 +178,7 @@ def _check_root(
     fits = None
     if given is not None:
         fits = same_shape(tensor_at(state, given).shape, record.shape)  # type: ignore[arg-type]
-        if fits is not False and is_uninitialised(state, tensor_at(state, given)):
+        if fits is not False and is_unfilled(state, tensor_at(state, given), machine.unfilled):
             made = tensor_at(state, given).syntax
             faults.noticed(
                 machine, "gradient-uninitialised", node, related=[(made or node, "its memory is taken here")]
@@ -207,15 +208,6 @@ def _check_root(
     if has_gradient is False:
         return single is False or record.dtype in COMPLEXES
     return has_gradient is True and fits is False
-
-
-def is_uninitialised(state: State, record: Tensor) -> bool:
-    """Whether a tensor holds whatever was in its memory: made so, and never written."""
-    untouched = not state.writes(record.counter) and not state.writes(record.memory)
-    return untouched and record.node.op.rpartition(".")[2] in _UNINITIALISED
-
-
-_UNINITIALISED = frozenset({"uninitialised", "empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided"})
 
 
 def _cuts(root: Node, blamed: Cut) -> tuple[tuple[str, cst.CSTNode], ...]:

@@ -173,7 +173,7 @@ def module_called(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -
     name = _plain_holder(state, record, ref)
     if name is not None:
         _in_container(machine, state, owner, record, ref, name, node)
-    elif machine.stack[-1].name == "forward" and ref.id > state.frame and not _registered(state, owner, ref):
+    elif _is_forward(machine) and ref.id > state.frame and not _registered(state, owner, ref):
         _built_in_forward(machine, state, ref, node)
 
 
@@ -248,6 +248,11 @@ def _doubt_listed(machine: Machine, state: State, owner: Ref, name: str, leaves:
     place = machine.holdings.placed.get((owner.id, name)) or made.node.syntax
     event = Noticed(place, "module-in-container", name, ((made.node.syntax, "a parameter in it is made here"),))
     machine.holdings.doubts.append(Doubt(frozenset(leaves), event, used=True))
+
+
+def _is_forward(machine: Machine) -> bool:
+    """Whether `forward` runs, or a method that it calls."""
+    return any(code.name == "forward" for code in machine.stack[-2:])
 
 
 def _built_in_forward(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> None:

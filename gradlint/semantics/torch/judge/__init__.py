@@ -5,12 +5,12 @@ Each judge is asked about the operations it is registered for, before they are d
 
 from __future__ import annotations
 
-from gradlint.semantics.torch.judge import activation, masked, outer, root, spelling, types
+from gradlint.semantics.torch.judge import activation, masked, outer, root, spelling, types, unfilled
 from gradlint.semantics.torch.judge.formula import plain
 from gradlint.semantics.torch.judge.register import JUDGES
 from gradlint.semantics.torch.operation import Operation
 
-FAMILIES = (activation, masked, outer, root, spelling, types)
+FAMILIES = (activation, masked, outer, root, spelling, types, unfilled)
 """Each registers its judges."""
 
 

@@ -32,7 +32,7 @@ def zeros_in(state: State, found: Term, depth: int = LONGEST) -> Zeros | None:
         return None
     left, right = pair(node)
     if name == "sub" and isinstance(left, Term) and isinstance(right, Term):
-        return _difference(node, left, right)
+        return _difference(state, node, left, right)
     if not isinstance(left, Term):
         return None
     if name == "mul" and isinstance(right, Term):
@@ -60,18 +60,15 @@ def _lets_zero_pass(node: Node) -> bool:
 def _fresh_zeros(state: State, node: Node) -> Zeros | None:
     """A leaf made of zeros that nothing has been written to."""
     made = term(node, "value")
-    record = state.heap.get(node.leaf or 0)
-    if made is None or op_of(made) not in ("zeros", "zeros_like") or not isinstance(record, Tensor):
-        return None
-    if state.writes(record.counter) or state.writes(record.memory):
+    if made is None or op_of(made) not in ("zeros", "zeros_like") or _written(state, node):
         return None
     return Zeros(node.syntax, "the zeros that it begins with", None)
 
 
-def _difference(node: Node, left: Term, right: Term) -> Zeros | None:
+def _difference(state: State, node: Node, left: Term, right: Term) -> Zeros | None:
     """x - x, or each row of x less each row of x: the diagonal is zero."""
     one, other = inserted(left), inserted(right)
-    if left.node is right.node:
+    if left.node is right.node or _is_copied(state, left.node, right.node):
         return Zeros(node.syntax, "a value less itself", None)
     if one is None and other is not None:
         one = Inserted(left.node, 0)
@@ -81,6 +78,29 @@ def _difference(node: Node, left: Term, right: Term) -> Zeros | None:
         return None
     axes = (min(one.axis, other.axis), max(one.axis, other.axis))
     return Zeros(node.syntax, "the difference of each row with itself", axes)
+
+
+def _is_copied(state: State, left: Node, right: Node) -> bool:
+    """Whether both are copies of one leaf, or one of the other, to which nothing has been written."""
+    one, other = _original(left), _original(right)
+    return one is other and one.leaf is not None and not _written(state, one)
+
+
+def _original(node: Node) -> Node:
+    while op_of(Term(node)) in _COPIES:
+        inner = term(node)
+        if inner is None:
+            break
+        node = inner.node
+    return node
+
+
+_COPIES = frozenset({"clone", "contiguous", "detach"})
+
+
+def _written(state: State, leaf: Node) -> bool:
+    record = state.heap.get(leaf.leaf or 0)
+    return not isinstance(record, Tensor) or bool(state.writes(record.counter) or state.writes(record.memory))
 
 
 class Inserted(NamedTuple):
