@@ -66,7 +66,10 @@ _CONSTRUCTS = (
 FUNCTIONS["builtins.reveal"] = reveal
 
 STEPS_PER_LINE = 10
-STEPS_AT_LEAST = 12_000
+STEPS_AT_LEAST = 4_000
+STEPS_TO_TRAIN = 12_000
+"""At least so many for a file that may backpropagate: training loops are short, and their paths many."""
+
 SHARE = 0.35
 """How much of a file's steps its top level, or one function nobody calls, may use up."""
 
@@ -95,8 +98,9 @@ def interpret(
     count = lines if lines is not None else module.code.count("\n")
     loading = Loading(neighbours) if neighbours is not None and path else None
     program = Program(module, path, loading)
-    machine = Machine(program, max(STEPS_AT_LEAST, STEPS_PER_LINE * count))
     program.walks_back = _may_walk(module, path, neighbours)
+    least = STEPS_TO_TRAIN if program.walks_back else STEPS_AT_LEAST
+    machine = Machine(program, max(least, STEPS_PER_LINE * count))
     machine.ledger.incomplete = not program.walks_back
     state = State()
     state.enter(1, program.module_names("__main__"))

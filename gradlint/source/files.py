@@ -10,8 +10,8 @@ from gradlint.source.parse import parse
 from gradlint.source.read import decode, read_bytes
 from gradlint.source.unusable import Unusable
 
-ROOM = 1_500_000
-"""Characters of source whose syntax is kept: libcst's trees are some hundred times as large."""
+ROOM = 6_000_000
+"""Characters of source whose syntax is kept: with what is known of them, some thirty bytes of memory for each."""
 
 LONGEST = 300_000
 """A longer file is checked, but not read for the sake of others."""

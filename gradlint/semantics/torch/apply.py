@@ -97,7 +97,7 @@ def _broken_views(call: Operation) -> None:
     if call.state.grad is not True:
         return
     for given in call.inputs:
-        if given.ref is not None and call.differentiable(given.label):
+        if given.ref is not None and tensor_at(call.state, given.ref).view and call.differentiable(given.label):
             broken_view(call.machine, call.state, given.ref, call.node)
 
 
@@ -116,17 +116,19 @@ def broken_view(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> 
 
 def _inference_saved(call: Operation) -> None:
     """Outside inference mode, an inference tensor cannot be saved for backward."""
-    if call.state.inference is not False or call.tracked() is not True:
+    if call.state.inference is not False:
         return
-    for label in call.saved_labels().must:
-        for given in call.inputs:
-            if given.label == label and given.ref is not None:
-                record = tensor_at(call.state, given.ref)
-                if record.inference is True:
-                    related = [] if record.syntax is None else [(record.syntax, "made in inference mode here")]
-                    mode = call.machine.inference_mode
-                    call.machine.emit(Refused(call.node, "inference-saved", call.name, tuple(related), mode))
-                    return
+    made = [given for given in call.inputs if given.ref is not None and tensor_at(call.state, given.ref).inference]
+    if not made or call.tracked() is not True:
+        return
+    saved = call.saved_labels().must
+    for given in made:
+        if given.label in saved and given.ref is not None:
+            syntax = tensor_at(call.state, given.ref).syntax
+            related = [] if syntax is None else [(syntax, "made in inference mode here")]
+            mode = call.machine.inference_mode
+            call.machine.emit(Refused(call.node, "inference-saved", call.name, tuple(related), mode))
+            return
 
 
 # Writes.

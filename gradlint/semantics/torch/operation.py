@@ -42,6 +42,7 @@ class Operation:
     """One call of one operation, with its arguments bound."""
 
     __slots__ = (
+        "_saved",
         "bound",
         "config",
         "entry",
@@ -67,6 +68,7 @@ class Operation:
         self.machine = machine
         self.state = state
         self.config: dict[str, Value] | None = None
+        self._saved: MustMay | None = None
         self.entry = entry
         self.name = entry.name
         self.node = node
@@ -138,7 +140,7 @@ class Operation:
 
     def labels(self, value: facts.Value) -> MustMay:
         """A fact of the row, decided by this call's arguments."""
-        return resolve(value, self.flags)
+        return value if isinstance(value, MustMay) else resolve(value, self.flags)
 
     def grad_of(self, given: Input) -> Tri:
         """Whether an input requires grad."""
@@ -154,7 +156,8 @@ class Operation:
         """Whether autograd records this call."""
         if self.state.grad is False:
             return False
-        needs = either(self.grad_of(given) for given in self.inputs if self.differentiable(given.label))
+        saved, without = self.entry.row.saved, self.labels(self.entry.row.no_derivative).may
+        needs = either(self.grad_of(given) for given in self.inputs if given.label in saved or given.label in without)
         return both(needs, self.state.grad)
 
     def edges(self) -> list[Edge]:
@@ -163,14 +166,15 @@ class Operation:
         edges: list[Edge] = []
         if self.name.endswith("_like") or self.name.startswith("Tensor.new_"):
             return edges  # The result depends on the size and type of its input, not on its values.
+        without = self.labels(row.no_derivative)
         for given in self.inputs:
             origin = tensor_at(self.state, given.ref).node if given.ref is not None else given.origin
             if origin is None:
                 continue
-            if not self.differentiable(given.label):
+            if given.label not in row.saved and given.label not in without.may:
                 edges.append(Edge(origin, None) if self._untried(given) else Edge(origin, False, "nondiff"))
                 continue
-            if given.label in self.labels(row.no_derivative).must:
+            if given.label in without.must:
                 edges.append(Edge(origin, False, "nondiff"))
                 continue
             grad = self.grad_of(given)
@@ -193,7 +197,12 @@ class Operation:
         return module_result(self.name, config, operands)
 
     def saved_labels(self) -> MustMay:
-        """What the call keeps for backward: the union over the inputs that require grad."""
+        """What the call keeps for backward: the union over the inputs that require grad when it is first asked."""
+        if self._saved is None:
+            self._saved = self._kept()
+        return self._saved
+
+    def _kept(self) -> MustMay:
         must: set[str] = set()
         may: set[str] = set()
         for given in self.inputs:

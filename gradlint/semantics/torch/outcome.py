@@ -172,8 +172,7 @@ def _fresh(call: Operation, label: str, size: Operand, made: Node) -> Ref:
         shape = ()
     tags = _layout(call) | (SEVERAL if shape is None and gives_several(call) else frozenset())
     ref = new_tensor(state, made, grad=grad, dtype=dtype, shape=shape, tags=tags)
-    labels = call.saved_labels()
-    if made.tracked is not False and label in {name.partition("!")[0] for name in labels.must}:
+    if made.tracked is not False and label in {name.partition("!")[0] for name in call.saved_labels().must}:
         # The node is this call's own and nobody else has seen it yet.
         made.saved = (*made.saved, saved_now(call.machine, state, ref, label))
     return ref
