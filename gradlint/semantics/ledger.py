@@ -63,8 +63,9 @@ class Ledger:
         """Nodes that were made alike on two paths, which met: the first has gone on for both."""
         self.waiting: dict[cst.CSTNode, list[Waiting]] = {}
         """Places that grow, by where, as they were found on each path."""
-        self.culprits: set[object] = set()
-        self.new_culprits: list[object] = []
+        self.culprits: dict[object, bool] = {}
+        """What the places hold that grow, and whether one of them is at fault for certain, whatever follows."""
+        self.new_culprits: dict[object, bool] = {}
         self.retaining: dict[cst.CSTNode, set[int]] = {}
         """The backwards in loops that were asked to retain the graph, and what they retained."""
         self.useful: set[cst.CSTNode] = set()
@@ -98,12 +99,13 @@ class Ledger:
 
     def store(self, container: Value, value: Value, syntax: cst.CSTNode) -> None:
         """A container is given a value that may have a graph."""
-        if isinstance(value, (Ref, Unknown)) and isinstance(container, Ref):
+        if isinstance(container, Ref) and _may_hold(value):
             self.stored[container.id, value] = syntax
 
     def settle(self) -> None:
         """A loop has been judged: what it has entered counts for the loops around it."""
-        self.culprits.update(self.new_culprits)
+        for root, certain in self.new_culprits.items():
+            self.culprits[root] = certain or self.culprits.get(root, False)
         self.new_culprits.clear()
 
     # What was seen, and what is left undone.
@@ -111,7 +113,7 @@ class Ledger:
     def kept(self) -> Iterator[Event]:
         """The places that grow and hold what a backward has freed, or walks again in each turn: no other use helps."""
         for found in self.waiting.values():
-            event = next((one.event for one in found if _is_certain(one)), None)
+            event = next((one.event for one in found if is_certain(one)), None)
             if event is not None:
                 yield event
 
@@ -133,7 +135,7 @@ class Ledger:
             if first in away:
                 away.add(other)
         for found in self.waiting.values():
-            if not any(map(_is_certain, found)) and all(self._forgotten(one, away) for one in found):
+            if not any(map(is_certain, found)) and all(self._forgotten(one, away) for one in found):
                 yield found[0].event
         for syntax, retained in self.retaining.items():
             if syntax not in self.useful and retained and away.isdisjoint(retained) and not self.incomplete:
@@ -153,7 +155,13 @@ class Ledger:
         return {node.id for node in _reached(self.lent.values())}
 
 
-def _is_certain(one: Waiting) -> bool:
+def _may_hold(value: Value) -> bool:
+    """Whether a value, or one in a tuple of such, may have a graph."""
+    return all(map(_may_hold, value)) if type(value) is tuple else isinstance(value, (Ref, Unknown, int, str, float))
+
+
+def is_certain(one: Waiting) -> bool:
+    """Whether what a place keeps is of no use any more, whatever follows."""
     return one.event.spent or one.event.rewalked
 
 

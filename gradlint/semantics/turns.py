@@ -17,7 +17,7 @@ from gradlint.domain.graph import Node, fresh_number
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor
 from gradlint.semantics.held import Held, Parts, Place, Root, held_by, parts_of, reaches
-from gradlint.semantics.ledger import Ledger, Waiting
+from gradlint.semantics.ledger import Ledger, Waiting, is_certain
 
 
 class Turns:
@@ -55,16 +55,21 @@ class Turns:
             growing.append({place: one for place, held in found.items() if (one := self._grown(state, place, held))})
         for found_here in growing:
             for place, one in found_here.items():
-                certain = one.event.spent or one.event.rewalked
-                if certain or (not bounded and all(place in other for other in growing)):
+                if is_certain(one) or (not bounded and all(place in other for other in growing)):
                     self._enter(one)
         self.ledger.settle()
 
     def _enter(self, one: Waiting) -> None:
-        """One finding for one defect: what gathers the roots of another culprit is none."""
-        if not any(root in self.ledger.culprits for root in one.within):
+        """One finding for one defect: what gathers the roots of another culprit is none.
+
+        But a list that is emptied after its backward is none itself, while a sum of what was walked is.
+        """
+        certain = is_certain(one)
+        known = self.ledger.culprits
+        if not any(known[root] or not certain for root in one.within if root in known):
             self.ledger.waiting.setdefault(one.event.node, []).append(one)
-            self.ledger.new_culprits.extend(one.within)
+            new = self.ledger.new_culprits
+            new.update((root, certain or new.get(root, False)) for root in one.within)
 
     def _grown(self, state: State, place: Place, held: tuple[Held, ...]) -> Waiting | None:
         former = {root for root in self.held[-2].get(place, ()) if self._made_here(root)}

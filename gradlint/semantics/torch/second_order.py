@@ -58,15 +58,20 @@ def _constant_terms(root: Node) -> list[Node]:
 
 
 def _gradient_behind(term: Node, gradients: set[int]) -> Node | None:
-    """The gradient without a graph that a constant is computed from, unless the program cut it itself."""
+    """The youngest gradient without a graph that a constant is computed from, unless the program cut it itself.
+
+    An older one may have been meant as a constant: the vector of a Hessian-vector product.
+    """
     seen: set[int] = set()
     stack = [term]
+    found: Node | None = None
     while stack:
         node = stack.pop()
         if node.id in gradients:
-            return node
+            found = node if found is None or node.id > found.id else found
+            continue
         if node.id in seen or node.tracked is not False or node.cut in _WISHES:
             continue
         seen.add(node.id)
         stack.extend(edge.node for edge in node.edges)
-    return None
+    return found

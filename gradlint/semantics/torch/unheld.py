@@ -31,9 +31,9 @@ def sources_of(machine: Machine, state: State, given: Value, node: cst.CSTNode) 
         if module is not None:
             found.append(module)
             doubt_listed_parameters(machine, state, module)
-            record = state[value]
-            if value != given and isinstance(record, Sequence) and not record.items and record.most == USED_UP:
-                faults.noticed(machine, FAULT, node, "used up")
+        record = state[value]
+        if value != given and isinstance(record, Sequence) and not record.items and record.most == USED_UP:
+            faults.noticed(machine, FAULT, node, "used up")
     return tuple(found)
 
 
