@@ -7,12 +7,13 @@ them up to the renaming of what was made since the fork. Where the two do not ag
 from __future__ import annotations
 
 from itertools import compress, filterfalse, repeat
-from operator import is_not
+from operator import is_, is_not
 from typing import Any
 
 import libcst as cst
 
 from gradlint.domain.graph import Edge, Node, Saved
+from gradlint.domain.likeness import common_shape, is_cut, is_data, is_passing, kind_of, place_of_write, syntax_of
 from gradlint.domain.state import MISSING, State, fresh_address, shared_until
 from gradlint.domain.value import (
     Bound,
@@ -27,7 +28,6 @@ from gradlint.domain.value import (
     Unknown,
     Value,
     View,
-    Write,
 )
 
 _BEHAVIOUR = ("<training>", "<hooks>")
@@ -102,7 +102,7 @@ class Meeting:
         changes: list[tuple[int, str | int, Value]] = []
         # Nearly all are the same: they are passed over without a turn of Python's own loop.
         for name in compress(ours, map(is_not, ours.values(), map(theirs.get, ours, repeat(MISSING)))):
-            if _is_passing(name, outs):
+            if is_passing(name, outs):
                 continue
             mine, other = ours[name], theirs.get(name, MISSING)
             if other is MISSING:
@@ -113,7 +113,7 @@ class Meeting:
             if value is not mine:
                 changes.append((frame, name, value))
         for name in filterfalse(ours.__contains__, theirs):
-            if not _is_passing(name, outs):
+            if not is_passing(name, outs):
                 self._only_one(theirs[name])
                 changes.append((frame, name, Unknown()))
         return changes
@@ -161,22 +161,44 @@ class Meeting:
                 return ours
             raise _DisagreementError
         joined = tuple(map(self.value, ours, theirs))
-        return ours if all(map(_identical, joined, ours)) else joined
+        return ours if all(map(is_, joined, ours)) else joined
 
     def _unknown(self, ours: Value, theirs: Value) -> Value:
-        for value in (ours, theirs):
-            if isinstance(value, Unknown):
-                if value.origin is not None and value.origin.live:
-                    if isinstance(ours, Unknown) and isinstance(theirs, Unknown):
-                        if ours.origin is None or theirs.origin is None:
-                            raise _DisagreementError
-                        self._node(ours.origin, theirs.origin)
-                        return ours
-                    raise _DisagreementError
-            elif not isinstance(value, _PLAIN):
-                raise _DisagreementError
-        kinds = {_kind(ours), _kind(theirs)}
-        return Unknown(kinds.pop() if len(kinds) == 1 else None)
+        one, other = _origin(ours), _origin(theirs)
+        kinds = {kind_of(ours), kind_of(theirs)}
+        kind = kinds.pop() if len(kinds) == 1 else None
+        if one is None and other is None:
+            return Unknown(kind)
+        if one is not None and other is not None and (one.tracked is not False or other.tracked is not False):
+            self._node(one, other)
+            return ours
+        if any(origin is not None and origin.tracked is not False for origin in (one, other)):
+            raise _DisagreementError
+        if one is None or other is None:
+            # A number that was computed from tensors on one path, and stands for itself on the other.
+            return Unknown(kind, one or other, syntax=syntax_of(ours) or syntax_of(theirs))
+        behind = self._behind(one, other)
+        return ours if behind is one else Unknown(kind, behind, syntax=syntax_of(ours))
+
+    def _behind(self, ours: Node, theirs: Node) -> Node:
+        """What a value was computed from that no gradient flows back from, on either path."""
+        if ours is theirs:
+            return ours
+        if ours.op == theirs.op and len(ours.edges) == len(theirs.edges):
+            renamed, nodes, updates = self.renamed.copy(), self.nodes.copy(), len(self.updates)
+            try:
+                self._node(ours, theirs)
+            except _DisagreementError:
+                self.renamed, self.nodes = renamed, nodes
+                del self.updates[updates:]
+            else:
+                return ours
+        return Node(
+            "either",
+            ours.syntax,
+            (Edge(ours, False), Edge(theirs, False)),
+            cut=ours.cut if ours.cut == theirs.cut else None,
+        )
 
     def _refs(self, ours: Ref, theirs: Ref) -> Ref:
         if ours.id == theirs.id or self.renamed.get(ours.id) == theirs.id:
@@ -193,7 +215,7 @@ class Meeting:
         What stands for both is a tensor of its own, of which is known what is known of both.
         """
         a, b = self.left[ours], self.right[theirs]
-        if not (isinstance(a, Tensor) and isinstance(b, Tensor) and _is_data(a) and _is_data(b)):
+        if not (isinstance(a, Tensor) and isinstance(b, Tensor) and is_data(a) and is_data(b)):
             raise _DisagreementError
         if a.view is not None or b.view is not None or self.watched & {a.counter, b.counter}:
             raise _DisagreementError  # A later write to one of them may be seen elsewhere.
@@ -254,11 +276,11 @@ class Meeting:
 
     def _writes(self, address: int, ours: tuple[object, ...], theirs: tuple[object, ...]) -> None:
         """Version counters may differ where nothing was saved that could notice."""
-        if address in self.watched and list(map(_place, ours)) != list(map(_place, theirs)):
+        if address in self.watched and list(map(place_of_write, ours)) != list(map(place_of_write, theirs)):
             raise _DisagreementError
 
     def _tensor(self, ours: Tensor, theirs: Tensor) -> Tensor:
-        if _is_data(ours) and _is_data(theirs):
+        if is_data(ours) and is_data(theirs):
             self._address(ours.counter, theirs.counter)
             self._address(ours.memory, theirs.memory)
             self._view(ours.view, theirs.view)
@@ -267,7 +289,10 @@ class Meeting:
             raise _DisagreementError
         self._address(ours.counter, theirs.counter)
         self._address(ours.memory, theirs.memory)
-        self._node(ours.node, theirs.node)
+        if is_cut(ours) and is_cut(theirs):
+            ours = ours._replace(node=self._behind(ours.node, theirs.node))
+        else:
+            self._node(ours.node, theirs.node)
         self._view(ours.view, theirs.view)
         accumulated = self.value(ours.accumulated, theirs.accumulated)
         joined = self._data(ours, theirs)
@@ -279,7 +304,7 @@ class Meeting:
         if ours.shape == theirs.shape and ours.dtype == theirs.dtype and ours.tags == theirs.tags:
             return ours
         return ours._replace(
-            shape=_shape(ours.shape, theirs.shape),
+            shape=common_shape(ours.shape, theirs.shape),
             dtype=ours.dtype if ours.dtype == theirs.dtype else None,
             tags=ours.tags & theirs.tags,
             inference=ours.inference if ours.inference is theirs.inference else None,
@@ -311,7 +336,7 @@ class Meeting:
                 raise _DisagreementError
             return Sequence((Unknown(),), ours.kind, True)
         items = tuple(map(self.value, ours.items, theirs.items))
-        if ours.open == theirs.open and all(map(_identical, items, ours.items)):
+        if ours.open == theirs.open and all(map(is_, items, ours.items)):
             return ours
         return Sequence(items, ours.kind, ours.open or theirs.open)
 
@@ -358,33 +383,10 @@ class Meeting:
         self._address(ours.counter, theirs.counter)
 
 
-def _is_passing(name: str | int, outs: tuple[str | int, ...]) -> bool:
-    """A temporary that nothing reads any more, or a name of the machine's own."""
-    return name not in outs if isinstance(name, int) else name.startswith("<")
-
-
-def _place(write: object) -> object:
-    """Where a write stands: two paths agree in a watched counter if the same writes moved it."""
-    return write.syntax if isinstance(write, Write) else write
-
-
-def _kind(value: Value) -> str | None:
-    """What sort of value it is, where a constant and a symbol may be of the same."""
+def _origin(value: Value) -> Node | None:
+    """The graph behind a value that is not known; a value that is neither such nor plain may not be forgotten."""
     if isinstance(value, Unknown):
-        return "number" if value.kind == "int" else value.kind
-    if isinstance(value, bool) or value is None:
-        return "bool" if isinstance(value, bool) else None
-    return "number" if isinstance(value, (int, float)) else "str" if isinstance(value, str) else None
-
-
-def _identical(left: object, right: object) -> bool:
-    return left is right
-
-
-def _is_data(tensor: Tensor) -> bool:
-    return tensor.grad is False and not tensor.node.live
-
-
-def _shape(ours: tuple[object, ...] | None, theirs: tuple[object, ...] | None) -> tuple[object, ...] | None:
-    """The sizes both agree in; a size is forgotten by forgetting all, where sizes have no symbol for it."""
-    return ours if ours == theirs else None
+        return value.origin if value.origin is not None and value.origin.live else None
+    if not isinstance(value, _PLAIN):
+        raise _DisagreementError
+    return None

@@ -1,0 +1,46 @@
+"""What two values have in common, where two paths meet."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gradlint.domain.value import Tensor, Unknown, Value, Write
+
+
+def is_passing(name: str | int, outs: tuple[str | int, ...]) -> bool:
+    """A temporary that nothing reads any more, or a name of the machine's own."""
+    return name not in outs if isinstance(name, int) else name.startswith("<")
+
+
+def place_of_write(write: object) -> object:
+    """Where a write stands: two paths agree in a watched counter if the same writes moved it."""
+    return write.syntax if isinstance(write, Write) else write
+
+
+def kind_of(value: Value) -> str | None:
+    """What sort of value it is, where a constant and a symbol may be of the same."""
+    if isinstance(value, Unknown):
+        return "number" if value.kind == "int" else value.kind
+    if isinstance(value, bool) or value is None:
+        return "bool" if isinstance(value, bool) else None
+    return "number" if isinstance(value, (int, float)) else "str" if isinstance(value, str) else None
+
+
+def is_data(tensor: Tensor) -> bool:
+    """Whether a tensor has nothing to do with any leaf."""
+    return tensor.grad is False and not tensor.node.live
+
+
+def is_cut(tensor: Tensor) -> bool:
+    """Whether no gradient flows back from a tensor, though it was computed from leaves."""
+    return tensor.grad is False and tensor.node.tracked is False and tensor.node.leaf is None
+
+
+def syntax_of(value: Value) -> cst.CSTNode | None:
+    """Where a value that is not known was made."""
+    return value.syntax if isinstance(value, Unknown) else None
+
+
+def common_shape(ours: tuple[object, ...] | None, theirs: tuple[object, ...] | None) -> tuple[object, ...] | None:
+    """The sizes both agree in; a size is forgotten by forgetting all, where sizes have no symbol for it."""
+    return ours if ours == theirs else None
