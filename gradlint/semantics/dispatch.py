@@ -145,6 +145,8 @@ def _method_of_unknown(
             remove_all(machine, state)
         if name.startswith("register_") and name.endswith("_hook"):
             machine.hooked_elsewhere.update(one.receiver for one in args.values() if _is_method(one))
+        if "zero" in name or "clear" in name:
+            forget(state)  # Whose gradients an optimizer or a network that is not known clears, nobody can tell.
         if name == "load_state_dict":
             note_loaded(machine, state, receiver, args.get(0, "state_dict"), node)
         if name == "backward" and receiver.kind in ("number", "int") and receiver.origin is not None:
