@@ -13,12 +13,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from gradlint.confirm.evidence import evidence  # noqa: E402  (found only once the path is set)
 from gradlint.report.rule_page import page, summary_of  # noqa: E402  (found only once the path is set)
 from gradlint.rules.base import Rule  # noqa: E402
 from gradlint.rules.registry import all_rules  # noqa: E402
 
 FOLDER = ROOT / "docs" / "rules"
 INDEX = "index.md"
+CONFIRMATION = "confirmation.md"
 EFFECTS = {
     "raises": "torch raises",
     "silent": "a gradient is wrong, missing, zero or NaN, and torch says nothing",
@@ -31,7 +33,7 @@ EFFECTS = {
 
 def pages(rules: Sequence[Rule]) -> dict[str, str]:
     """The text of each page by its file name."""
-    return {INDEX: _index(rules), **{_filename(rule): page(rule) for rule in rules}}
+    return {INDEX: _index(rules), CONFIRMATION: _confirmation(rules), **{_filename(rule): page(rule) for rule in rules}}
 
 
 def stale(folder: Path, expected: dict[str, str]) -> list[str]:
@@ -77,7 +79,32 @@ def _index(rules: Sequence[Rule]) -> str:
     rows = (f"| {' | '.join(_cells(rule))} |" for rule in rules)
     head = ["# Rules", "", "| code | name | fault | effect | severity | fix |", "|---|---|---|---|---|---|"]
     meanings = (f"- *{effect}*: {meaning}" for effect, meaning in EFFECTS.items())
-    return "\n".join([*head, *rows, "", "What an effect means:", "", *meanings, ""])
+    return "\n".join(
+        [
+            *head,
+            *rows,
+            "",
+            "What an effect means:",
+            "",
+            *meanings,
+            "",
+            f"What confirms a finding by execution: [{CONFIRMATION}]({CONFIRMATION}).",
+            "",
+        ]
+    )
+
+
+def _confirmation(rules: Sequence[Rule]) -> str:
+    head = ["# What confirms a finding", "", "With `--confirm`, by rule. Fixes and options: see the README.", ""]
+    head += ["| code | name | effect | confirmed by |", "|---|---|---|---|"]
+    rows = (f"| {' | '.join(_evidence_cells(rule))} |" for rule in rules)
+    return "\n".join([*head, *rows, ""])
+
+
+def _evidence_cells(rule: Rule) -> tuple[str, ...]:
+    errors = tuple(bad.error for bad in rule.bad if bad.error is not None and rule.effect != "invalid")
+    shown = evidence(rule.name, rule.effect, errors).replace("|", "\\|")
+    return f"[{rule.code}]({_filename(rule)})", f"`{rule.name}`", rule.effect, shown
 
 
 def _cells(rule: Rule) -> tuple[str, ...]:

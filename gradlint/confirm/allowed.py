@@ -7,6 +7,7 @@ holds nothing else in capitals.
 
 from __future__ import annotations
 
+import difflib
 import functools
 import re
 from collections import defaultdict
@@ -41,6 +42,9 @@ CALLED_ONLY = frozenset({"getattr", "setattr", "hasattr", "delattr", "type", "su
 
 SETTABLE = frozenset(f"torch.backends.cudnn.{name}" for name in ("benchmark", "deterministic", "enabled", "allow_tf32"))
 
+_SHORTEST_SLIP = 4
+_NEAR = 0.75
+
 _FAMILIES = re.compile(
     r"math\.[a-z]\w*"
     r"|torch\.nn\.[A-Z]\w*"
@@ -62,6 +66,14 @@ def _paths() -> frozenset[str]:
 def is_allowed(path: str) -> bool:
     """Whether what stands under a dotted name may be a value of a repro."""
     return path in _paths() or (path not in MODULES and _FAMILIES.fullmatch(path) is not None)
+
+
+def is_slip(name: str) -> bool:
+    """Whether a name may be a slip of the pen for one that is allowed: near one, and none of those that lead out."""
+    if name.startswith("_") or name in NEVER or len(name) < _SHORTEST_SLIP:
+        return False
+    known = {*attributes(), *(path.rpartition(".")[2] for path in _paths())}
+    return name not in known and bool(difflib.get_close_matches(name, known, 1, _NEAR))
 
 
 @functools.cache

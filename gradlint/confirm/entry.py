@@ -9,8 +9,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from gradlint.confirm import allowed
+from gradlint.confirm.holes import Hole, Sketch, statement
 from gradlint.confirm.script import Script, render
-from gradlint.confirm.sketch import Hole, Sketch, statement
 from gradlint.confirm.uses import INSTANCE, NAMESPACE, Parents, kinds_of
 
 _MOST = 4

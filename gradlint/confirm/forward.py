@@ -28,14 +28,15 @@ Numbers = Mapping[str, tuple[float, ...]]
 """The sums of the tensors, and the numbers, that were assigned to each name, in order."""
 
 
-def forward_values(sandbox: Sandbox, script: Script, seconds: float) -> Numbers:
+def forward_values(sandbox: Sandbox, script: Script, seconds: float, slips: tuple[str, ...] = ()) -> Numbers:
     """What a run assigns to its variables, up to its end or to its error; nothing of a run that has no result."""
     tree = ast.parse(script.text)
     noter = _Noter()
     noter.visit(tree)
     names = sorted(noter.names)[:_MOST_NAMES]
     probes = tuple(f"' '.join(f'{{one:.8g}}' for one in numbers_by_name.get({name!r}, []))" for name in names)
-    ran = sandbox.run(_NOTED + ast.unparse(ast.fix_missing_locations(tree)) + "\n", probes, seconds=seconds)
+    text = _NOTED + ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+    ran = sandbox.run(text, probes, seconds=seconds, slips=slips)
     texts = {name: value.value for name, value in zip(names, ran.values, strict=False)}
     return {name: _numbers(text) for name, text in texts.items() if isinstance(text, str)}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 
-from gradlint.confirm.sketch import Sketch, statement
+from gradlint.confirm.holes import Sketch, statement
 
 _TURNS = 4
 _TRAINS = frozenset({"backward", "step", "grad"})

@@ -6,9 +6,9 @@ import ast
 import copy
 from collections.abc import Collection, Iterator, Sequence
 
+from gradlint.confirm.holes import Sketch, statement
 from gradlint.confirm.places import STRAINED, WATCHED, Place, Watcher, call
 from gradlint.confirm.script import render
-from gradlint.confirm.sketch import Sketch, statement
 
 LOSS, ASKED, VALUE, TURN = "noted", "asked", WATCHED, "end_of_turn"
 INSTRUMENTS = frozenset({LOSS, ASKED, VALUE, TURN, STRAINED})

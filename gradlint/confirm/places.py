@@ -6,12 +6,18 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-Role: TypeAlias = Literal[
-    "value", "input", "pair", "receiver", "target", "around", "networks", "inside", "within", "exponents"
-]
+Role: TypeAlias = (
+    Literal["value", "input", "pair", "receiver", "target", "around", "networks", "inside", "within", "exponents"]
+    | Literal["bare", "rebound", "retained", "turns", "static", "saved", "arriving"]
+)
 """What is watched of a place: its value; the first argument of the call, or the first two; what a method or attribute
 is of; what an attribute is set on; the tensor behind `.data`, before and after; the networks whose parameters are asked
-for; the value together with `self`, and with the first argument; what goes into exponentials and logarithms."""
+for; the value together with `self`, and with the first argument; what goes into exponentials and logarithms.
+
+Then: the expression that is all of a statement; the value that a variable gets, together with the one that it had;
+whether a graph is retained; what a loop goes over; a method of a class, and the same of an object; what a function
+saves, together with its context and what it was given; a tensor that is written to, before and after, and what the
+function around it is given."""
 
 WATCHED, STRAINED = "watched", "strained"
 _GIVEN = "given_first"
@@ -35,21 +41,49 @@ class Watcher(ast.NodeTransformer):
 
     def __init__(self, places: Sequence[Place]) -> None:
         self._places = places
-        self._within: list[str] = []
+        self._within: list[list[str]] = []
+        self._arriving = False
         self.found = 0
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         """The first parameter of a method is what the value belongs to."""
-        first = node.args.args[0].arg if node.args.args else ""
-        self._within.append(first)
+        given = [*node.args.posonlyargs, *node.args.args, *filter(None, [node.args.vararg])]
+        self._within.append([one.arg for one in given])
         self.generic_visit(node)
-        self._within.pop()
+        names = self._within.pop()
+        if self._arriving:
+            self._arriving = False
+            loaded = [ast.Name(name, ast.Load()) for name in names[1:]]
+            context = ast.Name(names[0], ast.Load())
+            node.body[:0] = [ast.Expr(call(WATCHED, name, context)) for name in loaded]
         return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST | list[ast.stmt]:
+        """A method of the class is compared with that of an object, behind the class."""
+        methods = [
+            part.name for part in node.body if isinstance(part, ast.FunctionDef) and "static" in self._roles(part)
+        ]
+        self.generic_visit(node)
+        self.found += len(methods)
+        return [node, *(_note_method(node.name, method) for method in methods)]
+
+    def visit_Module(self, node: ast.Module) -> ast.AST:
+        """Of what a loop goes over, all loops over the same are turns."""
+        loops = [part for part in ast.walk(node) if isinstance(part, ast.For)]
+        texts = {ast.unparse(_gone_over(loop)) for loop in loops if "turns" in self._roles(loop)}
+        for loop in loops:
+            if ast.unparse(_gone_over(loop)) in texts:
+                self.found += 1
+                _watch_turns(loop)
+        return self.generic_visit(node)
+
+    def _roles(self, node: ast.AST) -> list[Role]:
+        stretch = _stretch(node)
+        return [place.role for place in self._places if stretch and _is_at(place.stretch, stretch, node)]
 
     def visit(self, node: ast.AST) -> ast.AST | list[ast.stmt]:
         """From inside out: what is watched in a part stays when the whole is watched."""
-        stretch = _stretch(node)
-        roles = [place.role for place in self._places if place.stretch == stretch] if stretch else []
+        roles = self._roles(node)
         visited: ast.AST | list[ast.stmt] = super().visit(node)
         for role in roles:
             if isinstance(visited, ast.expr) and isinstance(getattr(visited, "ctx", None) or ast.Load(), ast.Load):
@@ -68,7 +102,15 @@ class Watcher(ast.NodeTransformer):
         elif role in ("inside", "within") and self._within and self._within[-1]:
             self.found += 1
             given = _first_argument(node) if role == "within" else None
-            return call(WATCHED, node, ast.Name(self._within[-1], ast.Load()), given)
+            return call(WATCHED, node, ast.Name(self._within[-1][0], ast.Load()), given)
+        elif role == "saved" and self._within and isinstance(node, ast.Call):
+            self.found += 1
+            given_to = [ast.Name(name, ast.Load()) for name in self._within[-1]]
+            node.args = [call(WATCHED, one, *given_to) for one in node.args]
+        elif role == "arriving" and self._within and _watch_receiver(node):
+            self.found += 1
+            self._arriving = True
+            return call(WATCHED, node)
         return node
 
     def _statement(self, node: ast.stmt, role: Role) -> ast.stmt | list[ast.stmt]:
@@ -77,10 +119,15 @@ class Watcher(ast.NodeTransformer):
             note = _note_target(node)
             self.found += note is not None
             return node if note is None else [node, note]
-        if role == "around":
-            notes = [_note_around(node), _note_around(node)]
+        if role in ("around", "arriving"):
+            written = _note_around if role == "around" else _note_written
+            notes = [written(node), written(node)]
             self.found += notes[0] is not None
+            self._arriving |= role == "arriving" and notes[0] is not None
             return [part for part in (notes[0], node, notes[1]) if part is not None]
+        if role in _STATEMENTS:
+            self.found += _STATEMENTS[role](node)
+            return node
         value = getattr(node, "value", None)
         # An expression that is a statement has the same place as the statement, and has been watched.
         if isinstance(value, ast.expr) and isinstance(node, (ast.Assign, ast.AugAssign, ast.Return)):
@@ -88,6 +135,14 @@ class Watcher(ast.NodeTransformer):
         elif role == "networks" and isinstance(node, (ast.For, ast.While, ast.If, ast.With)):
             self.found += _watch_networks(getattr(node, "iter", None) or node)
         return node
+
+
+def _is_at(place: tuple[int, int, int, int], stretch: tuple[int, int, int, int], node: ast.AST) -> bool:
+    """Whether a place is that of a node, or of its header."""
+    if place == stretch:
+        return True
+    headed = isinstance(node, (ast.For, ast.FunctionDef)) and place[:2] == stretch[:2]
+    return headed and place[2] <= node.body[0].lineno  # type: ignore[attr-defined]
 
 
 def call(name: str, *arguments: ast.expr | None) -> ast.Call:
@@ -159,12 +214,70 @@ def _watch_exponents(node: ast.expr) -> bool:
     return bool(inner)
 
 
+_RETAINED_AT = {"autograd.backward": 2, "backward": 1, "autograd.grad": 3}
+
+
+def _watch_retained(node: ast.expr) -> bool:
+    """Whether a backward retains its graph: by a word, or by place."""
+    if not isinstance(node, ast.Call):
+        return False
+    for word in node.keywords:
+        if word.arg == "retain_graph":
+            word.value = call(WATCHED, word.value)
+            return True
+    text = ast.unparse(node.func)
+    place = next((place for name, place in _RETAINED_AT.items() if text.endswith(name)), len(node.args))
+    if place >= len(node.args):
+        return False
+    node.args[place] = call(WATCHED, node.args[place])
+    return True
+
+
+def _watch_bare(node: ast.stmt) -> bool:
+    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Attribute):
+        return False
+    node.value = call(WATCHED, node.value)
+    return True
+
+
+def _watch_rebound(node: ast.stmt) -> bool:
+    if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
+        return False
+    node.value = call(WATCHED, node.value, ast.Name(node.targets[0].id, ast.Load()))
+    return True
+
+
+def _gone_over(node: ast.For) -> ast.expr:
+    """What a loop goes over; below `enumerate` and the like."""
+    inner = node.iter
+    while isinstance(inner, ast.Call) and inner.args:
+        inner = inner.args[0]
+    return inner
+
+
+def _watch_turns(node: ast.For) -> None:
+    inner, above = _gone_over(node), node.iter
+    if above is inner:
+        node.iter = call(WATCHED, inner)
+    while isinstance(above, ast.Call) and above is not inner:
+        if above.args[0] is inner:
+            above.args[0] = call(WATCHED, inner)
+            break
+        above = above.args[0]
+
+
+_STATEMENTS: dict[str, Callable[[ast.stmt], bool]] = {
+    "bare": _watch_bare,
+    "rebound": _watch_rebound,
+}
+
 _WATCHES: dict[str, Callable[[ast.expr], bool]] = {
     "input": _watch_input,
     "pair": _watch_pair,
     "receiver": _watch_receiver,
     "networks": _watch_networks,
     "exponents": _watch_exponents,
+    "retained": _watch_retained,
 }
 
 
@@ -185,7 +298,7 @@ def _holds(outer: ast.AST, inner: ast.AST) -> bool:
 
 
 def _root(node: ast.expr) -> str:
-    while isinstance(node, ast.Attribute):
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""
 
@@ -220,6 +333,25 @@ def _note_around(node: ast.stmt) -> ast.stmt | None:
         written = node.value
     owner = next(_behind_data(written), None) if written is not None else None
     return None if owner is None else ast.Expr(call(WATCHED, owner))
+
+
+def _note_written(node: ast.stmt) -> ast.stmt | None:
+    """The variable that an assignment writes to, in place."""
+    if isinstance(node, ast.AugAssign):
+        target = node.target
+    elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+        target = node.targets[0]
+    else:
+        return None
+    name = _root(target)
+    return ast.Expr(call(WATCHED, ast.Name(name, ast.Load()))) if name else None
+
+
+def _note_method(owner: str, method: str) -> ast.stmt:
+    """The same method of the class, and of an object of it."""
+    of_class = ast.Name(owner, ast.Load())
+    of_object = ast.Call(ast.Name(owner, ast.Load()), [], [])
+    return ast.Expr(call(WATCHED, *(ast.Attribute(one, method, ast.Load()) for one in (of_class, of_object))))
 
 
 def _behind_data(node: ast.expr) -> Iterator[ast.expr]:

@@ -111,6 +111,14 @@ class _Renamed(ast.NodeTransformer):
         return node
 
 
+def _last_name(func: ast.expr) -> str:
+    return func.id if isinstance(func, ast.Name) else func.attr if isinstance(func, ast.Attribute) else ""
+
+
+def _is_given(node: ast.Call, name: str, place: int) -> bool:
+    return len(node.args) > place or any(word.arg in (name, None) for word in node.keywords)
+
+
 _CUDA = re.compile(r"cuda(:\d+)?")
 
 
@@ -135,6 +143,9 @@ class _Plain(ast.NodeTransformer):
         if isinstance(node.func, ast.Attribute) and node.func.attr == "cuda":
             self.moved += 1
             return node.func.value
+        if _last_name(node.func) == "DistributedSampler" and not _is_given(node, "num_replicas", 1):
+            # Nobody else is there to ask; the first of two is one of them.
+            node.keywords += [ast.keyword("num_replicas", ast.Constant(2)), ast.keyword("rank", ast.Constant(0))]
         if called == "print":
             node.keywords = [word for word in node.keywords if word.arg not in ("file", "flush")]
         if called == "hasattr" and len(node.args) == 2 and isinstance(node.args[1], ast.Constant):

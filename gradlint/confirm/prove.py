@@ -7,53 +7,39 @@ import os
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
+from gradlint.confirm.effects.table import measure_of
 from gradlint.confirm.entry import Way, ways_to
+from gradlint.confirm.evidence import is_known, is_local, obstacle, pattern_of, slips_of
 from gradlint.confirm.forward import agree, forward_values
+from gradlint.confirm.holes import Sketch
 from gradlint.confirm.hurry import hurried
 from gradlint.confirm.linked import Importers, linked, parsed
-from gradlint.confirm.measure import measure_of
-from gradlint.confirm.ran import Ran
+from gradlint.confirm.raising import Claim, Raising
 from gradlint.confirm.sandbox import Sandbox, TorchMissingError
-from gradlint.confirm.script import Script, spaced, with_marks
-from gradlint.confirm.search import Found, attempts, filled, guarded
-from gradlint.confirm.shrink import shrunk
+from gradlint.confirm.search import MOST_RUNS, Found, filled
 from gradlint.confirm.silence import MADE_UP, NO_PLACE, NOTHING, Silence
-from gradlint.confirm.sketch import Sketch, sketch
-from gradlint.confirm.standin import Made
-from gradlint.confirm.verdict import Expectation, judge
+from gradlint.confirm.sketch import sketch
+from gradlint.confirm.slicing import Slice, slices
 from gradlint.domain.confirmation import Confirmation
 from gradlint.domain.finding import Finding
 from gradlint.source.neighbours import Layout
 
-SECONDS = 4.0
-RAN_THROUGH = f"{MADE_UP} it ran through"
-_GUARDS = 5
+SECONDS = 5.0
+"""What a finding may take until it is confirmed; cutting a proof down comes on top of it."""
+
+_WHOLE = 0.6
+"""The share of whole programs; the rest is for slices of them."""
+_SHRINKING = 4.0
 _MOST_RUNNERS = 2
-_ENOUGH = 4
-"""After so many runs that came by the place and showed nothing, no other values are made up."""
-_MARK = "reached"
-_WALKS = re.compile(r"\.backward\(|\bgrad\(|\.apply\(")
-
-
-@dataclass(frozen=True)
-class Claim:
-    """What confirms a finding: torch's text for one that says torch raises, and the rows where it may raise."""
-
-    pattern: str | None
-    raises: bool
-    rows: frozenset[int]
-    own: frozenset[int]
-
-    @classmethod
-    def of(cls, finding: Finding, pattern: str | None) -> Claim:
-        """The rows are those of the finding and of the places that explain it."""
-        own = frozenset(range(finding.span.start.row, finding.span.end.row + 1))
-        related = (range(other.span.start.row, other.span.end.row + 1) for other in finding.related)
-        return cls(pattern, finding.effect == "raises", own.union(*related), own)
+_MOST_CUTS = 12
+_LONG = 100
+"""From so many lines on slices of a program come before the whole."""
+_FEW = 8
+"""So many made-up values are tried in a slice before what fails is cut out of it."""
 
 
 class Prover:
@@ -91,10 +77,10 @@ class Prover:
         `mended` is the finding where it would stand in the other text. With `safe`, the two must assign the same
         values to their variables, too. Errors of other findings stay out of it: each fix is judged for itself.
         """
-        first = self._try(finding, before)
+        first = self._try(finding, before, sliced=False)
         if first is None or first.verdict.verdict != "confirmed":
             return False
-        second = self._try(mended, after)
+        second = self._try(mended, after, sliced=False)
         if second is None:
             return False
         broken, whole = self._way(before, finding, first), self._way(after, mended, first)
@@ -103,7 +89,7 @@ class Prover:
         # A fix may put something else in the place of what would be watched: that has to run.
         if not passed and not (reason in (NO_PLACE, NOTHING) and self._finishes(whole, first)):
             return False
-        return not safe or self._keeps_values(broken, whole, first)
+        return not safe or self._keeps_values(broken, whole, first, slips_of(finding))
 
     def _finishes(self, way: Way | None, shown: _Asked) -> bool:
         """Whether a program runs through with the values with which the fault was shown."""
@@ -111,22 +97,45 @@ class Prover:
             return False
         return self._sandbox.run(filled(way.script, shown.found.values).text, seconds=SECONDS).outcome == "finished"
 
-    def _keeps_values(self, first: Way | None, second: Way | None, shown: _Asked) -> bool:
+    def _keeps_values(self, first: Way | None, second: Way | None, shown: _Asked, slips: tuple[str, ...]) -> bool:
         """Whether both programs, entered alike and given the same values, compute the same."""
         assert shown.found is not None, "what is confirmed has been shown by a run"
         if first is None or second is None or [hole.text for hole in first.holes] != [h.text for h in second.holes]:
             return False
         values = shown.found.values
-        numbers = [forward_values(self._sandbox, filled(way.script, values), SECONDS) for way in (first, second)]
+        programs = [filled(way.script, values) for way in (first, second)]
+        numbers = [forward_values(self._sandbox, program, SECONDS, slips) for program in programs]
         return agree(*numbers)
 
     def _confirm(self, finding: Finding, text: str, files: Sequence[str]) -> Confirmation:
-        if measure_of(finding) is None and finding.code not in self._patterns:
+        if (why := obstacle(finding.name, finding.effect)) is not None:
+            return Confirmation("unconfirmed", why)
+        if not is_known(finding, self._patterns):
             return Confirmation("unconfirmed", "nothing is known that would confirm this rule")
         asked = self._try(finding, text, files)
         if asked is None:
             return Confirmation("unconfirmed", "this Python cannot parse the file")
         return asked.verdict
+
+    def _try(self, finding: Finding, text: str, files: Sequence[str] = (), *, sliced: bool = True) -> _Asked | None:
+        """The verdict on a finding in a text: the first that is one; None for what is no Python."""
+        begun = time.monotonic()
+        whole, end = begun + self._seconds * (_WHOLE if sliced else 1.0), begun + self._seconds
+        asked: _Asked | None = None
+        pieces: list[tuple[Finding, Slice]] = []
+        for number, (tree, placed) in enumerate(self._programs(finding, text, files)):
+            if number == 0 and sliced:
+                # A program is changed by what is made of it, so slices are made before.
+                pieces = [(placed, piece) for piece in slices(tree, placed.span, local=is_local(placed))]
+                if _is_long(tree) and (shown := self._try_slices(pieces, whole)) is not None:
+                    return shown
+            if asked is None or time.monotonic() < whole:
+                asked = self._try_program(placed, tree, end if _is_long(tree) else whole)._replace(program=number)
+                if asked.verdict.verdict != "unconfirmed":
+                    return asked
+        if asked is None or asked.passed or asked.exact or time.monotonic() > end:
+            return asked
+        return self._try_slices(pieces, end) or asked
 
     def _programs(self, finding: Finding, text: str, files: Sequence[str]) -> Iterator[tuple[ast.Module, Finding]]:
         """The programs that the place of a finding may be run in: its file with what it imports, files that import it,
@@ -137,198 +146,86 @@ class Prover:
         if os.path.isfile(finding.filename):
             path = os.path.abspath(finding.filename)
             runners = self._importers.runners(path, files)[:_MOST_RUNNERS]
-            for program in (linked(path, text, self._layout), *(linked(one, None, self._layout) for one in runners)):
+            for one, own in ((path, text), *((runner, None) for runner in runners)):
+                program = linked(one, own, self._layout)
                 if program is not None and path in program.rows:
                     yield program.tree, program.place(finding)
         yield tree, finding
 
-    def _try(self, finding: Finding, text: str, files: Sequence[str] = ()) -> _Asked | None:
-        """The verdict on a finding in a text: the first that is one; None for what is no Python."""
-        asked: _Asked | None = None
-        for number, (tree, placed) in enumerate(self._programs(finding, text, files)):
-            asked = self._try_program(placed, tree)._replace(program=number)
-            if asked.verdict.verdict != "unconfirmed":
-                break
-        return asked
-
-    def _try_program(self, finding: Finding, tree: ast.Module) -> _Asked:
+    def _try_program(self, finding: Finding, tree: ast.Module, end: float) -> _Asked:
         """The verdict in one program, at first with all turns of its loops."""
-        made = sketch(tree)
-        asked = self._ask(finding, made)
+        made = sketch(tree, slips_of(finding))
+        asked = self._ask(finding, made, end)._replace(exact=not made.holes and not made.dropped)
         if asked.verdict.verdict == "unconfirmed" and asked.slow and (fewer := hurried(made)) is not None:
-            again = self._ask(finding, fewer)
+            again = self._ask(finding, fewer, end + self._seconds * (1 - _WHOLE) / 2)
             return again._replace(hurried=True) if again.verdict.verdict == "confirmed" else asked
         return asked
+
+    def _try_slices(self, pieces: Iterable[tuple[Finding, Slice]], end: float) -> _Asked | None:
+        """The first proof that a part of a program gives."""
+        return next(filter(None, (self._try_slice(finding, piece, end) for finding, piece in pieces)), None)
+
+    def _try_slice(self, finding: Finding, piece: Slice, end: float) -> _Asked | None:
+        """The proof that a part of the program gives; what fails in it is cut out."""
+        for _ in range(_MOST_CUTS):
+            made = sketch(piece.fresh(), slips_of(finding), piece.aliases)
+            asked = self._ask(finding, made, end, _FEW)
+            if asked.verdict.verdict == "confirmed":
+                return asked
+            if asked.passed or asked.failed is None or time.monotonic() > end or not piece.cut(asked.failed):
+                break
+        return None
 
     def _way(self, text: str, finding: Finding, shown: _Asked) -> Way | None:
         """The program that leads to the place of a finding as the one does in which the fault was shown."""
         programs = self._programs(finding, text, ())
         tree, placed = next(islice(programs, shown.program, None), (None, finding))
-        made = None if tree is None else sketch(tree)
+        made = None if tree is None else sketch(tree, slips_of(finding))
         if made is not None and shown.hurried:
             made = hurried(made)
         if made is None or shown.found is None:
             return None
         return next(islice(ways_to(made, placed.span.start.row), shown.found.way, None), None)
 
-    def _ask(self, finding: Finding, made: Sketch) -> _Asked:
+    def _ask(self, finding: Finding, made: Sketch, end: float, most: int = MOST_RUNS) -> _Asked:
         """The verdict on one program."""
-        measure, pattern, slow = measure_of(finding), self._patterns.get(finding.code), False
+        measure, pattern = measure_of(finding), pattern_of(finding, self._patterns)
+        measured: _Asked | None = None
         if measure is not None:
-            shrink = SECONDS if self._shrink else 0.0
-            silence = Silence(finding, measure, self._sandbox, time.monotonic() + self._seconds, shrink)
-            measured, slow = silence.confirm(made), silence.is_slow
-            if measured.verdict != "unconfirmed" or pattern is None:
-                return _Asked(measured, slow, silence.found)
+            shrink = _SHRINKING if self._shrink else 0.0
+            silence = Silence(finding, measure, self._sandbox, end, shrink, most)
+            verdict = silence.confirm(made)
+            measured = _Asked(verdict, silence.is_slow, silence.found, silence.has_passed, silence.failed)
+            if verdict.verdict != "unconfirmed" or pattern is None:
+                return measured
         # What loses a gradient may lose the last one, and then torch says so.
-        end = time.monotonic() + self._seconds
-        case = _Case(Claim.of(finding, pattern), self._sandbox, self._errors, end, self._shrink)
+        case = Raising(Claim.of(finding, pattern), self._sandbox, self._errors, end, self._shrink)
         for number, way in enumerate(ways_to(made, finding.span.start.row)):
-            found = case.try_way(way)
+            found = case.try_way(way, most)
             if found is not None:
-                return _Asked(found, slow, Found(number, case.values))
+                return _Asked(found, case.is_slow, Found(number, case.values))
             if case.is_refuted(made.dropped):
                 break
-        return _Asked(case.defeat(made.dropped) if measure is None else measured, slow or case.is_slow)
+        if measured is not None:
+            return measured._replace(slow=measured.slow or case.is_slow)
+        return _Asked(case.defeat(made.dropped), case.is_slow, None, case.has_passed, case.failed)
+
+
+def _is_long(tree: ast.Module) -> bool:
+    """Whether a program needs much that is beside the point of any finding in it."""
+    return sum((node.end_lineno or 0) - node.lineno + 1 for node in tree.body) > _LONG
 
 
 class _Asked(NamedTuple):
-    """A verdict, whether some run took too long for more, how the fault was shown, and in which of the programs."""
+    """A verdict, whether some run took too long for more, how the fault was shown, whether some run came by the place
+    and did not show it, the row where one failed, and which of the programs it was."""
 
     verdict: Confirmation
     slow: bool
     found: Found | None = None
+    passed: bool = False
+    failed: int | None = None
+    exact: bool = False
+    """Whether nothing of the program was made up."""
     hurried: bool = False
     program: int = 0
-
-
-class _Case:
-    """One claim, and what the runs so far have shown."""
-
-    def __init__(self, claim: Claim, sandbox: Sandbox, errors: re.Pattern[str], end: float, shrink: bool) -> None:
-        self._claim = claim
-        self._sandbox = sandbox
-        self._errors = errors
-        self._end = end
-        self._shrink = shrink
-        self._why = "no run came to the place"
-        self.is_slow = False
-        self.values: tuple[Made, ...] = ()
-        self._passed = 0
-        self._passed_exactly = False
-
-    def try_way(self, way: Way) -> Confirmation | None:
-        """Run one program with several made-up values; None if no run is a proof."""
-        for tried in attempts(way.script, way.holes, self._run):
-            script, ran, exact = tried.script, tried.ran, not way.holes and not way.driven
-            for _ in range(_GUARDS):
-                if self._shows(script, ran):
-                    self.values = tried.values
-                    return self._confirmed(script, ran)
-                # The same error at another place is that of another finding; it refutes nothing.
-                exact = exact and not self._says(ran)
-                known = not way.holes or self._knows(ran)
-                if not known or self._is_here(script, ran) or not (again := self._behind(script, ran)):
-                    break
-                # What runs behind an error of the program's own is no longer the program.
-                script, ran, exact = again, self._run(again), False
-            self._note(script, ran, exact=exact)
-            if time.monotonic() > self._end or self._passed >= _ENOUGH:
-                return None
-        return None
-
-    def is_refuted(self, dropped: int) -> bool:
-        """Whether the program itself came by the place, with nothing made up, and torch raised nothing."""
-        return self._passed_exactly and not dropped
-
-    def defeat(self, dropped: int) -> Confirmation:
-        """The verdict if no run is a proof."""
-        if self.is_refuted(dropped) and self._claim.raises:
-            return Confirmation("refuted", "it ran through, and torch raised nothing")
-        if self._passed:
-            return Confirmation("unconfirmed", RAN_THROUGH)
-        return Confirmation("unconfirmed", self._why)
-
-    def _shows(self, script: Script, ran: Ran) -> bool:
-        return self._says(ran) and (self._is_here(script, ran) or self._surfaces(script, ran))
-
-    def _says(self, ran: Ran) -> bool:
-        """Whether torch raised the stated error, wherever."""
-        return judge(Expectation("raises", self._claim.pattern), ran).verdict == "confirmed"
-
-    def _is_here(self, script: Script, ran: Ran) -> bool:
-        """Whether an error came by a place of the finding."""
-        return any(self._meets(script, number, self._claim.rows) for number in ran.lines)
-
-    def _surfaces(self, script: Script, ran: Ran) -> bool:
-        """Whether an error of what the finding points at comes up where the engine of autograd runs."""
-        if ran.line is None or not _WALKS.search(script.lines[ran.line - 1].text):
-            return False
-        own = script.numbers_of(self._claim.own)
-        return bool(own) and not any(_WALKS.search(script.lines[number - 1].text) for number in own)
-
-    def _knows(self, ran: Ran) -> bool:
-        """Whether an error is one of those that gradlint finds: one of another finding, that is not made up."""
-        return ran.outcome == "raised" and self._errors.search(ran.message or "") is not None
-
-    def _meets(self, script: Script, number: int, rows: Iterable[int]) -> bool:
-        first, last = script.origin(number)
-        return first > 0 and any(first <= row <= last for row in rows)
-
-    def _behind(self, script: Script, ran: Ran) -> Script | None:
-        """Another error came first: go on behind it, as the finding takes for granted."""
-        if ran.outcome != "raised" or ran.line is None or not 0 < ran.line <= len(script.lines):
-            return None
-        for number in reversed(ran.lines):
-            if (again := guarded(script, number)) is not None:
-                return again
-        return None
-
-    def _confirmed(self, script: Script, ran: Ran) -> Confirmation:
-        def still(smaller: Script) -> bool:
-            again = self._run(smaller)
-            same = again.error_type == ran.error_type and _gist(again.message) == _gist(ran.message)
-            origin = smaller.origin(again.line or 0) == script.origin(ran.line or 0)
-            return same and origin and self._shows(smaller, again)
-
-        small = shrunk(script, still, self._claim.own, self._end + SECONDS) if self._shrink else script
-        final = self._run(small) if self._shrink else ran
-        repro = _marked(small, final)
-        return Confirmation("confirmed", "torch raised the error", f"{final.error_type}: {final.message}", repro=repro)
-
-    def _note(self, script: Script, ran: Ran, *, exact: bool) -> None:
-        if ran.outcome == "finished":
-            if self._came_by(script):
-                self._passed += 1
-                self._passed_exactly |= exact
-            elif not self._passed:
-                self._why = "no run came to the place"
-            return
-        self.is_slow |= ran.outcome == "timeout"
-        if not self._passed:
-            self._why = judge(Expectation("raises", self._claim.pattern, -1), ran).reason
-
-    def _came_by(self, script: Script) -> bool:
-        """Whether the lines of the finding are executed: the same run, with marks at them."""
-        marked = with_marks(script, script.numbers_of(self._claim.own), _MARK)
-        ran = self._run(marked, (f"len({_MARK}) > 0",))
-        return ran.outcome == "finished" and ran.values[0].value is True
-
-    def _run(self, script: Script, probes: tuple[str, ...] = ()) -> Ran:
-        return self._sandbox.run(script.text, probes, seconds=max(0.2, min(2.0, self._end - time.monotonic())))
-
-
-_PASSING = re.compile(r"version \d+|0x[0-9a-f]+")
-
-
-def _gist(message: str | None) -> str:
-    """What a message says, whatever else was written to the tensor before."""
-    return _PASSING.sub("", message or "")
-
-
-def _marked(script: Script, ran: Ran) -> str:
-    """The program with the line marked that raises."""
-    lines = [line.text for line in script.lines]
-    if ran.line is not None:
-        lines[ran.line - 1] += f"  # {ran.error_type}"
-    return spaced(lines)

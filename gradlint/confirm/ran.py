@@ -14,13 +14,17 @@ Value = bool | int | float | str | None
 
 
 class Request(NamedTuple):
-    """A repro to execute, and expressions to evaluate in its names after it; the answer must begin with the token."""
+    """A repro to execute, and expressions to evaluate in its names after it; the answer must begin with the token.
+
+    `slips` are attributes that the gate lets through as names that nothing has: if something has one, it is not run.
+    """
 
     script: str
     probes: tuple[str, ...]
     device: Device
     seconds: float
     token: str
+    slips: tuple[str, ...] = ()
 
 
 class Probed(NamedTuple):

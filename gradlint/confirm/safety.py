@@ -30,14 +30,21 @@ _HARMLESS: tuple[type[ast.AST], ...] = (
 )
 
 
-def admit(script: str, probes: Iterable[str] = ()) -> list[str]:
-    """The reasons why a repro and the probes of it must not be run; none means that they may."""
+_WORKERS = frozenset(("num_workers", "multiprocessing_context"))
+_BEFORE_WORKERS = 5
+
+
+def admit(script: str, probes: Iterable[str] = (), slips: Iterable[str] = ()) -> list[str]:
+    """The reasons why a repro and the probes of it must not be run; none means that they may.
+
+    `slips` may be read of any value if they look like slips of the pen; whoever runs it sees that nothing has one.
+    """
     probes = tuple(probes)
     if len(script) + sum(map(len, probes)) > _LONGEST:
         return [f"it is longer than {_LONGEST} characters"]
     try:
         tree = ast.parse(script)
-        gate = _Gate(tree)
+        gate = _Gate(tree, slips)
         gate.check(tree, symtable.symtable(script, "<repro>", "exec"))
         for probe in probes:
             gate.check(ast.parse(probe, mode="eval"), symtable.symtable(probe, "<probe>", "eval"))
@@ -48,12 +55,12 @@ def admit(script: str, probes: Iterable[str] = ()) -> list[str]:
     return list(dict.fromkeys(gate.reasons))
 
 
-def refused(tree: ast.Module, own: Iterable[str] = ()) -> frozenset[ast.AST]:
+def refused(tree: ast.Module, own: Iterable[str] = (), slips: Iterable[str] = ()) -> frozenset[ast.AST]:
     """The nodes of a program for which the gate would refuse it: what has to be replaced before it may be run.
 
     `own` are attributes that values to come will have.
     """
-    gate = _Gate(tree)
+    gate = _Gate(tree, slips)
     gate._own.update(own)
     gate.visit(tree)
     return frozenset(gate.nodes)
@@ -62,7 +69,8 @@ def refused(tree: ast.Module, own: Iterable[str] = ()) -> frozenset[ast.AST]:
 class _Gate(ast.NodeVisitor):
     """Walks over all of the syntax and writes down what is refused."""
 
-    def __init__(self, tree: ast.Module) -> None:
+    def __init__(self, tree: ast.Module, slips: Iterable[str] = ()) -> None:
+        self._slips = frozenset(filter(allowed.is_slip, slips))
         self.reasons: list[str] = []
         self.nodes: list[ast.AST] = []
         self._modules: dict[str, str] = {}
@@ -158,8 +166,15 @@ class _Gate(ast.NodeVisitor):
             self.visit(argument)
         for keyword in node.keywords:
             nothing = isinstance(keyword.value, ast.Constant) and not keyword.value.value
-            if keyword.arg in {"num_workers", "multiprocessing_context"} and not nothing:
+            if keyword.arg in _WORKERS and not nothing:
                 self._refuse(node, f"`{keyword.arg}` starts processes")
+        if ast.unparse(node.func).endswith("DataLoader") and _may_start_workers(node):
+            self._refuse(node, "a loader that may start processes")
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        """A text may become the name of an argument."""
+        if isinstance(node.value, str) and node.value in _WORKERS:
+            self._refuse(node, f"`{node.value}` starts processes")
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         """Decorators, defaults, annotations, and the body are expressions and statements like any other."""
@@ -171,6 +186,9 @@ class _Gate(ast.NodeVisitor):
         self._check_definition(node, node.name)
         for keyword in node.keywords:
             self._refuse(node, f"the keyword `{keyword.arg}` of a class is not allowed")
+        for base in node.bases:
+            if isinstance(base, ast.Call) and isinstance(base.func, ast.Name) and base.func.id == "type":
+                self._refuse(base, "a class of classes is not allowed")
         super().generic_visit(node)
 
     def visit_arg(self, node: ast.arg) -> None:
@@ -195,7 +213,7 @@ class _Gate(ast.NodeVisitor):
 
     def _check_attribute(self, node: ast.AST, name: str, read: bool) -> None:
         special = (allowed.DEFINABLE - {"__init__"}) if read else frozenset()
-        if name in special:
+        if name in special or (read and name in self._slips):
             return
         if name in allowed.NEVER or (_is_dunder(name) and name not in allowed.attributes()):
             self._refuse(node, f"the attribute `{name}` is not allowed")
@@ -211,6 +229,9 @@ class _Gate(ast.NodeVisitor):
             return
         if path in allowed.MODULES:
             self._refuse(node, f"the module `{path}` is used as a value")
+            return
+        head, _, last = path.rpartition(".")
+        if last in self._slips and head in allowed.MODULES:
             return
         value, rest = path, list[str]()
         while value and not allowed.is_allowed(value):
@@ -249,6 +270,12 @@ class _Gate(ast.NodeVisitor):
         if isinstance(node, ast.Name) and node.id in self._modules:
             return ".".join([self._modules[node.id], *reversed(names)])
         return None
+
+
+def _may_start_workers(node: ast.Call) -> bool:
+    """Whether arguments by place, or from a dict, may be a number of workers."""
+    starred = any(isinstance(argument, ast.Starred) for argument in node.args)
+    return starred or len(node.args) > _BEFORE_WORKERS or any(word.arg is None for word in node.keywords)
 
 
 def _imported(node: ast.Import) -> dict[str, str]:

@@ -102,18 +102,30 @@ class Sandbox:
             raise TorchMissingError(hello["missing"])
         self.walls, self.torch = tuple(hello["walls"]), hello["torch"]
 
-    def run(self, script: str, probes: tuple[str, ...] = (), device: Device = "cpu", seconds: float = 2.0) -> Ran:
-        """Execute a repro, then evaluate the probes in its names if it ran through; nobody passes without the gate."""
-        reasons = admit(script, probes)
+    def run(
+        self,
+        script: str,
+        probes: tuple[str, ...] = (),
+        device: Device = "cpu",
+        seconds: float = 2.0,
+        slips: tuple[str, ...] = (),
+    ) -> Ran:
+        """Execute a repro, then evaluate the probes in its names if it ran through; nobody passes without the gate.
+
+        `slips` are names of attributes that are said to be nobody's: where they are, they may be read.
+        """
+        reasons = admit(script, probes, slips)
         if reasons:
             return Ran("denied", message=reasons[0])
-        return self.run_past_the_gate(script, probes, device, seconds)
+        return self.run_past_the_gate(script, probes, device, seconds, slips)
 
-    def run_past_the_gate(self, script: str, probes: tuple[str, ...], device: Device, seconds: float) -> Ran:
+    def run_past_the_gate(
+        self, script: str, probes: tuple[str, ...], device: Device, seconds: float, slips: tuple[str, ...] = ()
+    ) -> Ran:
         """For the tests of the walls alone: what `admit` objects to must not come here."""
         self.start()
         begun = time.monotonic()
-        request = Request(script, probes, device, seconds, secrets.token_hex(16))
+        request = Request(script, probes, device, seconds, secrets.token_hex(16), slips)
         line = self._ask(request, seconds + _GRACE_SECONDS if self._fork else seconds)
         ran = decode(line, request.token)
         # Without fork the process of the worker was that of the repro, and has seen enough.

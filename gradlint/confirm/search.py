@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from gradlint.confirm.holes import Hole, fill, holes_in
 from gradlint.confirm.ran import Ran
 from gradlint.confirm.script import Line, Script
-from gradlint.confirm.sketch import Hole, fill, holes_in
 from gradlint.confirm.standin import Made, MadeText, choices, corrected
 
 Execute = Callable[[Script], Ran]
@@ -38,6 +38,7 @@ def attempts(script: Script, holes: Sequence[Hole], execute: Execute, most: int 
     options = [_options(hole) for hole in holes]
     first = tuple(option[0] for option in options)
     waiting, seen, failures = [first], {first}, set[object]()
+    furthest: tuple[int, ...] = ()
     for _ in range(most):
         if not waiting:
             return
@@ -49,9 +50,20 @@ def attempts(script: Script, holes: Sequence[Hole], execute: Execute, most: int 
         if signature in failures and ran.outcome != "finished":
             continue
         failures.add(signature)
+        if ran.outcome == "raised":
+            # What fails before others do is not the way to go on.
+            if ran.lines < furthest:
+                continue
+            furthest = ran.lines
         others = [other for other in _others(script, ran, values, options) if other not in seen]
         seen.update(others)
         waiting.extend(reversed(others))
+
+
+def failed_row(script: Script, ran: Ran) -> int:
+    """The row of the outermost statement of the file in which a run failed; 0 if there is none."""
+    rows = (script.origin(number)[0] for number in ran.lines) if ran.outcome == "raised" else iter(())
+    return next((row for row in rows if row > 0), 0)
 
 
 def guarded(script: Script, number: int) -> Script | None:

@@ -6,15 +6,15 @@ import ast
 import re
 import time
 
+from gradlint.confirm.effects.measure import Measure, Variant
 from gradlint.confirm.entry import Way, ways_to
+from gradlint.confirm.holes import Sketch
 from gradlint.confirm.instrument import ASKED, INSTRUMENTS, LOSS, instrumented, without_instruments
-from gradlint.confirm.measure import Measure, Variant
 from gradlint.confirm.ran import Probed, Ran
 from gradlint.confirm.sandbox import Sandbox
 from gradlint.confirm.script import Script, spaced
-from gradlint.confirm.search import Found, attempts, guarded
+from gradlint.confirm.search import MOST_RUNS, Found, attempts, failed_row, guarded
 from gradlint.confirm.shrink import shrunk
-from gradlint.confirm.sketch import Sketch
 from gradlint.domain.confirmation import Confirmation
 from gradlint.domain.finding import Finding
 
@@ -38,8 +38,15 @@ def _names_in(made: Sketch) -> set[str]:
 class Silence:
     """One finding of a silent effect, and how it is measured."""
 
-    def __init__(self, finding: Finding, measure: Measure, sandbox: Sandbox, end: float, shrink: float) -> None:
-        """`shrink` is the time for cutting down a proof."""
+    def __init__(
+        self, finding: Finding, measure: Measure, sandbox: Sandbox, end: float, shrink: float, most: int = MOST_RUNS
+    ) -> None:
+        """`shrink` is the time for cutting down a proof, `most` the number of values to try."""
+        self._most = most
+        self.has_passed = False
+        """Whether some run came to its end, and did not show the effect."""
+        self.failed: int | None = None
+        """The row of the outermost statement that failed, of the run that came furthest."""
         self._finding = finding
         self._measure = measure
         self._sandbox = sandbox
@@ -75,7 +82,7 @@ class Silence:
 
     def _try_way(self, way: Way, *, exact: bool) -> Confirmation | None:
         passed = 0
-        for tried in attempts(way.script, way.holes, lambda script: self._run(script, self._measure.variants[0])):
+        for tried in attempts(way.script, way.holes, self._first_run, self._most):
             script, ran = tried.script, tried.ran
             shown = self._is_shown(script, ran)
             if shown and ran.outcome == "raised":
@@ -85,11 +92,13 @@ class Silence:
                 return self._confirmed(script)
             if ran.outcome == "finished":
                 passed += 1
+                self.has_passed |= shown is False
                 if shown is False and exact and self._measure.refutes:
                     return Confirmation("refuted", f"measured: it is not so that {self._measure.said}")
             else:
                 self._why = f"the repro ends otherwise: {(ran.message or ran.outcome)[:120]}"
                 self.is_slow |= ran.outcome == "timeout"
+                self.failed = max(self.failed or 0, failed_row(script, ran)) or None
             if passed >= _ENOUGH or time.monotonic() > self._end:
                 break
         return None
@@ -122,13 +131,19 @@ class Silence:
         """Whether one of the other variants gives another value."""
         if self._measure.compared is None:
             return True
-        runs = [self._run(script, variant) for variant in self._measure.variants[1:]]
-        others = [ran.values[-1] for ran in runs if ran.values and (ran.outcome == "finished" or self._measure.early)]
-        if others and any(other.value != usual.value for other in others) != self._measure.same:
-            return True
+        measured = False
+        for variant in self._measure.variants[1:]:
+            ran = self._run(script, variant)
+            if ran.values and (ran.outcome == "finished" or self._measure.early):
+                measured = True
+                if (ran.values[-1].value != usual.value) != self._measure.same:
+                    return True
         self._why = f"it was not seen that {self._measure.said}"
         # Values made for the purpose may be the wrong ones to see a difference with.
-        return False if others and self._measure.proof == "" else None
+        return False if measured and self._measure.proof == "" else None
+
+    def _first_run(self, script: Script) -> Ran:
+        return self._run(script, self._measure.variants[0])
 
     def _run(self, script: Script, variant: Variant) -> Ran:
         """A run with the lines counted as in the script."""
@@ -171,6 +186,7 @@ class Silence:
         if variant.block:
             rest = [variant.block.rstrip(), *(f"    {line}" for line in rest)]
         imports += [line for line in before if line.startswith("from ")]
-        before = [line for line in before if not line.startswith("from ")]
+        unused = () if any(f"{ASKED}(" in line for line in rest) else (f"{ASKED} = {LOSS}",)
+        before = [line for line in before if not line.startswith("from ") and line not in unused]
         proof = [self._measure.proof] if self._measure.proof else []
         return spaced(["import torch", *imports, *before, *rest, *proof])

@@ -5,111 +5,31 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import cast
+from collections.abc import Iterable, Mapping, Sequence
 
 from gradlint.confirm import allowed
+from gradlint.confirm.holes import Hole, Sketch, holes_in, statement
+from gradlint.confirm.imports import ImportKeeper
 from gradlint.confirm.names import Names
 from gradlint.confirm.plain import flags_of, plain
+from gradlint.confirm.replacing import Replacer, fill_empty
 from gradlint.confirm.safety import refused
 from gradlint.confirm.standin import choices
 from gradlint.confirm.uses import INSTANCE, NAMESPACE, kinds_at, kinds_of
 
-_HOLE = re.compile(r"\bmade_up_(\d+)\b")
 _SCALARS = frozenset({"int", "float", "bool", "str", "none", "device", "dtype", "path", "shape"})
 _ROUNDS = 8
-_SHORTER = {
-    "torch.optim.optimizer": "torch.optim",
-    "torch.nn.modules": "torch.nn",
-    "torch.nn.modules.module": "torch.nn",
-    "torch.nn.modules.loss": "torch.nn",
-    "torch.autograd.variable": "torch.autograd",
-    "torch.utils.data.dataset": "torch.utils.data",
-    "torch.utils.data.dataloader": "torch.utils.data",
-}
-"""Modules whose names stand in another one as well."""
 
 
-@dataclass
-class Hole:
-    """A value to make up: what stands for it in the program, what it may be, and what to try first."""
+def sketch(tree: ast.Module, slips: Iterable[str] = (), aliases: Mapping[str, str] | None = None) -> Sketch:
+    """The program of a file, made harmless; the tree is changed.
 
-    number: int
-    text: str
-    kinds: tuple[str, ...]
-    first: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """The name that stands in the program where the value goes."""
-        return f"made_up_{self.number}"
-
-
-@dataclass
-class Sketch:
-    """A harmless program with holes: its imports come first, then the variables that are made up, then the rest."""
-
-    body: list[ast.stmt]
-    holes: list[Hole] = field(default_factory=list)
-    dropped: int = 0
-    _head: int = 0
-    _new: list[ast.stmt] = field(default_factory=list)
-
-    def hole(self, text: str, kinds: Sequence[str], first: Iterable[str] = ()) -> Hole:
-        """A new hole."""
-        known = tuple(kind for kind in kinds if kind not in (NAMESPACE, INSTANCE)) or ("tensor", "float", "int")
-        hole = Hole(len(self.holes), text, known, tuple(first))
-        self.holes.append(hole)
-        return hole
-
-    def imports(self, kept: Sequence[ast.stmt]) -> None:
-        """Put the imports at the top."""
-        self.body[:0] = kept
-        self._head += len(kept)
-
-    def needs(self, kept: ast.stmt) -> None:
-        """An import that what is made up needs."""
-        if ast.unparse(kept) not in {ast.unparse(one) for one in self.body[: self._head]}:
-            self._new.insert(0, kept)
-
-    def variable(self, name: str, hole: Hole) -> None:
-        """A variable of the module that holds a made-up value."""
-        self._new.append(statement(f"{name} = {hole.name}"))
-
-    def settle(self) -> None:
-        """Put new variables in their place: no visitor may be under way in the body."""
-        self.body[self._head : self._head] = self._new
-        self._head += len(self._new)
-        self._new.clear()
-
-
-def statement(text: str) -> ast.stmt:
-    """A statement of ours, which comes from no row of the file."""
-    made = ast.parse(text).body[0]
-    for node in ast.walk(made):
-        if isinstance(node, (ast.stmt, ast.expr)):
-            node.lineno = node.end_lineno = 0
-    return made
-
-
-def holes_in(text: str) -> list[int]:
-    """The numbers of the holes that a text names."""
-    return [int(number) for number in _HOLE.findall(text)]
-
-
-def fill(text: str, values: Sequence[str]) -> str:
-    """The text with its holes filled; what fills one may have holes with higher numbers."""
-    while _HOLE.search(text):
-        text = _HOLE.sub(lambda found: values[int(found.group(1))], text)
-    return text
-
-
-def sketch(tree: ast.Module) -> Sketch:
-    """The program of a file, made harmless; the tree is changed."""
+    `slips` are attributes that nothing has, and stay. `aliases` are names that nothing binds, each with the name of
+    the variable that gets its value.
+    """
     flags = flags_of(tree)
     moved = plain(tree)
-    made = _Sketcher(tree, flags).run()
+    made = _Sketcher(tree, flags, frozenset(slips), aliases or {}).run()
     made.dropped += moved
     return made
 
@@ -117,7 +37,11 @@ def sketch(tree: ast.Module) -> Sketch:
 class _Sketcher:
     """Replaces in rounds: a name that holds only what is not known is not known either."""
 
-    def __init__(self, tree: ast.Module, flags: dict[str, str]) -> None:
+    def __init__(
+        self, tree: ast.Module, flags: dict[str, str], slips: frozenset[str], aliases: Mapping[str, str]
+    ) -> None:
+        self._aliases = aliases
+        self._slips = slips
         self._tree = tree
         self._flags = flags
         # The sketch and the tree share the list of statements: what is made up shows in the tree at once.
@@ -135,32 +59,34 @@ class _Sketcher:
             self._sketch.settle()
             self._parameters(Names(self._tree))
             self._replace(Names(self._tree), frozenset())
-            nodes = refused(self._tree, self._own)
+            nodes = refused(self._tree, self._own, self._slips)
             self._replace(Names(self._tree), nodes)
             if (len(self._sketch.holes), len(self._unknown)) == before:
                 break
         _forget_unused(self._tree)
-        self._tree.body[:] = _without(self._tree.body, refused(self._tree, self._own), self._sketch)
+        self._tree.body[:] = _without(self._tree.body, refused(self._tree, self._own, self._slips), self._sketch)
         return self._sketch
 
     # Imports.
 
     def _imports(self) -> None:
         """Harmless ones come first; the names of all others are bound by nothing then."""
-        keep = _ImportKeeper(self._tree)
+        keep = ImportKeeper(self._tree)
         keep.visit(self._tree)
         kept = {ast.unparse(one): one for one in keep.kept}
         if "import torch" not in kept:
             kept = {"import torch": statement("import torch"), **kept}
         self._sketch.imports(list(kept.values()))
-        _fill_empty(self._tree)
+        fill_empty(self._tree)
 
     # What is not known.
 
     def _variables(self, names: Names) -> None:
         """Names that nothing binds: a bag of attributes, or a variable made up."""
         for name in sorted(names.nowhere - {hole.name for hole in self._sketch.holes}):
-            kinds = kinds_of(name, ast.walk(self._tree), names.parents)
+            kinds = kinds_of(self._aliases.get(name, name), ast.walk(self._tree), names.parents)
+            if name in self._aliases:
+                kinds = tuple(kind for kind in kinds if kind != NAMESPACE)
             if kinds[:1] == (NAMESPACE,) or name[:1].isupper() or hasattr(builtins, name):
                 self._unknown.add((None, name))
             else:
@@ -168,22 +94,25 @@ class _Sketcher:
 
     def _parameters(self, names: Names) -> None:
         """Variables that hold only a hole, and parameters: those that are bags of attributes are not known."""
+        calls = _calls_by_name(self._tree)
         for node in ast.walk(self._tree):
             if isinstance(node, ast.Assign) and len(node.targets) == 1:
                 self._assigned(node, node.targets[0], names)
             elif isinstance(node, ast.FunctionDef):
                 for arg in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
-                    if arg.arg not in ("self", "cls", "ctx") and self._is_given_nothing(node, arg.arg, names):
+                    if arg.arg not in ("self", "cls", "ctx") and self._is_given_nothing(node, arg.arg, names, calls):
                         kinds = kinds_of(arg.arg, ast.walk(node), names.parents)
                         if kinds[:1] == (NAMESPACE,):
                             self._unknown.add((node, arg.arg))
 
-    def _is_given_nothing(self, function: ast.FunctionDef, name: str, names: Names) -> bool:
+    def _is_given_nothing(
+        self, function: ast.FunctionDef, name: str, names: Names, by_name: Mapping[str, list[ast.Call]]
+    ) -> bool:
         """Whether no call in the file says what a parameter holds."""
         owner = names.parents.get(function)
         unnamed = function.name in ("__init__", "forward", "__call__") and isinstance(owner, ast.ClassDef)
         called = owner.name if unnamed and isinstance(owner, ast.ClassDef) else function.name
-        calls = [call for call in ast.walk(self._tree) if isinstance(call, ast.Call) and _names(call, called)]
+        calls = by_name.get(called, [])
         places = [arg.arg for arg in (*function.args.posonlyargs, *function.args.args)]
         place = places.index(name) - (places[0] in ("self", "cls")) if name in places else None
         passed = [argument for call in calls if (argument := _argument(call, place, name)) is not None]
@@ -245,9 +174,9 @@ class _Sketcher:
     # Replacing.
 
     def _replace(self, names: Names, bad: frozenset[ast.AST]) -> None:
-        _Replacer(self, names, bad).visit(self._tree)
+        Replacer(self, names, bad).visit(self._tree)
         self._sketch.settle()
-        _fill_empty(self._tree)
+        fill_empty(self._tree)
 
     def is_unknown(self, names: Names, node: ast.Name) -> bool:
         """Whether nothing is known of what a name holds."""
@@ -277,115 +206,6 @@ class _Sketcher:
         return ast.Name(name, ast.Load())
 
 
-class _Replacer(ast.NodeTransformer):
-    """Puts made-up values where the longest chain of attributes, calls, and indices starts at something unknown."""
-
-    def __init__(self, sketcher: _Sketcher, names: Names, bad: frozenset[ast.AST]) -> None:
-        self._sketcher = sketcher
-        self._names = names
-        self._bad = bad
-
-    def visit(self, node: ast.AST) -> ast.AST:
-        """Chains are looked at from outside in."""
-        if isinstance(node, (ast.Attribute, ast.Call, ast.Subscript, ast.Name)) and self._is_bad(node):
-            stays = isinstance(node, ast.Name) and self._names.binder(node, node.id) is not None
-            if stays or isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
-                return node
-            return self._sketcher.made_up(node, self._names)
-        visited = super().visit(node)
-        return cast(ast.AST, visited)
-
-    def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
-        """A write to an attribute of something unknown is left out."""
-        if any(self._is_bad(target) for target in node.targets if not isinstance(target, ast.Name)):
-            return None
-        return self.generic_visit(node)
-
-    def visit_Expr(self, node: ast.Expr) -> ast.AST | list[ast.stmt] | None:
-        """A call of something unknown for its effect is left out; what its arguments do is kept."""
-        if not self._is_bad(node.value):
-            return self.generic_visit(node)
-        inner = node.value
-        arguments = [*inner.args, *(word.value for word in inner.keywords)] if isinstance(inner, ast.Call) else []
-        kept = [argument for argument in arguments if any(isinstance(part, ast.Call) for part in ast.walk(argument))]
-        return [self._kept(ast.copy_location(ast.Expr(argument), node)) for argument in kept]
-
-    def visit_With(self, node: ast.With) -> ast.AST | list[ast.stmt]:
-        """An unknown context is left out, its body is not."""
-        known = [item for item in node.items if not self._is_bad(item.context_expr)]
-        if known:
-            node.items = known
-            return self.generic_visit(node)
-        block = ast.Module(node.body, [])
-        self.generic_visit(block)
-        return block.body
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """A decorator that is not known is left out."""
-        node.decorator_list = [one for one in node.decorator_list if not self._is_bad(one)]
-        return self.generic_visit(node)
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        """An unknown base of a class that computes is a module, and of any other nothing."""
-        node.decorator_list = [one for one in node.decorator_list if not self._is_bad(one)]
-        known = [base for base in node.bases if not self._is_bad(base)]
-        if len(known) < len(node.bases) and not known and _computes(node):
-            known = [
-                ast.Attribute(ast.Attribute(ast.Name("torch", ast.Load()), "nn", ast.Load()), "Module", ast.Load())
-            ]
-        node.bases, node.keywords = known, []
-        return self.generic_visit(node)
-
-    def _kept(self, statement: ast.stmt) -> ast.stmt:
-        kept = self.generic_visit(statement)
-        assert isinstance(kept, ast.stmt), "a statement stays one"
-        return kept
-
-    def _is_bad(self, node: ast.AST) -> bool:
-        """Whether a chain starts at something unknown, or has a refused part that is all of its beginning."""
-        while True:
-            if node in self._bad and not isinstance(node, ast.stmt):
-                return True
-            if isinstance(node, ast.Call):
-                node = node.func
-            elif isinstance(node, (ast.Attribute, ast.Subscript)):
-                node = node.value
-            else:
-                break
-        return isinstance(node, ast.Name) and self._sketcher.is_unknown(self._names, node)
-
-
-class _ImportKeeper(ast.NodeTransformer):
-    """Takes imports out of the tree and keeps the harmless ones."""
-
-    def __init__(self, tree: ast.Module) -> None:
-        self.kept: list[ast.stmt] = []
-        self._used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-
-    def visit_Import(self, node: ast.Import) -> None:
-        """`import a.b` binds `a`; a module that is allowed only in part is not."""
-        good = [alias for alias in node.names if alias.name in allowed.MODULES]
-        if good:
-            self.kept.append(ast.copy_location(ast.Import(good), node))
-
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        """A star stands for the names that the program uses."""
-        if node.level or node.module is None or node.module == "__future__":
-            return
-        aliases = [self._star(node.module)] if node.names[0].name == "*" else [node.names]
-        module = _SHORTER.get(node.module, node.module)
-        good = [alias for alias in aliases[0] if _may_import(f"{module}.{alias.name}")]
-        if good:
-            self.kept.append(ast.copy_location(ast.ImportFrom(module, good, 0), node))
-
-    def _star(self, module: str) -> list[ast.alias]:
-        return [ast.alias(name) for name in sorted(self._used) if _may_import(f"{module}.{name}")]
-
-
-def _may_import(path: str) -> bool:
-    return path in allowed.MODULES or allowed.is_allowed(path)
-
-
 def _forget_unused(tree: ast.Module) -> None:
     """Variables that hold a made-up value and are never read need none."""
     read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
@@ -399,7 +219,7 @@ def _forget_unused(tree: ast.Module) -> None:
             return None if empty and unused else node
 
     Forget().visit(tree)
-    _fill_empty(tree)
+    fill_empty(tree)
 
 
 def _wrapped(node: ast.expr) -> tuple[str, ...]:
@@ -424,10 +244,15 @@ def _evident(node: ast.expr) -> tuple[str, ...]:
     return ("array", "float", "int") if text.startswith(("np.", "numpy.")) else ()
 
 
-def _names(call: ast.Call, name: str) -> bool:
-    """Whether a call is one of a function of that name, as far as names tell."""
-    func = call.func
-    return (isinstance(func, ast.Name) and func.id == name) or (isinstance(func, ast.Attribute) and func.attr == name)
+def _calls_by_name(tree: ast.Module) -> dict[str, list[ast.Call]]:
+    """The calls of a program by the name of what is called, as far as names tell."""
+    calls: dict[str, list[ast.Call]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
+            if name is not None:
+                calls.setdefault(name, []).append(node)
+    return calls
 
 
 def _argument(call: ast.Call, place: int | None, name: str) -> ast.expr | None:
@@ -456,35 +281,26 @@ def _root(node: ast.expr) -> ast.Name | None:
     return node if isinstance(node, ast.Name) else None
 
 
-def _computes(node: ast.ClassDef) -> bool:
-    """Whether a class has what modules have: a forward, or parts that are modules."""
-    return any(
-        (isinstance(part, ast.FunctionDef) and part.name in ("forward", "training_step"))
-        or (isinstance(part, ast.Attribute) and part.attr in ("Linear", "Conv2d", "parameters"))
-        for part in ast.walk(node)
-    )
-
-
 def _without(body: list[ast.stmt], bad: frozenset[ast.AST], sketch: Sketch) -> list[ast.stmt]:
     """The statements that hold nothing refused; a compound one loses parts of its body only, if its head is right."""
     kept: list[ast.stmt] = []
-    for statement in body:
-        if any(node in bad for node in _head(statement)):
+    for node in body:
+        if any(part in bad for part in _head(node)):
             sketch.dropped += 1
-            if isinstance(statement, (ast.If, ast.While)):
+            if isinstance(node, (ast.If, ast.While)):
                 # Which way it goes is not known: taking out the question must not answer it.
-                hole = sketch.hole(ast.unparse(statement.test), ("bool",))
-                statement.test = ast.Name(hole.name, ast.Load())
-            elif isinstance(statement, (ast.With, ast.Try)):
-                kept.extend(_without(statement.body, bad, sketch))
+                hole = sketch.hole(ast.unparse(node.test), ("bool",))
+                node.test = ast.Name(hole.name, ast.Load())
+            elif isinstance(node, (ast.With, ast.Try)):
+                kept.extend(_without(node.body, bad, sketch))
                 continue
             else:
                 continue
         for name in ("body", "orelse", "finalbody"):
-            if part := getattr(statement, name, None):
+            if part := getattr(node, name, None):
                 left = _without(part, bad, sketch)
-                setattr(statement, name, left or ([ast.Pass()] if name == "body" else []))
-        kept.append(statement)
+                setattr(node, name, left or ([ast.Pass()] if name == "body" else []))
+        kept.append(node)
     return kept
 
 
@@ -495,11 +311,3 @@ def _head(statement: ast.stmt) -> Iterable[ast.AST]:
         node = waiting.pop()
         yield node
         waiting.extend(child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.stmt))
-
-
-def _fill_empty(tree: ast.AST) -> None:
-    """A block that lost all of its statements passes."""
-    blocks = (ast.FunctionDef, ast.ClassDef, ast.For, ast.While, ast.If, ast.With, ast.Try, ast.ExceptHandler)
-    for node in ast.walk(tree):
-        if isinstance(node, blocks):
-            node.body = node.body or [ast.Pass()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -13,11 +14,12 @@ _ROWS, _COLUMNS = 2, 3
 
 @dataclass(frozen=True)
 class MadeTensor:
-    """A tensor made up: its shape, whether it is one of class numbers, and whether it requires grad."""
+    """A tensor made up: its shape, whether it is one of class numbers, requires grad, or lies between 0 and 1."""
 
     shape: tuple[int, ...] = (_ROWS, _COLUMNS)
     integer: bool = False
     grad: bool = False
+    unit: bool = False
 
     @property
     def text(self) -> str:
@@ -25,7 +27,7 @@ class MadeTensor:
         if self.integer:
             return f"torch.randint(0, 2, {self.shape})"
         sizes = ", ".join(str(size) for size in self.shape) or "()"
-        return f"torch.randn({sizes}{', requires_grad=True' if self.grad else ''})"
+        return f"torch.rand{'' if self.unit else 'n'}({sizes}{', requires_grad=True' if self.grad else ''})"
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,24 @@ class MadeText:
     text: str
 
 
-Made: TypeAlias = MadeTensor | MadeModule | MadeText
+@dataclass(frozen=True)
+class MadeBatches:
+    """What gives batches, made up: a list of them, or a data set of two rows; of one tensor, or of two."""
+
+    first: MadeTensor = MadeTensor()
+    second: MadeTensor | None = MadeTensor()
+    dataset: bool = False
+
+    @property
+    def text(self) -> str:
+        """The expression that makes it."""
+        parts = [part.text for part in (self.first, self.second) if part is not None]
+        if self.dataset:
+            return f"torch.utils.data.TensorDataset({', '.join(parts)})"
+        return f"[{parts[0] if self.second is None else f'({parts[0]}, {parts[1]})'} for _ in range(2)]"
+
+
+Made: TypeAlias = MadeTensor | MadeModule | MadeText | MadeBatches
 
 _PLAIN: dict[str, tuple[str, ...]] = {
     "int": ("3", "2", "1", "0", "-1"),
@@ -60,12 +79,6 @@ _PLAIN: dict[str, tuple[str, ...]] = {
     "criterion": ("torch.nn.MSELoss()", "torch.nn.CrossEntropyLoss()", "torch.nn.functional.mse_loss"),
     "optimizer": ("torch.optim.SGD([torch.randn(3, requires_grad=True)], lr=0.1)",),
     "parameters": ("[torch.randn(3, requires_grad=True)]",),
-    "loader": (
-        "[(torch.randn(2, 3), torch.randn(2, 3)) for _ in range(2)]",
-        "[(torch.randn(2, 3), torch.randint(0, 2, (2,))) for _ in range(2)]",
-        "[torch.randn(2, 3) for _ in range(2)]",
-        "[(torch.randn(2, 3, 8, 8), torch.randint(0, 2, (2,))) for _ in range(2)]",
-    ),
     "batch": ("(torch.randn(2, 3), torch.randn(2, 3))", "(torch.randn(2, 3), torch.randint(0, 2, (2,)))"),
     "pair": ("(torch.randn(2, 3), torch.randn(2, 3))", "(2, 3)"),
     "triple": ("(torch.randn(2, 3), torch.randn(2, 3), torch.randn(2, 3))", "(2, 3, 5)"),
@@ -73,6 +86,14 @@ _PLAIN: dict[str, tuple[str, ...]] = {
     "dict": ("{}",),
     "shape": ("(2, 3)",),
     "function": ("torch.nn.Linear(3, 3)", "torch.nn.functional.mse_loss", "lambda *args, **kwargs: torch.randn(2, 3)"),
+    "gives_batches": (
+        "lambda *args, **kwargs: [(torch.randn(2, 3), torch.randn(2, 3))]",
+        "lambda *args, **kwargs: [(torch.randn(2, 3), torch.randint(0, 2, (2,)))]",
+        "lambda *args, **kwargs: [torch.randn(2, 3)]",
+    ),
+    "gives2": ("lambda *args, **kwargs: (torch.randn(2, 3), torch.randn(2, 3))",),
+    "gives3": ("lambda *args, **kwargs: (torch.randn(2, 3), torch.randn(2, 3), torch.randn(2, 3))",),
+    "gives": ("lambda *args, **kwargs: torch.randn(2, 3)",),
     "path": ("''",),
     "array": ("torch.randn(2, 3).numpy()", "torch.randn(3).numpy()", "torch.randint(0, 2, (2,)).numpy()"),
     "dtype": ("torch.float32",),
@@ -84,6 +105,12 @@ _TENSORS = (
     *(MadeTensor((), grad=True), MadeTensor((_ROWS, _COLUMNS), integer=True)),
 )
 
+
+_CLASSES = MadeTensor((_ROWS,), integer=True)
+_BATCHES = (
+    *(MadeBatches(), MadeBatches(second=_CLASSES), MadeBatches(second=None)),
+    MadeBatches(MadeTensor((_ROWS, _COLUMNS, 8, 8)), _CLASSES),
+)
 
 _MODULES = (
     *("torch.nn.Conv2d(3, 3, 3, padding=1)", "torch.nn.Identity()"),
@@ -98,6 +125,8 @@ def made_of(kind: str) -> tuple[Made, ...]:
         return _TENSORS
     if kind == "target":
         return (MadeTensor((_ROWS,), integer=True), *_TENSORS)
+    if kind in ("loader", "dataset"):
+        return tuple(replace(one, dataset=kind == "dataset") for one in _BATCHES)
     if kind == "module":
         return (MadeModule(), *(MadeText(text) for text in _MODULES))
     return tuple(MadeText(text) for text in _PLAIN[kind])
@@ -116,15 +145,30 @@ def corrected(made: Made, message: str) -> Iterator[Made]:
         yield from _corrected_tensor(made, message)
     elif isinstance(made, MadeModule):
         yield from _corrected_module(made, message)
+    elif isinstance(made, MadeBatches):
+        yield from (replace(made, first=other) for other in _corrected_tensor(made.first, message))
+        if made.second is not None:
+            yield from (replace(made, second=other) for other in _corrected_tensor(made.second, message))
+    if _COUNT.search(message):
+        yield MadeText(str(_COLUMNS))
+    if _ARRAY.search(message) and isinstance(made, MadeTensor):
+        yield MadeText(f"{made.text}.numpy()")
 
 
 _PRODUCT = re.compile(r"shapes cannot be multiplied \((\d+)x(\d+) and (\d+)x(\d+)\)")
-_CHANNELS = re.compile(r"weight of size \[([\d, ]+)\], expected input\S* to have (\d+) channels")
+_CHANNELS = re.compile(r"weight of size \[([\d, ]+)\], expected input(?:\[[\d, ]+\])? to have (\d+) channels")
 _SIZES = re.compile(r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\)")
 _RANKS = re.compile(
     r"Expected (\d)D|[Ee]xpected (?:a )?(\d)-?D|or (\d)D \(batched\)|input\.dim\(\) == (\d)"
     r"|must be (\d)-D|[Ee]xpected (\d) dim"
 )
+_COUNT = re.compile(
+    r"tuple of ints|cannot be interpreted as an integer|must be int\b|got float|type must be|converted to an index"
+)
+_ARRAY = re.compile(r"expected np\.ndarray")
+_INVALID = re.compile(r"shape '\[-1, ([\d, ]+)\]' is invalid for input of size")
+_SIDES = (28, 32, 64, 16)
+"""Of images, as networks expect them behind their convolutions."""
 _RUNNING = re.compile(r"running_mean should contain (\d+) elements not (\d+)")
 _NORMALISED = re.compile(r"normalized_shape=\[(\d+)\]")
 _INTEGER = re.compile(r"type Long|expected .*Long|Long, Int|scalar type Long|must be integer|integral type|int64")
@@ -133,10 +177,11 @@ _FLOAT = re.compile(
 )
 
 
-def _corrected_tensor(made: MadeTensor, message: str) -> Iterator[Made]:
+def _corrected_tensor(made: MadeTensor, message: str) -> Iterator[MadeTensor]:
     shape = made.shape
     if found := _PRODUCT.search(message):
         yield from (replace(made, shape=(*shape[:-1], int(size))) for size in found.group(3, 2) if shape)
+        yield from (replace(made, shape=(*shape[:2], side, side)) for side in _SIDES if len(shape) == len("NCHW"))
     if found := _CHANNELS.search(message):
         rank = found.group(1).count(",") + 1
         yield replace(made, shape=(_ROWS, int(found.group(2)), *[16] * (rank - 2)))
@@ -146,6 +191,10 @@ def _corrected_tensor(made: MadeTensor, message: str) -> Iterator[Made]:
         for old, new in (sizes, sizes[::-1]):
             if old in shape:
                 yield replace(made, shape=tuple(new if size == old else size for size in shape))
+    if found := _INVALID.search(message):
+        rest = [int(size) for size in found.group(1).split(",")]
+        yield replace(made, shape=(_ROWS, *rest))
+        yield replace(made, shape=(_ROWS, math.prod(rest)))
     if (found := _RUNNING.search(message)) and len(shape) > 1:
         yield replace(made, shape=(shape[0], int(found.group(1)), *shape[2:]))
     if (found := _NORMALISED.search(message)) and shape:
@@ -157,6 +206,8 @@ def _corrected_tensor(made: MadeTensor, message: str) -> Iterator[Made]:
     if _INTEGER.search(message) and not made.integer:
         yield replace(made, integer=True, grad=False)
         yield MadeTensor((_ROWS,), integer=True)
+    if "between 0 and 1" in message and not made.unit:
+        yield replace(made, unit=True)
     if _FLOAT.search(message) and made.integer:
         yield replace(made, integer=False)
 

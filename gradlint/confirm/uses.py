@@ -66,7 +66,7 @@ def kinds_at(node: ast.expr, parents: Parents) -> tuple[str, ...]:
 def _is(node: ast.expr, text: str) -> bool:
     if isinstance(node, ast.Name):
         return node.id == text
-    return "." in text and ast.unparse(node) == text
+    return isinstance(node, ast.Attribute) and text.endswith(f".{node.attr}") and ast.unparse(node) == text
 
 
 def _by_name(text: str) -> tuple[str, ...]:
@@ -131,11 +131,13 @@ def _attribute(node: ast.expr, parent: ast.AST, parents: Parents) -> _Votes:
 def _call(node: ast.expr, parent: ast.AST, parents: Parents) -> _Votes:
     assert isinstance(parent, ast.Call), "asked for calls only"
     if parent.func is node:
-        return _called(node, parent)
+        return _called(node, parent, parents.get(parent))
     function = ast.unparse(parent.func)
     head, _, name = function.rpartition(".")
     if name == "range":
         return [("int", 5)]
+    if name == "DataLoader" and parent.args[:1] == [node]:
+        return [("dataset", 6)]
     if name in ("int", "float", "len", "str", "print", "isinstance"):
         return [("float", 1)] if name in ("int", "float") else [("list", 1)] if name == "len" else []
     if name == "enumerate":
@@ -152,7 +154,14 @@ def _call(node: ast.expr, parent: ast.AST, parents: Parents) -> _Votes:
     return []
 
 
-def _called(node: ast.expr, parent: ast.Call) -> _Votes:
+def _called(node: ast.expr, parent: ast.Call, above: ast.AST | None) -> _Votes:
+    if isinstance(above, (ast.For, ast.comprehension)) and above.iter is parent:
+        return [("gives_batches", 4)]
+    target = above.targets[0] if isinstance(above, ast.Assign) else None
+    if isinstance(target, ast.Tuple) and len(target.elts) in (2, 3):
+        return [(f"gives{len(target.elts)}", 4)]
+    if len(parent.args) > 2 or parent.keywords:
+        return [("gives", 3), ("function", 1)]
     if len(parent.args) == 2:
         return [("criterion", 2), ("function", 2), ("module", 1)]
     return [("module", 3), ("function", 1)]
@@ -169,6 +178,8 @@ def _keyword(node: ast.expr, parent: ast.AST, parents: Parents) -> _Votes:
         return [("int", 3)]
     if name in ("retain_graph", "create_graph", "requires_grad", "inplace", "keepdim", "training"):
         return [("bool", 4)]
+    if name == "dataset":
+        return [("dataset", 5)]
     if name == "dtype":
         return [("dtype", 5)]
     if name in ("sampler", "batch_sampler", "collate_fn", "generator", "worker_init_fn"):
@@ -209,6 +220,12 @@ def _subscript(node: ast.expr, parent: ast.AST, parents: Parents) -> _Votes:
     return [("tensor", 2), ("list", 1)]
 
 
+def _operand(node: ast.expr, parent: ast.AST, parents: Parents) -> _Votes:
+    above = parents.get(parent)
+    counts = isinstance(above, ast.Call) and isinstance(above.func, ast.Name) and above.func.id == "range"
+    return [("int", 5)] if counts else [("tensor", 1), ("float", 1)]
+
+
 def _fixed(*votes: tuple[str, int]) -> Callable[[ast.expr, ast.AST, Parents], _Votes]:
     return lambda node, parent, parents: votes
 
@@ -221,7 +238,9 @@ _JUDGES: dict[type[ast.AST] | type[None], Callable[[ast.expr, ast.AST, Parents],
     ast.comprehension: _loop,
     ast.Assign: _assigned,
     ast.Subscript: _subscript,
-    ast.BinOp: _fixed(("tensor", 1), ("float", 1)),
+    ast.List: _fixed(("int", 1)),
+    ast.Tuple: _fixed(("int", 1)),
+    ast.BinOp: _operand,
     ast.AugAssign: _fixed(("tensor", 1), ("float", 1)),
     ast.UnaryOp: _fixed(("tensor", 1), ("bool", 1)),
     ast.If: _fixed(("bool", 2)),

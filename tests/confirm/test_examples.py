@@ -2,95 +2,128 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Iterator
-from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
-from gradlint.check import check_source
+from gradlint.confirm.effects.table import MEASURES
+from gradlint.confirm.evidence import obstacle
 from gradlint.confirm.prove import Prover
 from gradlint.domain.confirmation import Confirmation
-from gradlint.domain.finding import Finding, Position, Span
-from gradlint.rules.base import Rule
 from gradlint.rules.registry import all_rules
+from tests.confirm.examples import Claim, found_in_bad
+from tests.confirm.fresh import fault_of
+from tests.confirm.shares import LEAST, good_examples
 from tests.harness.torch_run import run_under_torch
 
 LONGEST = 20
-"""How many lines a repro may have that a person is to paste somewhere."""
+"""How many lines a repro may have that a person is to paste somewhere: of an error all, of an effect nine in ten."""
 
-RAISING = {
-    f"{rule.code}-bad-{number}": (bad.code, finding)
-    for rule in all_rules()
-    for number, bad in enumerate(rule.bad, 1)
-    if rule.effect != "invalid"
-    for finding in check_source(bad.code)
-    if finding.effect == "raises" and finding.code == rule.code
-}
-GOOD = {
-    f"{rule.code}-good-{number}": (rule, good.code)
-    for rule in all_rules()
-    for number, good in enumerate(rule.good, 1)
-    if rule.error is not None and rule.effect != "invalid"
-}
+GOOD = good_examples()
+
+
+class Answer(NamedTuple):
+    """What torch says to a claim."""
+
+    claim: Claim
+    verdict: Confirmation
+
+    @property
+    def raises(self) -> bool:
+        """Whether torch raised, and nothing was measured."""
+        return self.verdict.error is not None
+
+    @property
+    def length(self) -> int:
+        """The lines of the repro that are not empty."""
+        return sum(map(bool, (self.verdict.repro or "").splitlines()))
 
 
 @pytest.fixture(scope="module")
-def asked(prover: Prover) -> dict[str, Confirmation]:
-    """The verdict on each bad example."""
-    return {name: prover.confirm(finding, code) for name, (code, finding) in RAISING.items()}
+def asked(prover: Prover) -> list[Answer]:
+    """The verdict on each finding in a bad example."""
+    return [Answer(claim, prover.confirm(claim.finding, claim.code)) for claim in found_in_bad()]
 
 
-def test_bad_examples_are_confirmed(asked: dict[str, Confirmation]) -> None:
-    """All but a few: the gate lets no attribute in that it does not know, as a misspelt one."""
-    left = {name: verdict.reason for name, verdict in asked.items() if verdict.verdict != "confirmed"}
-    assert len(left) <= 0.05 * len(asked), left
-    assert all(asked[name].verdict == "unconfirmed" for name in left)
+@pytest.fixture(scope="module")
+def confirmed(asked: list[Answer]) -> list[Answer]:
+    """Those that torch shows."""
+    return [answer for answer in asked if answer.verdict.verdict == "confirmed"]
 
 
-def test_the_error_is_the_same_without_a_sandbox(asked: dict[str, Confirmation]) -> None:
-    """Each repro raises what torch is said to have raised, at the line marked, and is short."""
-    for verdict in asked.values():
-        if verdict.verdict == "confirmed":
-            _check_repro(verdict)
+def test_each_measure_has_its_rule() -> None:
+    """A rule that is renamed takes its measure along."""
+    assert set(MEASURES) <= {rule.name for rule in all_rules()}
 
 
-def _check_repro(verdict: Confirmation) -> None:
+def test_each_rule_can_be_confirmed_or_says_why_not() -> None:
+    """By a measure, or by an error of torch; where neither can be, there is a reason."""
+    lost = [rule for rule in all_rules() if rule.error is None and rule.name not in MEASURES]
+    assert [rule.code for rule in lost if obstacle(rule.name, rule.effect) is None] == []
+
+
+def test_bad_examples_are_confirmed(asked: list[Answer]) -> None:
+    """All but a few of the findings that a run could show, over all rules, and none is refuted."""
+    left = {answer.claim.name: answer.verdict.reason for answer in asked if answer.verdict.verdict != "confirmed"}
+    assert len(left) <= (1 - LEAST) * len(asked), left
+    assert [answer.claim.name for answer in asked if answer.verdict.verdict == "refuted"] == []
+
+
+def test_the_error_is_the_same_without_a_sandbox(confirmed: list[Answer]) -> None:
+    """Each repro raises what torch is said to have raised, at the line marked."""
+    for answer in confirmed:
+        if answer.raises:
+            _check_error(answer.verdict)
+
+
+def _check_error(verdict: Confirmation) -> None:
     assert verdict.repro is not None and verdict.error is not None
-    lines = verdict.repro.splitlines()
-    assert sum(bool(line) for line in lines) <= LONGEST, verdict.repro
     raised = run_under_torch(verdict.repro).raised
     assert raised is not None, verdict.repro
     assert f"{raised.type}: {_words(raised.text)}" == _words(verdict.error)
-    assert lines[(raised.line or 0) - 1].endswith(f"# {raised.type}")
+    assert verdict.repro.splitlines()[(raised.line or 0) - 1].endswith(f"# {raised.type}")
 
 
-@pytest.mark.parametrize(("rule", "code"), GOOD.values(), ids=GOOD.keys())
-def test_nothing_forced_on_a_good_example_is_confirmed(prover: Prover, rule: Rule, code: str) -> None:
-    """A finding of the rule on each line in turn: torch raises on none."""
-    verdicts = {prover.confirm(finding, code).verdict for finding in _forced(rule, code)}
-    assert "confirmed" not in verdicts
+def test_the_effect_is_shown_without_a_sandbox(confirmed: list[Answer]) -> None:
+    """It fails in its last statement, if that asks for the effect."""
+    for answer in confirmed:
+        if not answer.raises:
+            _check_effect(answer.verdict)
 
 
-@pytest.mark.parametrize("name", ["GRD101-bad-1", "GRD103-bad-1", "GRD204-bad-1"])
-def test_a_repro_fails_in_a_fresh_python(asked: dict[str, Confirmation], name: str, tmp_path: Path) -> None:
-    """Written to a file and run by plain Python, as a reader would."""
-    verdict = asked[name]
-    assert verdict.repro is not None and verdict.error is not None
-    file = tmp_path / "repro.py"
-    file.write_text(verdict.repro, encoding="utf-8")
-    ended = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, check=False)
-    assert ended.returncode == 1
-    assert _words(verdict.error) in _words(ended.stderr)
+def _check_effect(verdict: Confirmation) -> None:
+    assert verdict.repro is not None
+    raised = run_under_torch(verdict.repro).raised
+    assert raised is not None, verdict.repro
+    if verdict.repro.splitlines()[-1].startswith("assert "):
+        assert (raised.type, raised.line) == ("AssertionError", verdict.repro.count("\n")), verdict.repro
 
 
-def _forced(rule: Rule, code: str) -> Iterator[Finding]:
-    for row, line in enumerate(code.splitlines(), 1):
-        if line.strip() and not line.startswith(("import", "from", "#")):
-            place = Position(row, 1)
-            span = Span(place, Position(row, len(line)))
-            yield Finding(rule.code, rule.name, "forced", "error", "raises", "good.py", span, (row, row))
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("GRD101-bad-1", "GRD103-bad-1", "GRD105-bad-1", "GRD204-bad-1", "GRD302-bad-2", "GRD405-bad-1"),
+        *("GRD501-bad-1", "GRD608-bad-2"),
+    ],
+)
+def test_a_repro_fails_in_a_fresh_python(confirmed: list[Answer], name: str) -> None:
+    """Written to a file and run by plain Python; `python -m tests.confirm.fresh` does so with all of them."""
+    answer = next(answer for answer in confirmed if answer.claim.name == name)
+    assert fault_of(answer.verdict) is None
+
+
+def test_repros_are_short(confirmed: list[Answer]) -> None:
+    """What is to be pasted somewhere stays in sight, the instruments included."""
+    assert [answer.verdict.repro for answer in confirmed if answer.raises and answer.length > LONGEST] == []
+    measured = sorted(answer.length for answer in confirmed if not answer.raises)
+    assert measured[len(measured) * 9 // 10] <= LONGEST, measured
+
+
+@pytest.mark.parametrize("claims", GOOD.values(), ids=GOOD.keys())
+def test_nothing_forced_on_a_good_example_is_confirmed(prover: Prover, claims: tuple[Claim, ...]) -> None:
+    """Wherever the rule could have spoken, torch does not show what it would have said."""
+    asked = [(claim.finding, prover.confirm(claim.finding, claim.code)) for claim in claims]
+    assert [finding for finding, verdict in asked if verdict.verdict == "confirmed"] == []
 
 
 def _words(text: str) -> str:

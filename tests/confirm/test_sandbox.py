@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 
@@ -21,7 +22,7 @@ RAISING = {
     if rule.effect != "invalid" and bad.error is not None
 }
 SLIPS = {key: bad for key, bad in RAISING.items() if "no attribute" in str(bad.error) and key.startswith("GRD801")}
-"""Names that torch does not have: the gate, which lets names pass that it knows, lets none of these pass."""
+"""Names that torch does not have: the gate, which lets names pass that it knows, lets these pass if told of them."""
 CALLED = """\
 import torch
 
@@ -50,8 +51,24 @@ def test_the_walls_are_told(sandbox: Sandbox) -> None:
 
 @pytest.mark.parametrize("bad", SLIPS.values(), ids=SLIPS.keys())
 def test_a_name_that_nobody_knows_does_not_pass_the_gate(sandbox: Sandbox, bad: Bad) -> None:
-    """A slip of the pen is not executed, and so not confirmed."""
-    assert judge(Expectation("raises", bad.error, None), sandbox.run(bad.code)).verdict == "unconfirmed"
+    """A slip of the pen is executed where it is said to be one, and only there."""
+    slips = tuple(re.findall(r"attribute '(\w+)'", str(bad.error)))
+    expected = Expectation("raises", bad.error, None)
+    assert judge(expected, sandbox.run(bad.code)).verdict == "unconfirmed"
+    assert judge(expected, sandbox.run(bad.code, slips=slips)).verdict == "confirmed"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("f_global", "gi_frames", "__dicts__", "unheard_of", "func_global", "savee"),  # not near what is allowed
+        *("register", "functions", "state_dict_", "optim", "compile", "load", "loads", "ctypes"),  # or of something
+    ],
+)
+def test_no_name_of_anything_passes_as_a_slip(sandbox: Sandbox, name: str) -> None:
+    """The gate asks whether it is near one that is allowed, the worker whether anything has it."""
+    ran = sandbox.run(f"import torch\nx = torch.ones(2)\nx.{name}\n", slips=(name,))
+    assert ran.outcome == "denied" or (ran.outcome, ran.error_type) == ("raised", "AttributeError")
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,13 @@ import ast
 import pytest
 
 from gradlint.check import check_source
+from gradlint.confirm.holes import Sketch
 from gradlint.confirm.hurry import hurried
 from gradlint.confirm.prove import Prover
 from gradlint.confirm.ran import Ran
 from gradlint.confirm.script import render
 from gradlint.confirm.search import attempts, filled
-from gradlint.confirm.sketch import Sketch, sketch
+from gradlint.confirm.sketch import sketch
 
 
 def made(text: str) -> Sketch:

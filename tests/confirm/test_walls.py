@@ -26,10 +26,10 @@ syscalls.Filter().install()
 """
 
 
-def run(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run(program: str, *arguments: str, seconds: int = 30) -> subprocess.CompletedProcess[str]:
     """What a program does in a fresh Python."""
     command = [sys.executable, "-B", "-c", program, *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=30)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=seconds)
 
 
 @pytest.mark.parametrize(
@@ -114,3 +114,22 @@ except OSError:
     if ended.stdout == "no namespace\n":
         pytest.skip("this system lets nobody make a network")
     assert ended.stdout == "alone\n", ended.stderr
+
+
+def test_who_is_no_administrator_has_the_same_walls() -> None:
+    """Without any capability of the kernel the sandbox starts, torch raises in it, and the walls are as many."""
+    pytest.importorskip("torch", reason="torch is not installed, and there is nothing to execute")
+    program = """
+import sys
+from gradlint.confirm.sandbox import Sandbox
+from gradlint.confirm.worker import kernel
+if sys.argv[1] == "plain":
+    kernel.give_up_privileges()
+with Sandbox() as sandbox:
+    ran = sandbox.run("import torch\\nx = torch.ones(2, requires_grad=True)\\nx += 1\\n", seconds=20.0)
+    print(*sandbox.walls, ran.error_type)
+"""
+    ended = [run(program, who, seconds=300).stdout.split() for who in ("plain", "as is")]
+    assert ended[0][-1] == "RuntimeError"
+    # A system may let only administrators make a network.
+    assert set(ended[0]) >= set(ended[1]) - {"network"}

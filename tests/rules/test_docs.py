@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gradlint.rules.registry import all_rules
-from tools.make_docs import FOLDER, INDEX, pages, stale, write
+from tools.make_docs import CONFIRMATION, FOLDER, INDEX, pages, stale, write
 
 
 def test_the_pages_are_up_to_date() -> None:
@@ -16,10 +16,12 @@ def test_the_pages_are_up_to_date() -> None:
 def test_each_rule_has_a_page_and_a_line_in_the_index() -> None:
     """A page is found by code and by name."""
     made = pages(all_rules())
-    assert len(made) == len(all_rules()) + 1
+    assert made.keys() > {INDEX, CONFIRMATION}
+    assert len(made) == len(all_rules()) + 2
     for rule in all_rules():
         assert f"# {rule.code} {rule.name}" in made[f"{rule.code}-{rule.name}.md"]
         assert f"({rule.code}-{rule.name}.md)" in made[INDEX]
+        assert f"({rule.code}-{rule.name}.md)" in made[CONFIRMATION]
 
 
 def test_every_way_to_be_stale_is_told(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import torch.utils.data
 
 from gradlint.confirm.ran import Ran, Request, decode, encode
 from gradlint.confirm.worker.child import Prepared, be_the_child
+from gradlint.confirm.worker.taken import Taken
 
 _LONGEST_ANSWER = 1 << 18
 
@@ -32,8 +33,13 @@ def serve(fork: bool) -> None:
     # What lives now lives in every child; the collector would touch, and so copy, all of its pages.
     gc.freeze()
     _say(answers, json.dumps({"torch": str(torch.__version__), "walls": prepared.walls.names}) + "\n")
+    taken = Taken()
     for line in sys.stdin:
         request = Request(**json.loads(line))
+        if request.slips and (name := taken.any_of(request.slips)) is not None:
+            denied = Ran("denied", message=f"`{name}` is the name of something, and no slip")
+            _say(answers, f"{request.token} {encode(denied)}\n")
+            continue
         if not fork:
             be_the_child(request, prepared, answers)
         _say(answers, f"{request.token} {encode(_in_a_child(request, prepared))}\n")

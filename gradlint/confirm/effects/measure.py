@@ -1,0 +1,101 @@
+"""What a measure of a silent effect consists of: what is watched, what is noted, and what of that shows the effect."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import NamedTuple
+
+from gradlint.confirm.places import Place, Role
+from gradlint.domain.finding import Finding, Span
+
+_DEFINED = re.compile(r"^(?:def (\w+)|([\w, ]+) = )", re.MULTILINE)
+
+
+class Variant(NamedTuple):
+    """A program around the one with instruments: what stands before it, and whether it stands in a `with`."""
+
+    before: str
+    block: str = ""
+
+    def around(self, text: str) -> str:
+        """The whole program."""
+        inner = "".join(f"    {line}\n" for line in text.splitlines()) if self.block else text
+        return self.before + self.block + inner
+
+
+class Watch(NamedTuple):
+    """What is watched: the place of the finding, or the places that explain it with words that fit `related`.
+
+    With `alone` it is watched only where none of those before it has a place.
+    """
+
+    role: Role
+    related: str | None = None
+    alone: bool = False
+
+
+class Measure(NamedTuple):
+    """A silent effect.
+
+    `probes` must be true after the program ran in the first variant; the first of them says whether there was
+    anything to measure, and the last may be false, which refutes the effect. If there are more variants, `compared`
+    must differ between the first and one of the others; with `same`, it must not differ. `proof` is the statement
+    that fails by itself, behind the program with the instruments of the first of `shown` with which it does. What is
+    shown `early` counts although the program raises behind it. With `refutes` a whole program that does not show the
+    effect refutes it. `turns` asks for what is kept from turn to turn, `own_losses` for those alone that are walked
+    at the place.
+    """
+
+    said: str
+    variants: tuple[Variant, ...]
+    probes: tuple[str, ...]
+    compared: str | None = None
+    same: bool = False
+    shown: tuple[Variant, ...] = ()
+    proof: str = ""
+    watches: tuple[Watch, ...] = ()
+    turns: bool = False
+    own_losses: bool = False
+    early: bool = False
+    refutes: bool = True
+
+    def places(self, finding: Finding) -> list[Place]:
+        """Where to look, in the file of the finding."""
+        places: list[Place] = []
+        for role, related, alone in self.watches:
+            if related is None:
+                places.extend([] if alone and places else [Place(_stretch(finding.span), role)])
+                continue
+            here = (other for other in finding.related if other.filename in (None, finding.filename))
+            places.extend(Place(_stretch(other.span), role) for other in here if re.search(related, other.message))
+        return places
+
+    def beside(self, taken: Collection[str]) -> Measure:
+        """The same measure with other names for what it keeps, where a program has variables of these names."""
+        texts = [variant.before for variant in self.variants]
+        defined = {
+            name.strip()
+            for text in (*texts, *(variant.before for variant in self.shown))
+            for found in _DEFINED.finditer(text)
+            for name in (found[1] or found[2]).split(",")
+        }
+        clashing = defined & set(taken)
+        if not clashing:
+            return self
+        names = re.compile(rf"(?<!\.)\b({'|'.join(sorted(clashing))})\b")
+
+        def renamed(text: str) -> str:
+            return names.sub(r"\1_of_the_run", text)
+
+        return self._replace(
+            variants=tuple(variant._replace(before=renamed(variant.before)) for variant in self.variants),
+            probes=tuple(map(renamed, self.probes)),
+            compared=None if self.compared is None else renamed(self.compared),
+            shown=tuple(variant._replace(before=renamed(variant.before)) for variant in self.shown),
+            proof=renamed(self.proof),
+        )
+
+
+def _stretch(span: Span) -> tuple[int, int, int, int]:
+    return span.start.row, span.start.column, span.end.row, span.end.column

@@ -1,0 +1,124 @@
+"""Modules: what they count as their own, and what they do by mode."""
+
+from __future__ import annotations
+
+from gradlint.confirm.effects.instruments import ALL_LEAVES, LEAVES_BEHIND
+from gradlint.confirm.effects.measure import Measure, Variant, Watch
+
+_UNREGISTERED = f"""\
+import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook
+owned, trained = [], set()
+{LEAVES_BEHIND}
+{ALL_LEAVES}
+def watched(value, owner):
+    owned.append((value, owner))
+    return value
+def after_step(optimizer, args, kwargs):
+    trained.update(id(leaf) for group in optimizer.param_groups for leaf in group['params'])
+register_optimizer_step_post_hook(after_step)
+def is_outside(value, owner):
+    inside = {{id(leaf) for leaf in owner.parameters()}} | trained
+    leaves = leaves_of(value)
+    return len(leaves) > 0 and not any(id(leaf) in inside for leaf in leaves)
+"""
+
+_SHOWN_UNREGISTERED = """\
+owned = []
+def leaves_of(value):
+    parts = value.values() if isinstance(value, dict) else value
+    if isinstance(value, (dict, list, tuple)):
+        return [leaf for part in parts for leaf in leaves_of(part)]
+    return list(value.parameters()) if isinstance(value, torch.nn.Module) else [value]
+def watched(value, owner):
+    owned.append((value, owner))
+    return value
+def is_outside(value, owner):
+    return not any(leaf is own for leaf in leaves_of(value) for own in owner.parameters())
+"""
+
+_TWINS = """\
+import torch
+seen = []
+def watched(value):
+    if isinstance(value, (list, tuple)):
+        seen.extend(value[:2])
+    else:
+        seen.append(value)
+    return value
+def twins():
+    return any(one is other for one, other in zip(seen[::2], seen[1::2]))
+"""
+
+_DROPS = """\
+import torch
+dropped = []
+def watched(value, owner, given=None):
+    if not owner.training and given is not None:
+        dropped.append(bool(((value == 0) & (given != 0)).any()))
+    return value
+"""
+
+_KEPT = """\
+import torch
+kept, loads = [], []
+def watched(value):
+    if isinstance(value, torch.nn.Module):
+        loads.append((value, None))
+    elif loads and loads[-1][1] is None and any(value is other for other in kept):
+        loads[-1] = loads[-1][0], value
+    else:
+        kept.append(value)
+    return value
+def is_itself(module, state):
+    own = module.state_dict()
+    return state is not None and all(own[name].data_ptr() == part.data_ptr() for name, part in state.items())
+"""
+
+UNREGISTERED = Measure(
+    "the module does not count it among its parameters, and no optimizer has it",
+    (Variant(_UNREGISTERED),),
+    ("any(len(leaves_of(value)) > 0 for value, _ in owned)", "any(is_outside(*both) for both in owned)"),
+    shown=(Variant(_SHOWN_UNREGISTERED), Variant(_UNREGISTERED)),
+    proof="assert not is_outside(*owned[0]), 'these are no parameters of the module'",
+    watches=(Watch("inside"),),
+    early=True,
+)
+
+TWINS = Measure(
+    "both names are of one network",
+    (Variant(_TWINS),),
+    ("len(seen) > 1", "twins()"),
+    shown=(Variant(_TWINS),),
+    proof="assert not twins(), 'one network has both names'",
+    watches=(Watch("networks", r"told apart"), Watch("value", alone=True)),
+    early=True,
+)
+
+DROPS = Measure(
+    "values are dropped while the network is in evaluation mode",
+    (Variant(_DROPS),),
+    ("len(dropped) > 0", "any(dropped)"),
+    shown=(Variant(_DROPS),),
+    proof="assert not any(dropped), 'this drops in evaluation mode'",
+    watches=(Watch("within"),),
+    early=True,
+)
+
+KEPT_CHANGES = Measure(
+    "what is loaded are the values that the module has",
+    (Variant(_KEPT),),
+    ("any(state is not None for _, state in loads)", "any(is_itself(*both) for both in loads)"),
+    shown=(Variant(_KEPT),),
+    proof="assert not any(is_itself(*both) for both in loads), 'these are the values that it has'",
+    watches=(Watch("value"), Watch("receiver", r"loads what"), Watch("input", r"loads what")),
+    early=True,
+)
+
+RULES = {
+    **dict.fromkeys(("module-in-container", "parameter-moved", "tensor-not-parameter"), UNREGISTERED),
+    "module-built-in-forward": UNREGISTERED,
+    "network-alias": TWINS,
+    "functional-dropout-always-on": DROPS,
+    "state-dict-alias": KEPT_CHANGES,
+}

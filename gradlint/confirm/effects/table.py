@@ -1,0 +1,38 @@
+"""The measures by rule, and which one a finding asks for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from gradlint.confirm.effects import functions, kept, missing, modules, training, wrong
+from gradlint.confirm.effects.measure import Measure
+from gradlint.domain.finding import Finding
+
+_SCALED = re.compile(r"of a scaled loss")
+_KIND = re.compile(r"gets ([\w-]+) from")
+
+
+def _joined(families: Iterable[Mapping[str, Measure]]) -> dict[str, Measure]:
+    """All of them; no rule stands in two files."""
+    found: dict[str, Measure] = {}
+    for family in families:
+        assert found.keys().isdisjoint(family), f"measured twice: {found.keys() & family.keys()}"
+        found.update(family)
+    return found
+
+
+MEASURES = _joined(one.RULES for one in (missing, wrong, kept, training, modules, functions))
+"""By the name of the rule whose findings claim the effect."""
+
+
+def measure_of(finding: Finding) -> Measure | None:
+    """How to measure what a finding claims; None for an error, and where there is no measure."""
+    if finding.effect == "raises":
+        return None
+    if finding.name == "activation-loss-mismatch":
+        kind = _KIND.search(finding.message)
+        return None if kind is None else wrong.GETS.get(kind[1])
+    if finding.name == "clip-misplaced" and any(_SCALED.search(other.message) for other in finding.related):
+        return training.STILL_SCALED
+    return MEASURES.get(finding.name)

@@ -1,0 +1,364 @@
+"""The training loop: what optimizers find, and what they leave as it was."""
+
+from __future__ import annotations
+
+from gradlint.confirm.effects.instruments import ALL_LEAVES, LEAVES_BEHIND, SHORT_LEAVES_BEHIND
+from gradlint.confirm.effects.measure import Measure, Variant, Watch
+
+# Where the program steps by hand, a leaf that has another value since the last backward is one that has been stepped.
+_STALE = f"""\
+import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook
+used, stale, walked = {{}}, [], {{}}
+{LEAVES_BEHIND}
+def is_used(leaf):
+    gradient, version = used.get(id(leaf), (None, 0))
+    by_step = gradient is not None and leaf.grad is gradient and gradient._version == version
+    by_hand = not used and leaf._version > walked.get(id(leaf), (leaf, leaf._version))[1] and leaf.grad.any()
+    return leaf.grad is not None and (by_step or by_hand)
+def noted(loss):
+    leaves = leaves_behind(loss)
+    stale.extend(leaf for leaf in leaves if is_used(leaf))
+    walked.update((id(leaf), (leaf, leaf._version)) for leaf in leaves)
+    return loss
+def after_step(optimizer, args, kwargs):
+    for group in optimizer.param_groups:
+        for leaf in group['params']:
+            if leaf.grad is not None and leaf.grad.any():
+                used[id(leaf)] = leaf.grad, leaf.grad._version
+register_optimizer_step_post_hook(after_step)
+"""
+
+_SHOWN_STALE = """\
+from torch.optim.optimizer import register_optimizer_step_post_hook
+used, stale = [], []
+def noted(loss):
+    stale.extend(leaf for leaf, gradient, version in used if leaf.grad is gradient and gradient._version == version)
+    return loss
+def after_step(optimizer, args, kwargs):
+    leaves = [leaf for group in optimizer.param_groups for leaf in group['params'] if leaf.grad is not None]
+    used[:] = [(leaf, leaf.grad, leaf.grad._version) for leaf in leaves]
+register_optimizer_step_post_hook(after_step)
+"""
+
+_SHOWN_STEPPED = f"""\
+versions, stale = {{}}, []
+{SHORT_LEAVES_BEHIND}
+def noted(loss):
+    for leaf in leaves_behind(loss):
+        if leaf._version > versions.get(leaf, leaf._version) and leaf.grad.any():
+            stale.append(leaf)
+        versions[leaf] = leaf._version
+    return loss
+"""
+
+_CLIPPED = """\
+import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook
+used, clipped = {}, []
+def is_empty(part):
+    if not part.is_leaf or part.grad is None or not part.grad.any():
+        return True
+    gradient, version = used.get(id(part), (None, 0))
+    return part.grad is gradient and gradient._version == version
+def watched(value):
+    parts = [value] if isinstance(value, torch.Tensor) else list(value)
+    clipped.append(all(is_empty(part) for part in parts))
+    return value if isinstance(value, torch.Tensor) else parts
+def after_step(optimizer, args, kwargs):
+    leaves = [leaf for group in optimizer.param_groups for leaf in group['params'] if leaf.grad is not None]
+    used.update({id(leaf): (leaf.grad, leaf.grad._version) for leaf in leaves})
+register_optimizer_step_post_hook(after_step)
+"""
+
+_SHOWN_CLIPPED = """\
+clipped = []
+def watched(value):
+    parts = [value] if isinstance(value, torch.Tensor) else list(value)
+    clipped.append(all(not part.is_leaf or part.grad is None for part in parts))
+    return value if isinstance(value, torch.Tensor) else parts
+"""
+
+_IDLE = f"""\
+import torch
+from torch.optim.optimizer import register_optimizer_step_pre_hook
+steps, reached = {{}}, set()
+{LEAVES_BEHIND}
+def noted(loss):
+    reached.update(id(leaf) for leaf in leaves_behind(loss))
+    return loss
+def before_step(optimizer, args, kwargs):
+    leaves = [leaf for group in optimizer.param_groups for leaf in group['params']]
+    finds = any(leaf.grad is not None and bool(leaf.grad.any()) for leaf in leaves)
+    steps.setdefault(id(optimizer), []).append((finds, any(id(leaf) in reached for leaf in leaves)))
+register_optimizer_step_pre_hook(before_step)
+"""
+
+_SHOWN_IDLE = """\
+from torch.optim.optimizer import register_optimizer_step_pre_hook
+found = []
+def before_step(optimizer, args, kwargs):
+    leaves = [leaf for group in optimizer.param_groups for leaf in group['params']]
+    found.append(any(leaf.grad is not None and bool(leaf.grad.any()) for leaf in leaves))
+register_optimizer_step_pre_hook(before_step)
+"""
+
+_UNTRAINED = f"""\
+import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook
+made, arrivals, steps, owned = [], {{}}, [], []
+{LEAVES_BEHIND}
+{ALL_LEAVES}
+def watched(value):
+    made.append(value)
+    for leaf in leaves_of(value):
+        if leaf.requires_grad:
+            leaf.register_hook(lambda gradient, leaf=leaf: arrive(leaf, gradient))
+    if isinstance(value, torch.optim.Optimizer):
+        owned.extend(group['params'] for group in value.param_groups)
+    return value
+def arrive(leaf, gradient):
+    if gradient.any():
+        arrivals.setdefault(id(leaf), (leaf.detach().clone(), len(steps)))
+register_optimizer_step_post_hook(lambda optimizer, args, kwargs: steps.append(optimizer))
+def stays(leaf):
+    then, step = arrivals.get(id(leaf), (None, len(steps)))
+    return step < len(steps) and torch.equal(then, leaf.detach())
+def untrained():
+    groups = [[leaf for leaf in leaves_of(value) if id(leaf) in arrivals] for value in made]
+    return any(all(stays(leaf) for leaf in group) for group in groups if group) or any(not group for group in owned)
+def unreached():
+    held = {{id(leaf) for optimizer in steps for group in optimizer.param_groups for leaf in group['params']}}
+    leaves = [leaf for value in made for leaf in leaves_of(value) if leaf.requires_grad]
+    return any(id(leaf) in held and id(leaf) not in arrivals for leaf in leaves)
+"""
+
+_SHOWN_UNTRAINED = """\
+made, kept = [], []
+def watched(value):
+    made.extend(value.parameters() if isinstance(value, torch.nn.Module) else [value])
+    kept.extend(leaf.detach().clone() for leaf in made[len(kept):])
+    return value
+def untrained():
+    return all(torch.equal(leaf, then) for leaf, then in zip(made, kept))
+"""
+
+_SHOWN_EMPTY = """\
+sizes = []
+def watched(value):
+    sizes.extend(len(group['params']) for group in value.param_groups)
+    return value
+def untrained():
+    return 0 in sizes
+"""
+
+_SHOWN_UNREACHED = """\
+made = []
+def watched(value):
+    made.extend(value.parameters() if isinstance(value, torch.nn.Module) else [value])
+    return value
+def unreached():
+    return any(leaf.grad is None for leaf in made)
+"""
+
+_MODES = """\
+import torch
+from torch.optim.optimizer import register_optimizer_step_pre_hook
+modes, switched = [], []
+def watched(module):
+    switched.append(module)
+    return module
+register_optimizer_step_pre_hook(lambda *args: modes.extend(module.training for module in switched))
+"""
+
+_SCHEDULED = """\
+from torch.optim.optimizer import register_optimizer_step_post_hook
+stepped, early = [], []
+def watched(scheduler):
+    if not isinstance(scheduler, torch.optim.lr_scheduler.ReduceLROnPlateau):
+        early.append(not any(one is scheduler.optimizer for one in stepped))
+    return scheduler
+register_optimizer_step_post_hook(lambda optimizer, args, kwargs: stepped.append(optimizer))
+"""
+
+_ORDERS = """\
+orders = []
+def watched(loader):
+    orders.append((list(loader.sampler), loader.sampler.shuffle))
+    return loader
+"""
+
+_REBOUND = """\
+rebound = []
+def watched(value, owner):
+    if isinstance(owner, torch.Tensor) and owner.is_leaf:
+        rebound.append((value, owner, owner._version))
+    return value
+def is_left(value, owner, version):
+    return owner._version == version and (value.dtype != owner.dtype or not torch.equal(value, owner))
+"""
+
+_SHOWN_REBOUND = """\
+rebound = []
+def watched(value, owner):
+    rebound.append((value, owner))
+    return value
+"""
+
+_NAMED = """\
+named = []
+def watched(value):
+    named.append(value)
+"""
+
+# The norms of gradients: when clipping is over, and when the optimizer takes them.
+_NORMS = """\
+import torch
+from torch.optim.optimizer import register_optimizer_step_pre_hook
+clipped, norms, smaller = [], [], []
+def norm_of(leaves):
+    return float(sum(leaf.grad.norm() ** 2 for leaf in leaves if leaf.grad is not None)) ** 0.5
+def watched(value):
+    if not clipped:
+        clipped.append([value] if isinstance(value, torch.Tensor) else list(value))
+        return clipped[0]
+    norms.append(norm_of(clipped.pop()))
+    return value
+def before_step(optimizer, args, kwargs):
+    leaves = [leaf for group in optimizer.param_groups for leaf in group['params']]
+    smaller.extend(norm_of(leaves) < 0.5 * norm for norm in norms)
+    norms.clear()
+register_optimizer_step_pre_hook(before_step)
+"""
+
+_OWN = (Watch("value"),)
+
+_SHOWN_NORMS = """\
+clipped, then = [], []
+def watched(value):
+    if isinstance(value, torch.Tensor):
+        then[:] = [leaf.grad.clone() for leaf in clipped]
+        return value
+    clipped[:] = list(value)
+    return clipped
+"""
+
+STALE = Measure(
+    "a backward adds to gradients that a step has used",
+    (Variant(_STALE),),
+    ("len(used) + len(walked) > 0", "len(stale) > 0"),
+    shown=(Variant(_SHOWN_STALE), Variant(_SHOWN_STEPPED), Variant(_STALE)),
+    proof="assert not stale, 'these gradients have been used by a step already'",
+    own_losses=True,
+    early=True,
+)
+
+CLIPPED = Measure(
+    "what is clipped has no gradients, or gradients that a step has used",
+    (Variant(_CLIPPED),),
+    ("len(clipped) > 0", "all(clipped)"),
+    shown=(Variant(_SHOWN_CLIPPED), Variant(_CLIPPED)),
+    proof="assert not all(clipped), 'there is nothing to clip'",
+    watches=(Watch("input"),),
+)
+
+IDLE = Measure(
+    "gradients arrive, and no step of the optimizer finds any",
+    (Variant(_IDLE),),
+    (
+        "any(any(met for _, met in turns) for turns in steps.values())",
+        "any(any(met for _, met in turns) and not any(finds for finds, _ in turns) for turns in steps.values())",
+    ),
+    shown=(Variant(_SHOWN_IDLE),),
+    proof="assert any(found), 'no step finds a gradient'",
+)
+
+UNTRAINED = Measure(
+    "gradients arrive at the parameters, and the steps leave them as they were",
+    (Variant(_UNTRAINED),),
+    ("len(steps) > 0 and len(arrivals) > 0 or any(not group for group in owned)", "untrained()"),
+    shown=(Variant(_SHOWN_UNTRAINED), Variant(_SHOWN_EMPTY), Variant(_UNTRAINED)),
+    proof="assert not untrained(), 'what gets gradients is not trained'",
+    watches=(Watch("value", r"made here|came after"), Watch("value", alone=True)),
+)
+
+UNREACHED = Measure(
+    "an optimizer steps over the parameters, and no gradient arrives at them",
+    (Variant(_UNTRAINED),),
+    ("len(made) > 0 and len(steps) > 0", "unreached()"),
+    shown=(Variant(_SHOWN_UNREACHED), Variant(_UNTRAINED)),
+    proof="assert not unreached(), 'no gradient arrives'",
+    watches=_OWN,
+)
+
+MODE = Measure(
+    "a step is made while the network is in evaluation mode",
+    (Variant(_MODES),),
+    ("len(modes) > 0", "not all(modes)"),
+    shown=(Variant(_MODES),),
+    proof="assert all(modes), 'a step in evaluation mode'",
+    watches=(Watch("receiver"),),
+    early=True,
+)
+
+STILL_SCALED = Measure(
+    "what is clipped shrinks once more before the step",
+    (Variant(_NORMS),),
+    ("len(smaller) > 0", "any(smaller)"),
+    shown=(Variant(_SHOWN_NORMS),),
+    proof="assert all(torch.equal(leaf.grad, was) for leaf, was in zip(clipped, then)), 'it was still scaled'",
+    watches=(Watch("input"), Watch("value")),
+)
+
+SCHEDULED = Measure(
+    "the scheduler steps, and its optimizer has not yet",
+    (Variant(_SCHEDULED.replace("from", "import torch\nfrom", 1)),),
+    ("len(early) > 0", "any(early)"),
+    shown=(Variant(_SCHEDULED),),
+    proof="assert not any(early), 'the optimizer has not stepped yet'",
+    watches=(Watch("receiver"),),
+    early=True,
+)
+
+SAME_ORDER = Measure(
+    "the sampler shuffles, and two epochs in turn have the same order",
+    (Variant(_ORDERS),),
+    ("len(orders) > 1", "any(one == other and one[1] for one, other in zip(orders, orders[1:]))"),
+    shown=(Variant(_ORDERS),),
+    proof="assert orders[-1] != orders[-2], 'this epoch has the order of the one before'",
+    watches=(Watch("turns"), Watch("turns", r"epoch before")),
+    early=True,
+)
+
+REBOUND = Measure(
+    "the name has another value, and the parameter that it had is as it was",
+    (Variant(f"import torch\n{_REBOUND}"),),
+    ("len(rebound) > 0", "any(is_left(*one) for one in rebound)"),
+    shown=(Variant(_SHOWN_REBOUND),),
+    proof="assert all(one.dtype == own.dtype and torch.equal(one, own) for one, own in rebound), 'it stays as it was'",
+    watches=(Watch("rebound"),),
+    refutes=False,
+)
+
+NOT_CALLED = Measure(
+    "the statement is a method, and nothing calls it",
+    (Variant(_NAMED),),
+    ("len(named) > 0", "all(callable(value) for value in named)"),
+    shown=(Variant(_NAMED),),
+    proof="assert not callable(named[0]), 'this is a method, and nothing calls it'",
+    watches=(Watch("bare"),),
+    early=True,
+)
+
+RULES = {
+    "zero-grad-missing": STALE,
+    **dict.fromkeys(("zero-grad-misplaced", "step-before-backward"), IDLE),
+    "clip-misplaced": CLIPPED,
+    "optimizer-misses-parameter": UNTRAINED,
+    "parameter-never-reached": UNREACHED,
+    "train-mode-missing": MODE,
+    "scheduler-before-optimizer": SCHEDULED,
+    "sampler-set-epoch": SAME_ORDER,
+    "loop-variable-rebound": REBOUND,
+    "method-not-called": NOT_CALLED,
+}

@@ -1,0 +1,70 @@
+"""What confirms a finding: the text of torch's error, a measure, or nothing, and why."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from gradlint.confirm.effects.table import MEASURES, measure_of
+from gradlint.domain.finding import Finding
+
+NOTHING_TO_RUN = {
+    "invalid": "the file or the configuration cannot be used, so there is nothing to run",
+    "legacy": "the old spelling does what the new one does, so a run shows nothing",
+}
+"""By the effect."""
+
+_LOCAL = frozenset(
+    (
+        *("removed-api", "misspelt-name", "dtype-mismatch", "inplace-broadcast", "gradient-shape", "loss-broadcast"),
+        *("integer-requires-grad", "backward-nonscalar", "activation-loss-mismatch", "closure-missing"),
+    )
+)
+_COMMENTS = {"unused-suppression": "a comment is nothing that runs"}
+_ARGUMENT = re.compile(r"argument `(?:\w+\.)*(\w+)`")
+_NAME = re.compile(r"(?:has no|to make it) `(?:\w+\.)*(\w+)`")
+
+
+def obstacle(name: str, effect: str) -> str | None:
+    """Why no run can show what the findings of a rule say; None where one can."""
+    return _COMMENTS.get(name) or NOTHING_TO_RUN.get(effect)
+
+
+def pattern_of(finding: Finding, patterns: Mapping[str, str]) -> str | None:
+    """What torch's message holds if the finding is right: that of its rule, or the name that the finding says is not
+    there; None where no error is known."""
+    found = [patterns[finding.code]] if finding.code in patterns else []
+    found += [f"unexpected keyword argument '{name}'" for name in _ARGUMENT.findall(finding.message)]
+    found += [f"has no attribute '{name}'" for name in _NAME.findall(finding.message)]
+    return "|".join(f"(?:{one})" for one in found) or None
+
+
+def slips_of(finding: Finding) -> tuple[str, ...]:
+    """The names that a finding says nothing has."""
+    return tuple(_NAME.findall(finding.message)) if finding.name == "misspelt-name" else ()
+
+
+def is_local(finding: Finding) -> bool:
+    """Whether a fault shows in the values that a statement is given, whatever else is done to them before."""
+    return finding.name in _LOCAL
+
+
+def is_known(finding: Finding, patterns: Mapping[str, str]) -> bool:
+    """Whether anything would confirm a finding."""
+    return measure_of(finding) is not None or pattern_of(finding, patterns) is not None
+
+
+def evidence(name: str, effect: str, errors: tuple[str, ...]) -> str:
+    """What confirms the findings of a rule, in words; `errors` are patterns of torch's messages."""
+    words = []
+    if name in MEASURES:
+        words.append(f"measured: {MEASURES[name].said}")
+    if errors:
+        texts = ", ".join(f'"{_plain(error)}"' for error in dict.fromkeys(errors))
+        words.append(f"torch raises {texts}")
+    return "; or ".join(words) or f"by nothing: {obstacle(name, effect)}"
+
+
+def _plain(pattern: str) -> str:
+    """A pattern as the text that it stands for."""
+    return re.sub(r"\\(.)", r"\1", pattern).replace(".*", "...")

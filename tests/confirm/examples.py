@@ -1,0 +1,125 @@
+"""The examples of the rules as claims: what is found in the bad ones, and what could be forced on the good ones."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+from gradlint.check import check_source
+from gradlint.config import Config
+from gradlint.confirm.effects.table import MEASURES
+from gradlint.confirm.evidence import obstacle
+from gradlint.domain.finding import Finding, Position, Related, Span
+from gradlint.rules.base import Rule
+from gradlint.rules.registry import all_rules
+from gradlint.selection import Selection
+
+
+class Claim(NamedTuple):
+    """A finding of a rule in one of its examples, with the name of the example."""
+
+    name: str
+    rule: Rule
+    code: str
+    finding: Finding
+
+
+@cache
+def found_in_bad() -> tuple[Claim, ...]:
+    """What each rule finds in its bad examples, as far as a run could show it."""
+    return tuple(
+        Claim(f"{rule.code}-bad-{number}", rule, bad.code, finding)
+        for rule in all_rules()
+        for number, bad in enumerate(rule.bad, 1)
+        for finding in _findings(rule, bad.code)
+        if obstacle(finding.name, finding.effect) is None
+    )
+
+
+def _findings(rule: Rule, code: str) -> list[Finding]:
+    selected = Config(selections=(Selection(extend_select=(rule.code,)),))
+    return [finding for finding in check_source(code, config=selected) if finding.code == rule.code]
+
+
+def forced_on_good(rule: Rule, code: str) -> Iterator[Finding]:
+    """Findings of a rule in a right program: of an error on each line, of another effect on what looks like a fault."""
+    if rule.error is not None:
+        yield from _on_each_line(rule, code)
+    if rule.name in MEASURES:
+        yield from _on_each_look(rule, code)
+
+
+def _on_each_line(rule: Rule, code: str) -> Iterator[Finding]:
+    for row, line in enumerate(code.splitlines(), 1):
+        if line.strip() and not line.startswith(("import", "from", "#")):
+            place = Position(row, 1)
+            span = Span(place, Position(row, len(line)))
+            yield Finding(rule.code, rule.name, "forced", "error", "raises", "good.py", span, (row, row))
+
+
+def _on_each_look(rule: Rule, code: str) -> Iterator[Finding]:
+    """A finding at each place that looks like one of a bad example, with each that looks like what explains it."""
+    places = _by_look(ast.parse(code))
+    for own, message, explained in _looks(rule):
+        for node in places.get(own, ()):
+            related = [(words, other) for words, look in explained for other in places.get(look, ())]
+            if not explained:
+                yield _finding(rule, message, node, ())
+            for words, other in related:
+                yield _finding(rule, message, node, (Related(span_of(other), words),))
+
+
+@cache
+def _looks(rule: Rule) -> tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...]:
+    """How the places of the findings in bad examples look: each with its message and what explains it."""
+    seen = set()
+    for claim in found_in_bad():
+        if claim.rule is rule and claim.finding.effect != "raises":
+            looks = {
+                span: look for look, nodes in _by_look(ast.parse(claim.code)).items() for span in map(span_of, nodes)
+            }
+            related = tuple((one.message, looks.get(one.span, "")) for one in claim.finding.related)
+            seen.add((looks.get(claim.finding.span, ""), claim.finding.message, related))
+    return tuple(sorted(seen))
+
+
+def _by_look(tree: ast.Module) -> dict[str, list[ast.expr | ast.stmt]]:
+    """The nodes of a program by what they look like: the kind of syntax, and the names that are called or read."""
+    places: dict[str, list[ast.expr | ast.stmt]] = {}
+    for above in ast.walk(tree):
+        for node in ast.iter_child_nodes(above):
+            if isinstance(node, (ast.expr, ast.stmt)):
+                bare = isinstance(node, ast.Name)
+                places.setdefault(f"{type(above).__name__} {_look(node)}" if bare else _look(node), []).append(node)
+    return places
+
+
+def _look(node: ast.AST | None) -> str:
+    if isinstance(node, ast.Call):
+        return f"{_look(node.func)}()"
+    if isinstance(node, ast.Attribute):
+        return f".{node.attr}"
+    if isinstance(node, ast.FunctionDef):
+        return f"def {node.name}"
+    inner = _look(node.value) if isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr, ast.Subscript)) else ""
+    return f"{type(node).__name__} {inner}"
+
+
+def span_of(node: ast.expr | ast.stmt) -> Span:
+    """Where a finding at a node stands: of a loop or a function, the header."""
+    start = Position(node.lineno, node.col_offset + 1)
+    if isinstance(node, (ast.For, ast.FunctionDef)):
+        last = node.iter if isinstance(node, ast.For) else node.args
+        header = [part for part in ast.walk(last) if isinstance(part, (ast.expr, ast.arg))]
+        ends = [((part.end_lineno or 0), (part.end_col_offset or 0) + 1) for part in header]
+        row, column = max(ends, default=(node.lineno, node.col_offset + len("def ():") + 1))
+        return Span(start, Position(row, column + isinstance(node, ast.FunctionDef)))
+    return Span(start, Position(node.end_lineno or 0, (node.end_col_offset or 0) + 1))
+
+
+def _finding(rule: Rule, message: str, node: ast.expr | ast.stmt, related: tuple[Related, ...]) -> Finding:
+    span = span_of(node)
+    rows = (span.start.row, span.end.row)
+    return Finding(rule.code, rule.name, message, "error", "silent", "good.py", span, rows, related=related)

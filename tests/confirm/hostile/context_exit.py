@@ -1,0 +1,5 @@
+import contextlib
+import torch
+
+with contextlib.ExitStack() as stack:
+    stack.callback(torch.save, [], "CANARY/written")

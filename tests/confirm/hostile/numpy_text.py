@@ -1,0 +1,2 @@
+import numpy as np
+np.savetxt("CANARY/written", np.ones(3))

@@ -1,0 +1,4 @@
+import torch
+x = torch.ones(2)
+x.untyped_storages().filename
+x.save_("CANARY/written")

@@ -1,0 +1,2 @@
+import torch
+torch.package.PackageExporter("CANARY/written").close()
