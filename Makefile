@@ -54,6 +54,7 @@ agree: $(READY)
 	$(BIN)/python -m tests.programs.run
 	$(BIN)/python -m tests.programs.run --confirm
 	$(BIN)/python -m tests.confirm.fresh
+	$(BIN)/python -m tests.confirm.shares
 
 # Compare with a bare parse and with torchfix, which needs an environment of its own: it pins an old libcst.
 speed: $(READY) $(VENV)-torchfix/.ready
