@@ -38,6 +38,9 @@ _MOST_RUNNERS = 2
 _MOST_CUTS = 12
 _LONG = 100
 """From so many lines on slices of a program come before the whole."""
+_HUGE = 1500
+"""From so many lines on the whole is not tried: to make it harmless alone takes longer than there is time."""
+_TOO_LONG = "the program is too long to be run, and no part of it shows the fault"
 _FEW = 8
 """So many made-up values are tried in a slice before what fails is cut out of it."""
 
@@ -127,10 +130,14 @@ class Prover:
             if number == 0 and sliced:
                 # A program is changed by what is made of it, so slices are made before.
                 pieces = [(placed, piece) for piece in slices(tree, placed.span, local=is_local(placed))]
-                if _is_long(tree) and (shown := self._try_slices(pieces, whole)) is not None:
+                if _length(tree) > _LONG and (shown := self._try_slices(pieces, whole)) is not None:
                     return shown
+                if _length(tree) > _HUGE and pieces:
+                    return _Asked(Confirmation("unconfirmed", _TOO_LONG), slow=False)
             if asked is None or time.monotonic() < whole:
-                asked = self._try_program(placed, tree, end if _is_long(tree) else whole)._replace(program=number)
+                asked = self._try_program(placed, tree, end if _length(tree) > _LONG else whole)._replace(
+                    program=number
+                )
                 if asked.verdict.verdict != "unconfirmed":
                     return asked
         if asked is None or asked.passed or asked.exact or time.monotonic() > end:
@@ -211,9 +218,9 @@ class Prover:
         return _Asked(case.defeat(made.dropped), case.is_slow, None, case.has_passed, case.failed)
 
 
-def _is_long(tree: ast.Module) -> bool:
-    """Whether a program needs much that is beside the point of any finding in it."""
-    return sum((node.end_lineno or 0) - node.lineno + 1 for node in tree.body) > _LONG
+def _length(tree: ast.Module) -> int:
+    """The lines of a program: the more there are, the more is beside the point of any finding in it."""
+    return sum((node.end_lineno or 0) - node.lineno + 1 for node in tree.body)
 
 
 class _Asked(NamedTuple):
