@@ -50,12 +50,7 @@ class Watcher(ast.NodeTransformer):
         given = [*node.args.posonlyargs, *node.args.args, *filter(None, [node.args.vararg])]
         self._within.append([one.arg for one in given])
         self.generic_visit(node)
-        names = self._within.pop()
-        if self._arriving:
-            self._arriving = False
-            loaded = [ast.Name(name, ast.Load()) for name in names[1:]]
-            context = ast.Name(names[0], ast.Load())
-            node.body[:0] = [ast.Expr(call(WATCHED, name, context)) for name in loaded]
+        self._within.pop()
         return node
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST | list[ast.stmt]:
@@ -75,7 +70,11 @@ class Watcher(ast.NodeTransformer):
             if ast.unparse(_gone_over(loop)) in texts:
                 self.found += 1
                 _watch_turns(loop)
-        return self.generic_visit(node)
+        self.generic_visit(node)
+        if self._arriving:
+            for owner in ast.walk(node):
+                _note_given(owner)
+        return node
 
     def _roles(self, node: ast.AST) -> list[Role]:
         stretch = _stretch(node)
@@ -333,6 +332,16 @@ def _note_around(node: ast.stmt) -> ast.stmt | None:
         written = node.value
     owner = next(_behind_data(written), None) if written is not None else None
     return None if owner is None else ast.Expr(call(WATCHED, owner))
+
+
+def _note_given(owner: ast.AST) -> None:
+    """What the methods of a custom function are given, together with its context."""
+    methods = [part for part in getattr(owner, "body", ()) if isinstance(part, ast.FunctionDef)]
+    for method in methods if isinstance(owner, ast.ClassDef) else ():
+        given = [one.arg for one in (*method.args.posonlyargs, *method.args.args)]
+        if method.name in ("forward", "backward", "vjp"):
+            loaded = [ast.Name(name, ast.Load()) for name in given]
+            method.body[:0] = [ast.Expr(call(WATCHED, one, loaded[0])) for one in loaded[1:]]
 
 
 def _note_written(node: ast.stmt) -> ast.stmt | None:

@@ -138,6 +138,8 @@ RECORDED = Measure(
     proof="assert not any(recorded), 'the graph is recorded'",
     watches=(Watch("target"), Watch("value")),
     early=True,
+    # Under `no_grad` there is none, and the argument has nothing to do with that.
+    refutes=False,
 )
 
 RULES = {
