@@ -34,7 +34,8 @@ def resolve(value: Value, flags: Mapping[str, object]) -> MustMay:
         return _added(resolve(part, flags) for part in value.parts)
     key = _key(value.flag, flags)
     if key is None:
-        return joined(resolve(v, flags) for v in (*value.cases.values(), value.default))
+        rest = () if {"yes", "no"} <= value.cases.keys() else (value.default,)
+        return joined(resolve(v, flags) for v in (*value.cases.values(), *rest))
     if key == "N":
         numeric = [v for k, v in value.cases.items() if _is_number(k)]
         unseen = [] if "N" in value.cases else [value.default]

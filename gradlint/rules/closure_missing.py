@@ -62,6 +62,18 @@ optimizer.step()  # GRD508
 """,
             error="missing 1 required positional argument",
         ),
+        Bad(
+            """\
+import torch
+
+w = torch.zeros(3, requires_grad=True)
+optimizer = torch.optim.SGD([w], lr=0.1)
+loss = (w - 1).pow(2).sum()
+loss.backward()
+optimizer.step(loss)  # GRD508
+""",
+            error="'Tensor' object is not callable",
+        ),
     )
     good = (
         Good(
@@ -100,6 +112,14 @@ optimizer.step()
     def check(self, event: Event) -> Iterator[Report]:
         """A step of LBFGS that is given nothing."""
         if not isinstance(event, Refused) or event.fault != self.name:
+            return
+        if event.subject == "value":
+            yield Report(
+                event.node,
+                "`step` is given a value, and takes a function that computes the loss: torch raises here",
+                hint="pass the function itself, without calling it; most optimizers need none",
+                related=event.related,
+            )
             return
         yield Report(
             event.node,

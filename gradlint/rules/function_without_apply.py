@@ -16,7 +16,8 @@ class FunctionWithoutApply(Rule):
 
     What torch does
         An object of the class, when it is called, raises a RuntimeError: "Legacy autograd function with
-        non-static forward method is deprecated". It does so whether `forward` is static or not.
+        non-static forward method is deprecated". It does so whether `forward` is static or not. Where
+        `forward` is called by name and given None for its `ctx`, Python raises at the first method of it.
 
     Why it matters
         Before torch 0.4 a function was made and then called, `Square()(x)`, and much old code does so.
@@ -124,6 +125,13 @@ Square()(x).sum().backward()
     def check(self, event: Event) -> Iterator[Report]:
         """What the interpreter saw when the function was applied."""
         if not isinstance(event, Refused) or event.fault != "function-without-apply":
+            return
+        if event.subject:
+            yield Report(
+                event.node,
+                f"`forward` is called with None for its `ctx`, which has no `{event.subject}`: Python raises here",
+                hint="call `apply` on the class",
+            )
             return
         yield Report(
             event.node,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Backward, Event
+from gradlint.domain.event import Backward, Event, Refused
 from gradlint.rules.base import Bad, Good, Report, Rule
 from gradlint.rules.phrases import sizes
 from gradlint.rules.repairs import ones_as_gradient
@@ -39,7 +39,7 @@ class GradientShape(Rule):
     code = "GRD202"
     name = "gradient-shape"
     effect = "raises"
-    events = (Backward,)
+    events = (Backward, Refused)
     fix = "unsafe"
     bad = (
         Bad(
@@ -104,6 +104,13 @@ torch.autograd.grad(x @ w, w, grad_outputs=torch.ones(8, 1))
 
     def check(self, event: Event) -> Iterator[Report]:
         """A gradient of certainly another shape; a root without a graph is refused before it matters."""
+        if isinstance(event, Refused) and event.fault == "gradient-number":
+            keyword = "gradient" if event.subject == "backward" else "grad_outputs"
+            yield Report(
+                event.node,
+                f"`{keyword}` is a number, and has to be a tensor: torch raises here",
+                hint="pass a tensor of the shape of its root; a loss of one element needs none",
+            )
         if not isinstance(event, Backward) or event.gradient_fits is not False or event.has_gradient is not True:
             return
         if event.tracked is False:

@@ -29,7 +29,7 @@ from gradlint.semantics.imports import member
 from gradlint.semantics.machine import Machine, simple
 from gradlint.semantics.operator import absent_gradient
 from gradlint.semantics.program import let_go, origins
-from gradlint.semantics.torch import slips
+from gradlint.semantics.torch import faults, slips
 from gradlint.semantics.torch.aliasing import named
 from gradlint.semantics.torch.attributes import look_at_saved, set_tensor_attribute, tensor_attribute
 from gradlint.semantics.torch.custom import ctx_attribute, is_ctx, is_function_class, remember
@@ -67,8 +67,14 @@ def get_attribute(machine: Machine, state: State, obj: Value, name: str, node: c
         return obj[_FIELDS[name]]
     if isinstance(obj, (Function, Bound, Partial)):
         return machine.symbol("attr", obj, name) if name != "__name__" else Unknown("str")
+    if obj is None and name in _OF_CTX:
+        faults.refused(machine, "function-without-apply", node, name)
+        return machine.unknown("raised")
     return Bound(obj, name)
 
+
+_OF_CTX = frozenset({"save_for_backward", "mark_dirty", "mark_non_differentiable", "needs_input_grad", "saved_tensors"})
+"""What only the `ctx` of a custom function has, in the place of which None was given."""
 
 _FIELDS = {
     "values": 0,

@@ -137,7 +137,7 @@ def run_body(
 ) -> list[tuple[State, Value]]:
     """Run a function's body; that of a generator with its `consumer`, or to the end for all that it yields."""
     code = function.code
-    if machine.stack.count(code) >= 2 or len(machine.stack) >= DEPTH:
+    if machine.stack.count(code) >= _recursion(state, function, args) or len(machine.stack) >= DEPTH:
         return _unfollowed(machine, state, function, args, node, "calls too deep")
     if machine.abroad is not None and machine.budget <= machine.abroad:
         return _unfollowed(machine, state, function, args, node, "calls into other files")
@@ -187,6 +187,17 @@ def _run_abroad(
     machine.allowance -= before - machine.budget
     machine.budget = before
     return results
+
+
+def _recursion(state: State, function: Function, args: Args) -> int:
+    """How often a function may stand in its own way: more often where it may count or walk down to an end."""
+    for value in args.positional[function.owner is not None :]:
+        if type(value) is int or (isinstance(value, Ref) and isinstance(state.heap.get(value.id), Instance)):
+            return _BOUNDED
+    return 2
+
+
+_BOUNDED = 5
 
 
 def _unfollowed(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.graph import Edge, Node
+from gradlint.domain.shape import is_single
 from gradlint.domain.state import State
 from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.semantics.args import Args, Native
@@ -24,14 +25,21 @@ _SHAPE_ONLY = frozenset({"shape", "ndim", "size", "isscalar", "squeeze", "array_
 """numpy functions that take a tensor which requires grad (measured with torch 2.13)."""
 
 
+_SCALARS = frozenset({"float16", "float32", "float64", "int32", "int64", "bool_"})
+"""numpy's numbers, which ask a tensor of one element for its value (measured as well)."""
+
+
 def _numpy(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """numpy: the values flow into an array, no gradient does; a tensor that requires grad is refused."""
     name = getattr(node, "func", None)
     shape_only = isinstance(name, cst.Attribute) and name.attr.value in _SHAPE_ONLY
     refused = False
+    scalar = isinstance(name, cst.Attribute) and name.attr.value in _SCALARS
     for value in () if shape_only else args.positional:
         for ref in tensors_in(machine, state, value):
             record = tensor_at(state, ref)
+            if scalar and is_single(record.shape) is not False:  # type: ignore[arg-type]
+                continue
             if record.grad is True and state.grad is True and not args.open:
                 related = [] if record.syntax is None else [(record.syntax, "the tensor comes from here")]
                 faults.refused(machine, "numpy-on-grad", node, related=related)

@@ -70,8 +70,10 @@ def _alias(call: Operation, alias: Alias, base: Ref, size: Operand, made: Node, 
     state = call.state
     record = tensor_at(state, base)
     shape, dtype = size.shape, size.dtype
-    if alias.kind == "same":
-        if certain or _returns_itself(call, record, size):
+    is_real = call.name.rpartition(".")[2] == "real"
+    # The real part of complex numbers is a view; the table has seen real ones, which are returned as they are.
+    if alias.kind == "same" and not (is_real and record.dtype in dtypes.COMPLEXES):
+        if (certain and not is_real) or _returns_itself(call, record, size):
             return base
         return _maybe(call, base, record, size, made)
     if not certain and ("contiguous" not in record.tags or call.name.rpartition(".")[2] not in _VIEW_IF_CONTIGUOUS):

@@ -6,8 +6,11 @@ raises; otherwise the function runs under `no_grad`, and where no argument requi
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import libcst as cst
 
+from gradlint.domain.dtype import can_require_grad
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value
@@ -36,7 +39,14 @@ def checkpoint(machine: Machine, state: State, args: Args, node: cst.CSTNode) ->
     if reentrant is False:
         before = fresh_address()
         return _hidden(state, call_in_place(machine, state, args.positional[0], given, node), before, node)
-    if reentrant is not True or not _is_data(machine, state, given):
+    if reentrant is not True or args.keywords.get("context_fn") is not None:
+        return machine.program.opaque(machine, state, args.values(), node)
+    sources = [tensor_at(state, ref) for value in given.positional if (ref := known_tensor(machine, state, value))]
+    if state.grad is True and any(one.grad is True for one in sources):
+        before = fresh_address()
+        value = call_in_place(machine, state, args.positional[0], given, node)
+        return _run_later(machine, state, value, sources, before, node)
+    if not _is_data(machine, state, given):
         return machine.program.opaque(machine, state, args.values(), node)
     return _cut(state, call_in_place(machine, state, args.positional[0], given, node), node)
 
@@ -52,6 +62,36 @@ def _cut(state: State, value: Value, node: cst.CSTNode) -> Value:
         return value
     made = Node("checkpoint", node, [Edge(record.node, False, "checkpoint")], cut="checkpoint")
     return new_tensor(state, made, grad=False, dtype=record.dtype, shape=record.shape, tags=record.tags)
+
+
+def _run_later(
+    machine: Machine, state: State, value: Value, sources: list[Tensor], before: int, node: cst.CSTNode
+) -> Value:
+    """Results of which torch knows the arguments only; what the function came to shows in backward."""
+    if type(value) is tuple:
+        return tuple(_run_later(machine, state, one, sources, before, node) for one in value)
+    record = state.heap.get(value.id) if isinstance(value, Ref) else None
+    if not isinstance(record, Tensor) or can_require_grad(record.dtype) is False:
+        return value
+    edges = [Edge(one.node, None if one.grad is not False else False) for one in sources]
+    edges += [Edge(inner, True if sure else None) for inner, sure in _behind(record.node, before)]
+    made = Node("checkpoint", node, edges, tracked=True, maybe_saved=True, frees=True)
+    machine.reentrant[made.id] = record.grad is not False
+    return new_tensor(state, made, grad=True, dtype=record.dtype, shape=record.shape, tags=record.tags)
+
+
+def refuses_walk(machine: Machine, nodes: Iterable[Node], selective: bool, node: cst.CSTNode) -> bool:
+    """Whether a backward raises at a reentrant checkpoint: one that asks for some gradients only, or finds none."""
+    if not machine.reentrant:
+        return False
+    for one in nodes:
+        live = machine.reentrant.get(one.id)
+        if live is None or (live and not selective):
+            continue
+        what = "selective" if selective else "nothing"
+        faults.refused(machine, "checkpoint-reentrant", node, what, [(one.syntax, "the checkpoint is here")])
+        return True
+    return False
 
 
 def _is_data(machine: Machine, state: State, args: Args) -> bool:

@@ -51,10 +51,11 @@ def call_distribution(
         op = f"{kind}.sample" if kind in _NO_RSAMPLE else "sample"
         return new_tensor(state, Node(op, node, cut, cut="sample"))
     parameters = _parameters(state, record)
-    if parameters and ((name == "log_prob" and kind in _KNOWN) or (name == "entropy" and kind in _DISCRETE)):
+    if parameters is not None and ((name == "log_prob" and kind in _KNOWN) or (name == "entropy" and kind in _DISCRETE)):
         given = [found for value in args.values() if (found := known_tensor(machine, state, value)) is not None]
         scored = [tensor_at(state, one) for one in given]
-        tracked = both(either(one.grad for one in (*parameters, *scored)), state.grad)
+        hidden = any(isinstance(value, Unknown) for value in args.values()) and len(given) < len(tuple(args.values()))
+        tracked = both(either([*(one.grad for one in (*parameters, *scored)), None if hidden else False]), state.grad)
         flows = [Edge(one.node, one.grad) for one in parameters]
         flows += [Edge(one.node, one.grad, "scored" if one.grad is False else None) for one in scored]
         others = [Edge(value.origin, None) for value in args.values() if isinstance(value, Unknown) and value.origin]

@@ -26,6 +26,7 @@ from gradlint.semantics.torch.backward import (
     walk,
 )
 from gradlint.semantics.torch.bind import tensors_in
+from gradlint.semantics.torch.checkpoint import refuses_walk
 from gradlint.semantics.torch.frozen import is_left_off
 from gradlint.semantics.torch.hooks import gradients_pass
 from gradlint.semantics.torch.judge.unfilled import is_unfilled
@@ -55,6 +56,8 @@ def autograd_backward(machine: Machine, state: State, args: Args, node: cst.CSTN
         faults.refused(machine, "transform-unsupported", node, "backward()", machine.transforms[-1].related)
         return None
     roots = _roots(machine, state, args.get(0, "tensors"), node)
+    if not roots and _number(machine, state, args.get(0, "tensors"), node):
+        return None
     gradients = _items(machine, state, args.get(1, "grad_tensors"), len(roots))
     retain = _retains(args, args.get(2, "retain_graph"), args.get(3, "create_graph", False))
     create = args.get(3, "create_graph", False)
@@ -70,6 +73,14 @@ def _roots(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> l
     return [] if single is None else [single]
 
 
+def _number(machine: Machine, state: State, root: Value, node: cst.CSTNode) -> bool:
+    """A number in the place of a root: torch raises, and what it was computed from shows what was meant."""
+    if not isinstance(root, Unknown) or root.kind not in ("number", "int") or root.origin is None:
+        return False
+    note_refused(machine, state, [root.origin], node)
+    return True
+
+
 def _items(machine: Machine, state: State, value: Value, count: int) -> list[Value]:
     """One gradient argument for each root."""
     if value is None:
@@ -78,6 +89,8 @@ def _items(machine: Machine, state: State, value: Value, count: int) -> list[Val
     listed = value if type(value) is tuple else record.items if _is_whole(record) else ()
     if len(listed) == count and any(item is None for item in listed):
         return [item if item is None else known_tensor(machine, state, item) or Unknown() for item in listed]
+    if isinstance(value, (int, float)):
+        return [value] * count
     items = tensors_in(machine, state, value)
     if len(items) == count:
         return list(items)
@@ -112,11 +125,13 @@ def _backward(
         forget(state)
         return
     refused = False
-    for root, gradient in zip(roots, gradients, strict=True):
-        refused = _check_root(machine, state, root, gradient, is_open, "backward", node) or refused
+    for index, (root, gradient) in enumerate(zip(roots, gradients, strict=True)):
+        refused = _check_root(machine, state, root, gradient, is_open, "backward", node, index) or refused
     nodes = [tensor_at(state, root).node for root in roots]
     only = _only(machine, state, inputs)
     if refused:
+        return
+    if machine.reentrant and refuses_walk(machine, walk(nodes).certain, inputs is not None, node):
         return
     found = run_backward(machine, state, nodes, node, retain, _restricted(machine, state, nodes, inputs))
     raised = found is None
@@ -134,8 +149,8 @@ def _backward(
         _feed_optimizers(machine, state, found, nodes, only, node)
     accumulate(machine, state, found, node, only, create if isinstance(create, bool) else None)
     if not raised:
-        gradients_pass(machine, state, found.possible.values(), node, "gradient")
-        gradients_pass(machine, state, found.possible.values(), node, "accumulated")
+        gradients_pass(machine, state, found, node, "gradient")
+        gradients_pass(machine, state, found, node, "accumulated")
     for number in nodes:
         note_constant_gradients(machine, number, node)
     machine.backwards += 1
@@ -167,10 +182,20 @@ def _only(machine: Machine, state: State, inputs: Value) -> set[int] | None:
 
 
 def _check_root(
-    machine: Machine, state: State, root: Ref, gradient: Value, is_open: bool, call: str, node: cst.CSTNode
+    machine: Machine,
+    state: State,
+    root: Ref,
+    gradient: Value,
+    is_open: bool,
+    call: str,
+    node: cst.CSTNode,
+    index: int,
 ) -> bool:
-    """What torch says of a root before it walks; True where it raises."""
+    """What torch says of a root before it walks; True where it raises. `index`: which of several roots it is."""
     record = tensor_at(state, root)
+    if isinstance(gradient, (int, float)):
+        faults.refused(machine, "gradient-number", node, call)
+        return True
     has_gradient = None if is_open else gradient is not None
     if isinstance(gradient, Unknown) and ("tensor", gradient) not in state.facts:
         has_gradient = None
@@ -201,10 +226,10 @@ def _check_root(
     if tracked is False:
         if not cuts:
             # A result that stands in for an empty one is no fault, if the same call has a graph on other paths.
-            machine.rootless.append((event, (node, state.site)))
+            machine.rootless.append((event, (node, state.site, index)))
             state.escape()  # Nor is what follows on this path, which torch does not take.
         return True
-    machine.rooted.add((node, state.site))
+    machine.rooted.add((node, state.site, index))
     if has_gradient is False:
         return single is False or record.dtype in COMPLEXES
     return has_gradient is True and fits is False
@@ -220,6 +245,8 @@ def autograd_grad(machine: Machine, state: State, args: Args, node: cst.CSTNode)
     """torch.autograd.grad(outputs, inputs, grad_outputs, retain_graph, create_graph, ..., allow_unused)"""
     tell_gone_keyword(machine, "retain_variables", "retain_graph", args, node)
     roots = _roots(machine, state, args.get(0, "outputs"), node)
+    if not roots and _number(machine, state, args.get(0, "outputs"), node):
+        return Unknown("raised")
     inputs = args.get(1, "inputs")
     targets = _roots(machine, state, inputs, node)
     machine.holdings.handled |= {target.id for target in targets}
@@ -232,8 +259,8 @@ def autograd_grad(machine: Machine, state: State, args: Args, node: cst.CSTNode)
     if not roots or not targets:
         return machine.unknown()
     refused = False
-    for root, gradient in zip(roots, gradients, strict=True):
-        refused = _check_root(machine, state, root, gradient, args.open, "grad", node) or refused
+    for index, (root, gradient) in enumerate(zip(roots, gradients, strict=True)):
+        refused = _check_root(machine, state, root, gradient, args.open, "grad", node, index) or refused
     if not refused:
         _walk_to(machine, state, roots, targets, args, node, retain, create)
     return _gradients(machine, state, roots, targets, node, create, gradients, batched)
@@ -255,7 +282,8 @@ def _walk_to(
     found = walk(nodes)
     between = nodes_between(nodes, wanted)
     part = Walk([one for one in found.certain if one.id in between], found.possible)
-    unused_ok = args.keywords.get("allow_unused", args.get(6, "allow_unused", None if args.open else False))
+    filled = args.get(8, "materialize_grads", None if args.open else False)
+    unused_ok = args.keywords.get("allow_unused", args.get(6, "allow_unused", None if filled is not False else False))
     for target in targets:
         record = tensor_at(state, target)
         if record.grad is False:
@@ -286,6 +314,8 @@ def _made(record: Tensor) -> list[tuple[cst.CSTNode, str]]:
 
 
 def _run_part(machine: Machine, state: State, part: Walk, node: cst.CSTNode, retain: bool | None) -> None:
+    if refuses_walk(machine, part.certain, True, node):
+        return
     machine.ledger.walk(part.possible.values())
     machine.ledger.backwards += 1
     if troubled(machine, state, part, node):

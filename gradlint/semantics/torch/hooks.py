@@ -16,11 +16,14 @@ from typing import NamedTuple
 import libcst as cst
 
 from gradlint.domain.graph import Edge, Node
+from gradlint.domain.shape import same_shape
 from gradlint.domain.state import State, fresh_address
-from gradlint.domain.value import Context, External, Instance, Mapping, Ref, Tensor, Unknown, Value
+from gradlint.domain.value import Bound, Context, External, Function, Instance, Mapping, Ref, Tensor, Unknown, Value
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.modes import enter_mode, leave_mode
+from gradlint.semantics.torch import faults
+from gradlint.semantics.torch.backward import Walk
 from gradlint.semantics.torch.parameters import is_module, modules_of
 from gradlint.semantics.torch.tensor import known_tensor, new_tensor, tensor_at, view_of
 
@@ -205,31 +208,58 @@ def run_inside(machine: Machine, state: State, ref: Ref, node: cst.CSTNode, orig
 # Where a backward passes.
 
 
-def gradients_pass(machine: Machine, state: State, nodes: Iterable[Node], syntax: cst.CSTNode, kind: str) -> None:
+def gradients_pass(machine: Machine, state: State, found: Walk, syntax: cst.CSTNode, kind: str) -> None:
     """A backward has run through nodes: the hooks that were registered with them are given their gradients."""
     if not machine.hooked:
         return
-    for hook, ref in list(_registered(state, nodes, kind)):
+    certain = {node.id for node in found.certain}
+    for hook, ref, node in list(_registered(state, found.possible.values(), kind)):
         record = state.heap.get(ref.id)
         if isinstance(record, Tensor):
             given = ref if kind == "accumulated" else _gradient(state, record, syntax)
-            _with_gradient(machine, state, hook, given, syntax)
+            value = _with_gradient(machine, state, hook, given, syntax)
+            what = _misfit(machine, state, value, record, kind) if node in certain else None
+            if what is not None:
+                faults.refused(machine, "hook-result", syntax, what, [(_place(hook, syntax), "this hook returns it")])
 
 
-def _registered(state: State, nodes: Iterable[Node], kind: str) -> Iterator[tuple[Hook, Ref]]:
+def _place(hook: Hook, syntax: cst.CSTNode) -> cst.CSTNode:
+    """Where a hook is written."""
+    function = hook.function.function if isinstance(hook.function, Bound) else hook.function
+    return function.code.node if isinstance(function, Function) else syntax
+
+
+def _misfit(machine: Machine, state: State, value: Value, record: Tensor, kind: str) -> str | None:
+    """What a hook returns that torch does not take: it wants a gradient of the same sort, or nothing at all."""
+    ref = known_tensor(machine, state, value)
+    if kind == "accumulated":
+        return "something" if ref is not None or isinstance(value, (int, float, str)) or type(value) is tuple else None
+    if ref is None:
+        is_other = (value is not None and isinstance(value, (int, float, str))) or type(value) is tuple
+        return "no tensor" if is_other else None
+    result = tensor_at(state, ref)
+    if same_shape(result.shape, record.shape) is False:  # type: ignore[arg-type]
+        return "another shape"
+    if None not in (result.dtype, record.dtype) and result.dtype != record.dtype:
+        return "another type"
+    return None
+
+
+def _registered(state: State, nodes: Iterable[Node], kind: str) -> Iterator[tuple[Hook, Ref, int]]:
     for node in nodes:
         pairs = state.facts.get(("hooks", node.id))
         if isinstance(pairs, tuple):
-            yield from (pair for pair in pairs if pair[0].kind == kind)
+            yield from ((hook, ref, node.id) for hook, ref in pairs if hook.kind == kind)
 
 
 def _gradient(state: State, record: Tensor, syntax: cst.CSTNode) -> Ref:
     return new_tensor(state, Node("gradient", syntax), dtype=record.dtype, shape=record.shape)
 
 
-def _with_gradient(machine: Machine, state: State, hook: Hook, given: Value, syntax: cst.CSTNode) -> None:
+def _with_gradient(machine: Machine, state: State, hook: Hook, given: Value, syntax: cst.CSTNode) -> Value:
     from gradlint.semantics.calling import call_in_place
 
     saved = enter_mode(machine, state, _UNWATCHED)
-    call_in_place(machine, state, hook.function, Args((given,)), syntax)
+    value = call_in_place(machine, state, hook.function, Args((given,)), syntax)
     leave_mode(state, saved)
+    return value

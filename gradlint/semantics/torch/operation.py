@@ -8,6 +8,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from gradlint import facts
+from gradlint.domain.dtype import COMPLEXES
 from gradlint.domain.graph import Edge, Node, Saved, Term, Tri
 from gradlint.domain.state import State
 from gradlint.domain.value import NoGradient, Ref, Sequence, Unknown, Value
@@ -178,13 +179,19 @@ class Operation:
                 edges.append(Edge(origin, False, "nondiff"))
                 continue
             grad = self.grad_of(given)
-            if given.label in row.zero and resolve_flag(row.zero[given.label], self.flags) is True:
+            if given.label in row.zero and self._is_flat(given):
                 edges.append(Edge(origin, grad, "zero"))
             elif given.label in row.no_gradient and resolve_flag(row.no_gradient[given.label], self.flags) is True:
                 edges.append(Edge(origin, False, "nondiff"))
             else:
                 edges.append(Edge(origin, grad))
         return edges
+
+    def _is_flat(self, given: Input) -> bool:
+        """Whether the gradient with regard to an input is zero everywhere: that was measured with real numbers."""
+        if resolve_flag(self.entry.row.zero[given.label], self.flags) is not True or self.name == "complex":
+            return False
+        return given.ref is None or tensor_at(self.state, given.ref).dtype not in COMPLEXES
 
     def sizes(self) -> Operand | Several:
         """Shape and type of the result, as far as they can be told."""

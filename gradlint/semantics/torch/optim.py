@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 import libcst as cst
@@ -30,7 +30,7 @@ from gradlint.semantics.torch import faults, order
 from gradlint.semantics.torch.backward import LAST_BACKWARD, open_cycle
 from gradlint.semantics.torch.frozen import note_idle_step
 from gradlint.semantics.torch.inplace import bump
-from gradlint.semantics.torch.tensor import known_tensor, tensor_at
+from gradlint.semantics.torch.tensor import SUMMARY, known_tensor, tensor_at
 from gradlint.semantics.torch.unheld import SOURCES, holds_unknown, sources_of, stepped
 
 Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
@@ -63,8 +63,10 @@ def fill_optimizer(machine: Machine, state: State, ref: Ref, args: Args, node: c
     """What an optimizer's constructor does: it takes leaves, and at least one."""
     unknown = args.open or holds_unknown(machine, state, args.get(0, "params"))
     sources = sources_of(machine, state, args.get(0, "params"), node)
-    params, is_open = _collect(machine, state, args.get(0, "params"), node)
+    shared: list[Ref] = []
+    params, is_open = _collect(machine, state, args.get(0, "params"), node, shared)
     _admit(machine, state, params, node)
+    _tell_shared(machine, state, shared, node)
     given = args.get(0, "params")
     if known_tensor(machine, state, given) is not None:
         faults.refused(machine, "optimizer-wants-a-list", node)
@@ -93,6 +95,16 @@ def _admit(machine: Machine, state: State, params: list[Ref], node: cst.CSTNode)
             machine.holdings.held.add(record.node.leaf)
 
 
+def _tell_shared(machine: Machine, state: State, shared: Iterable[Ref], node: cst.CSTNode) -> None:
+    """A parameter in two groups is refused; in a loop, several may look like one."""
+    for one in shared if not machine.ledger.depth else ():
+        record = tensor_at(state, one)
+        if SUMMARY not in record.tags:
+            related = [] if record.syntax is None else [(record.syntax, "the parameter is made here")]
+            faults.refused(machine, "parameter-in-two-groups", node, related=related)
+            return
+
+
 def _is_empty(state: State, value: Value) -> bool:
     """Whether a list is empty itself; a group without parameters is let pass."""
     if isinstance(value, Ref):
@@ -101,8 +113,10 @@ def _is_empty(state: State, value: Value) -> bool:
     return value == ()
 
 
-def _collect(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> tuple[list[Ref], bool]:
-    """The tensors in parameters, lists of them, or groups."""
+def _collect(
+    machine: Machine, state: State, value: Value, node: cst.CSTNode, shared: list[Ref] | None = None
+) -> tuple[list[Ref], bool]:
+    """The tensors in parameters, lists of them, or groups; `shared` gets those that are in two groups."""
     found: dict[int, Ref] = {}
     items = items_of(machine, state, value, node) if known_tensor(machine, state, value) is None else Sequence(())
     is_open = items.open
@@ -121,6 +135,8 @@ def _collect(machine: Machine, state: State, value: Value, node: cst.CSTNode) ->
                 found[single.id] = single
                 continue
             more, more_open = _collect(machine, state, inner, node)
+            if shared is not None:
+                shared.extend(one for one in more if one.id in found)
             found.update({one.id: one for one in more})
             is_open = is_open or more_open or inner is None
         else:
@@ -143,6 +159,9 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
         note_idle_step(machine, state, _params(state, ref), node)
     result: Value = None
     closure = args.get(0, "closure")
+    if isinstance(closure, (int, float)) or known_tensor(machine, state, closure) is not None:
+        faults.refused(machine, "closure-missing", node, "value")
+        return machine.unknown("raised")
     if closure is not None:
         for _ in range(_evaluations(state, ref)):
             result = call_in_place(machine, state, closure, Args(), node)
@@ -235,6 +254,8 @@ def _add_group(machine: Machine, state: State, ref: Ref, args: Args, node: cst.C
     record = state[ref]
     assert isinstance(record, Instance)
     _admit(machine, state, more, node)
+    held = set(_params(state, ref))
+    _tell_shared(machine, state, (one for one in more if one in held), node)
     attrs = {**record.attrs, "<params>": (*_params(state, ref), *more)}
     attrs["<open>"] = record.attrs.get("<open>", True) or more_open
     state.put(ref.id, record._replace(attrs=attrs))

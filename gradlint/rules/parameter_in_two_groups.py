@@ -1,0 +1,99 @@
+"""GRD613: an optimizer is given a parameter in two groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import Event, Refused
+from gradlint.rules.base import Bad, Good, Report, Rule
+
+
+class ParameterInTwoGroups(Rule):
+    """An optimizer is given the same parameter in two of its groups.
+
+    What torch does
+        It raises a ValueError: "some parameters appear in more than one parameter group", when the optimizer
+        is made, or when `add_param_group` is called. Twice in the same group is only a warning.
+
+    Why it matters
+        A part of a network that gets a learning rate of its own has to be left out of the rest, and a layer
+        that is unfrozen may be in the optimizer already: that its flag was off did not keep it out.
+
+    When it may be wrong
+        Nothing is reported inside of a loop, where several parameters may look like one.
+
+    Instead
+        Take the rest as what is not in the part: `[p for n, p in model.named_parameters() if "head" not in n]`.
+        To unfreeze, set `requires_grad` alone, if the optimizer has the parameters.
+
+    References
+        https://docs.pytorch.org/docs/stable/optim.html#per-parameter-options
+        https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.add_param_group.html
+    """
+
+    code = "GRD613"
+    name = "parameter-in-two-groups"
+    effect = "raises"
+    events = (Refused,)
+    bad = (
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 1))
+optimizer = torch.optim.SGD(  # GRD613
+    [{"params": model.parameters()}, {"params": model[1].parameters(), "lr": 0.01}], lr=0.1
+)
+""",
+            error="some parameters appear in more than one parameter group",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+body, head = nn.Linear(3, 3), nn.Linear(3, 1)
+body.requires_grad_(False)
+optimizer = torch.optim.Adam([*body.parameters(), *head.parameters()])
+body.requires_grad_(True)
+optimizer.add_param_group({"params": body.parameters()})  # GRD613
+""",
+            error="some parameters appear in more than one parameter group",
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 1))
+optimizer = torch.optim.SGD(
+    [{"params": model[0].parameters()}, {"params": model[1].parameters(), "lr": 0.01}], lr=0.1
+)
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+body, head = nn.Linear(3, 3), nn.Linear(3, 1)
+optimizer = torch.optim.Adam(head.parameters())
+optimizer.add_param_group({"params": body.parameters()})
+""",
+            shows="len(optimizer.param_groups) == 2",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A parameter that torch finds in two groups."""
+        if not isinstance(event, Refused) or event.fault != "parameter-in-two-groups":
+            return
+        yield Report(
+            event.node,
+            "a parameter is in two groups of this optimizer: torch raises here",
+            hint="leave it out of one of them",
+            related=event.related,
+        )
