@@ -51,7 +51,8 @@ def call_distribution(
         op = f"{kind}.sample" if kind in _NO_RSAMPLE else "sample"
         return new_tensor(state, Node(op, node, cut, cut="sample"))
     parameters = _parameters(state, record)
-    if parameters is not None and ((name == "log_prob" and kind in _KNOWN) or (name == "entropy" and kind in _DISCRETE)):
+    smooth = (name == "log_prob" and kind in _KNOWN) or (name == "entropy" and kind in _DISCRETE)
+    if parameters is not None and smooth:
         given = [found for value in args.values() if (found := known_tensor(machine, state, value)) is not None]
         scored = [tensor_at(state, one) for one in given]
         hidden = any(isinstance(value, Unknown) for value in args.values()) and len(given) < len(tuple(args.values()))
