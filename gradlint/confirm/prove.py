@@ -211,7 +211,7 @@ class Prover:
             found = case.try_way(way, most)
             if found is not None:
                 return _Asked(found, case.is_slow, Found(number, case.values))
-            if case.is_refuted(made.dropped):
+            if case.is_refuted(made.dropped) or time.monotonic() > end:
                 break
         if measured is not None:
             return measured._replace(slow=measured.slow or case.is_slow)

@@ -78,6 +78,8 @@ class Silence:
             verdict = self._try_way(way, exact=not way.holes and not way.driven and not made.dropped)
             if verdict is not None:
                 return verdict
+            if time.monotonic() > self._end:
+                break
         return Confirmation("unconfirmed", self._why)
 
     def _try_way(self, way: Way, *, exact: bool) -> Confirmation | None:
