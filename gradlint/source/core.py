@@ -307,7 +307,7 @@ class Code:
     def __init__(
         self,
         name: str,
-        node: cst.FunctionDef | cst.Lambda | cst.Module | cst.ClassDef,
+        node: cst.FunctionDef | cst.Lambda | cst.GeneratorExp | cst.Module | cst.ClassDef,
         params: list[Param],
         renames: dict[str, str] | None = None,
     ) -> None:

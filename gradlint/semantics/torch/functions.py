@@ -24,6 +24,7 @@ from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.modes import ONCE
 from gradlint.semantics.program import origins
+from gradlint.semantics.torch import faults
 from gradlint.semantics.torch.apply import apply
 from gradlint.semantics.torch.checkpoint import checkpoint
 from gradlint.semantics.torch.creation import CREATION, initialise, lay_out, note_wanted, tag
@@ -45,6 +46,7 @@ from gradlint.semantics.torch.slips import of_keywords
 from gradlint.semantics.torch.stateless import functional_call
 from gradlint.semantics.torch.tensor import LIMITS, as_tensor, known_tensor, tensor_at
 from gradlint.semantics.torch.transform.table import TRANSFORMS
+from gradlint.semantics.torch.unheld import is_used_up
 from gradlint.semantics.torch.wrapped import WRAPPERS, fully_shard
 
 
@@ -245,10 +247,14 @@ def _device(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Va
 def _clip(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """clip_grad_norm_, clip_grad_value_: written in place to each gradient; without a bound, only measured."""
     given, bound = args.get(0, "parameters"), args.get(1, "max_norm", args.keywords.get("clip_value"))
+    used_up = is_used_up(state, given)
     tensor = known_tensor(machine, state, given)
     items = Sequence((tensor,)) if tensor is not None else items_of(machine, state, given, node)
     params = [ref for item in items.items if (ref := known_tensor(machine, state, item)) is not None]
     endless = isinstance(bound, float) and bound == float("inf")
+    if used_up:
+        # Measured: torch warns of an empty generator, and clips nothing.
+        faults.noticed(machine, "clip-misplaced", node, "the iterator of parameters has been used up")
     if not items.open and len(params) == len(items.items) and not args.open and not endless:
         clipped(machine, state, params, node)
     for param in params:

@@ -31,10 +31,15 @@ def sources_of(machine: Machine, state: State, given: Value, node: cst.CSTNode) 
         if module is not None:
             found.append(module)
             doubt_listed_parameters(machine, state, module)
-        record = state[value]
-        if value != given and isinstance(record, Sequence) and not record.items and record.most == USED_UP:
+        if value != given and is_used_up(state, value):
             faults.noticed(machine, FAULT, node, "used up")
     return tuple(found)
+
+
+def is_used_up(state: State, value: Value) -> bool:
+    """Whether a value is an iterator that has given all it had."""
+    record = state.heap.get(value.id) if isinstance(value, Ref) else None
+    return isinstance(record, Sequence) and not record.items and not record.open and record.most == USED_UP
 
 
 def _lists(state: State, value: Value, depth: int) -> Iterator[Ref]:

@@ -52,7 +52,8 @@ class Scope:
 
 
 def lower_body(code: Code) -> Block:
-    """The instructions of a function, lambda, class or module body."""
+    """The instructions of the body of a function, lambda, kept generator expression, class or module."""
+    from gradlint.source.lower.comprehension import lower_walk
     from gradlint.source.lower.expression import lower_expression
     from gradlint.source.lower.statement import lower_statements
 
@@ -60,6 +61,8 @@ def lower_body(code: Code) -> Block:
     node = code.node
     if isinstance(node, cst.Lambda):
         scope.emit(Return(node, lower_expression(scope, node.body)))
+    elif isinstance(node, cst.GeneratorExp):
+        lower_walk(scope, node)
     elif isinstance(node, cst.Module):
         lower_statements(scope, node.body)
     else:

@@ -15,6 +15,7 @@ from gradlint.source.core import (
     Break,
     Continue,
     Copy,
+    Dest,
     Discard,
     For,
     Handler,
@@ -31,6 +32,7 @@ from gradlint.source.core import (
     While,
     With,
 )
+from gradlint.source.lower.comprehension import lower_kept
 from gradlint.source.lower.expression import lower_expression, lower_index, nested
 from gradlint.source.lower.function import lower_class, lower_function
 from gradlint.source.lower.match import lower_match
@@ -86,16 +88,21 @@ def _assign(scope: Scope, node: cst.Assign) -> None:
             scope.emit(Copy(node, dest, value))
             return
         if dest is not None:
-            lower_expression(scope, node.value, dest)
+            _kept(scope, node.value, dest)
             return
-    value = lower_expression(scope, node.value)
+    value = _kept(scope, node.value)
     for target in node.targets:
         assign(scope, node, target.target, value)
 
 
+def _kept(scope: Scope, node: cst.BaseExpression, dest: Dest | None = None) -> Operand:
+    """A value that goes into a variable, an attribute, or back to a caller: a generator stays one."""
+    return lower_kept(scope, node, dest) if type(node) is cst.GeneratorExp else lower_expression(scope, node, dest)
+
+
 def _annotated(scope: Scope, node: cst.AnnAssign) -> None:
     if node.value is not None:
-        assign(scope, node, node.target, lower_expression(scope, node.value))
+        assign(scope, node, node.target, _kept(scope, node.value))
 
 
 def _augmented(scope: Scope, node: cst.AugAssign) -> None:
@@ -142,7 +149,7 @@ _AUGMENTED: dict[type[cst.CSTNode], str] = {
 
 
 def _return(scope: Scope, node: cst.Return) -> None:
-    value = NONE if node.value is None else lower_expression(scope, node.value)
+    value = NONE if node.value is None else _kept(scope, node.value)
     scope.emit(Return(node, value))
 
 

@@ -1,0 +1,2 @@
+from .agent import PolicyGradientAgent
+from .memory import Memory
