@@ -52,11 +52,12 @@ class _Readings(cst.CSTVisitor):
 def needing(first: cst.BaseStatement, others: Sequence[cst.BaseStatement]) -> Sequence[cst.BaseStatement] | None:
     """The statements down to the last that reads what the first assigns, or what is computed from that.
 
-    None where one of them trains, which needs a graph, where one defines something, and where the first is the end.
+    None where one of them trains, which needs a graph, where one defines something, and where the first is the end or
+    hands its value to an object, which others read later. A flag of what is read behind is no such value.
     """
     found = _Names()
     first.visit(found)
-    if found.ends:
+    if found.ends or found.handed_on:
         return None
     names, last = set(found.assigned), 0
     for index, statement in enumerate(others):
@@ -83,12 +84,15 @@ class _Names(cst.CSTVisitor):
         self.assigned: set[str] = set()
         self.trains = False
         self.ends = False
+        self.handed_on = False
 
     def on_visit(self, node: cst.CSTNode) -> bool:
         if isinstance(node, cst.Name):
             self.read.add(node.value)
         elif isinstance(node, (cst.AssignTarget, cst.AugAssign, cst.For)):
             self.assigned |= _bases(node.target)
+            of_self = isinstance(node.target, cst.Attribute) and "self" in _bases(node.target)
+            self.handed_on = self.handed_on or of_self
         elif isinstance(node, cst.Return):
             self.ends = True
         elif isinstance(node, (cst.FunctionDef, cst.ClassDef)):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gradlint.domain.finding import Finding, Fix
 from gradlint.fixes.edits import apply
 from gradlint.fixes.locate import Locator
-from gradlint.rules.base import Before, Change, Edit, Reading, Remove, Repair, Statement, Wrap
+from gradlint.rules.base import Before, Below, Change, Edit, Reading, Remove, Repair, Statement, Wrap
 from gradlint.rules.repairs import code
 from gradlint.source.place import Places
 
@@ -164,6 +164,49 @@ def test_statements_below_a_header(before: str, after: str | None) -> None:
     module = cst.parse_module(before)
     fix = fix_of(before, Wrap(calls(module, "V")[0], "with torch.no_grad():"), module=module)
     assert made(before, fix) == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("x = V(a)\ny = f(x)\nb\n", "with no_grad():\n    x = V(a)\n    y = f(x)\nb\n"),
+        (
+            "x = V(a)\nb\ny = f(x)\n\n# c\nfor _ in y:\n    g()\nb\n",
+            "with no_grad():\n    x = V(a)\n    b\n    y = f(x)\n\n    # c\n    for _ in y:\n        g()\nb\n",
+        ),
+        (
+            "if c:\n\tx = V(a)\n\tz['y'] = x\n\treturn z\n",
+            "if c:\n\twith no_grad():\n\t\tx = V(a)\n\t\tz['y'] = x\n\t\treturn z\n",
+        ),
+        ("x = V(a)\nprint('''\n''', x)\n", "with no_grad():\n    x = V(a)\n    print('''\n''', x)\n"),
+        ("x = V(a)\nf(x).backward()\n", None),
+        ("x = V(a)\nfor y in b:\n    opt.step()\nf(x)\n", None),
+        ("x = V(a)\ndef f():\n    return x\n", None),
+        ("self.x = V(a)\nf(self.x)\n", None),
+        ("return f(V(a))\n", None),
+        ("x = V(a); y = f(x)\n", None),
+    ],
+)
+def test_statements_below_a_header_with_those_that_need_them(before: str, after: str | None) -> None:
+    """Down to the last that reads what is computed; nothing that trains, and nothing that others read later."""
+    module = cst.parse_module(before)
+    assert made(before, fix_of(before, Below(calls(module, "V")[0], "with no_grad():"), module=module)) == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("V(x)\ny = f(x)\nz = g(y)\n", "with no_grad():\n    y = f(x)\n    z = g(y)\n"),
+        ("V(x)\n\ny = f(x)\n", None),
+        ("V(x)\nb\n", None),
+    ],
+)
+def test_a_header_in_the_place_of_a_statement(before: str, after: str | None) -> None:
+    """What is not needed goes, and those that need what it wrote to go below."""
+    before, after = before.replace("V(x)", "x.flag = V()"), after
+    module = cst.parse_module(before)
+    call = calls(module, "V")[0]
+    assert made(before, fix_of(before, Remove(call), Below(call, "with no_grad():"), module=module)) == after
 
 
 def test_statements_that_follow_each_other_share_a_header() -> None:
