@@ -181,7 +181,7 @@ def stepped(machine: Machine, state: State, optimizer: Ref, node: cst.CSTNode) -
     params = params_of(state, optimizer.id)
     used = _snapshot(state, params, node)
     nothing = all(_is_empty(state, param) for param in params)
-    if order is None or not nothing:
+    if order is None or not nothing or not all(_is_cleared(state, param) for param in params):
         machine.ledger.busy.add(optimizer.id)
     if order is not None:
         _judge_missing(machine, state, order)
@@ -259,6 +259,12 @@ def _is_empty(state: State, param: Ref) -> bool:
     kept = state.heap.get(gradient.id) if isinstance(gradient, Ref) else None
     writes = state.writes(kept.counter) if isinstance(kept, Tensor) else ()
     return bool(writes) and writes[-1].op == "zero_grad"
+
+
+def _is_cleared(state: State, param: Ref) -> bool:
+    """Whether the program has cleared a gradient, which begins the turn of a loop; one that never was is no sign."""
+    record = state.heap.get(param.id)
+    return isinstance(record, Tensor) and record.accumulated is not None
 
 
 def zeroed(machine: Machine, state: State, params: Iterable[Ref], node: cst.CSTNode) -> None:
