@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 import libcst as cst
 
 from gradlint.domain.state import State
 from gradlint.domain.value import Bound, Class, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.semantics.args import Args
-from gradlint.semantics.calling import call_in_place
+from gradlint.semantics.calling import call_in_place, run_body
 from gradlint.semantics.classes import find_in_class
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch.backward import walk
@@ -18,6 +18,7 @@ from gradlint.semantics.torch.gradcall import tensor_backward
 from gradlint.semantics.torch.lost import note_lost
 from gradlint.semantics.torch.parameters import module_base
 from gradlint.semantics.torch.tensor import known_tensor, tensor_at
+from gradlint.semantics.turns import Turns
 
 Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
 
@@ -94,13 +95,36 @@ def is_configuration(state: State, function: Function, receiver: Value) -> bool:
     return function.code.name == "configure_optimizers" and isinstance(record, Instance) and is_lightning(state, record)
 
 
-def step_taken(machine: Machine, state: State, function: Function, receiver: Value, returned: Value) -> None:
-    """Behind a `training_step`: the framework backpropagates the loss, unless the module optimizes by hand."""
+def turns_of(machine: Machine, state: State, function: Function, args: Args) -> list[tuple[State, Value]]:
+    """A method that nothing calls is run; the framework calls a `training_step` again and again."""
+    receiver = args.get(0, "")
     record = state.heap.get(receiver.id) if isinstance(receiver, Ref) else None
-    if function.code.name != "training_step" or not isinstance(record, Instance) or not is_lightning(state, record):
-        return
-    if not _is_automatic(state, record):
-        return
+    if not _is_training_step(record, state, function):
+        return run_body(machine, state, function, args, function.code.node)
+    behind = Turns(machine.ledger, state.fork())
+    states, results = [state], list[tuple[State, Value]]()
+    for _ in range(TURNS):
+        behind.begin()
+        results = [result for one in states for result in run_body(machine, one, function, args, function.code.node)]
+        for end, value in results:
+            _step_taken(machine, end, function, receiver, value)
+        states = machine.meet([end for end, _ in results])
+        behind.end(states)
+    behind.judge(states, bounded=False)
+    return results
+
+
+TURNS = 2
+
+
+def _is_training_step(record: object, state: State, function: Function) -> TypeGuard[Instance]:
+    """Whether a method is the `training_step` of a module that leaves the optimization to the framework."""
+    step = function.code.name == "training_step" and isinstance(record, Instance) and is_lightning(state, record)
+    return step and isinstance(record, Instance) and _is_automatic(state, record)
+
+
+def _step_taken(machine: Machine, state: State, function: Function, receiver: Value, returned: Value) -> None:
+    """Behind a `training_step` the framework backpropagates the loss."""
     loss = _loss(state, returned)
     tensor = known_tensor(machine, state, loss)
     if tensor is not None:

@@ -228,6 +228,42 @@ for x in torch.randn(4, 2, 3):
     model.clip_grad_norm_(1.0)
     optimizer.step()
 """,
+    "a state from step to step": """
+import lightning
+
+
+class Net(lightning.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.GRU(3, 4)
+        self.state = torch.zeros(1, 2, 4)
+
+    def training_step(self, batch, index):
+        out, self.state = self.rnn(batch, self.state)
+        loss = out.pow(2).mean()  # GRD204
+        return loss
+
+    def configure_optimizers(self):
+        return torch.optim.Adam(self.parameters())
+""",
+    "a state that is detached between steps": """
+import lightning
+
+
+class Net(lightning.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.GRU(3, 4)
+        self.state = torch.zeros(1, 2, 4)
+
+    def training_step(self, batch, index):
+        out, state = self.rnn(batch, self.state)
+        self.state = state.detach()
+        return out.pow(2).mean()
+
+    def configure_optimizers(self):
+        return torch.optim.Adam(self.parameters())
+""",
     "a step that returns each sample's loss": """
 import lightning
 

@@ -70,6 +70,8 @@ def _alias(call: Operation, alias: Alias, base: Ref, size: Operand, made: Node, 
     state = call.state
     record = tensor_at(state, base)
     shape, dtype = size.shape, size.dtype
+    if alias.kind == "same" and _halves(record, size):
+        alias, certain = alias._replace(kind="view"), True
     if alias.kind == "same":
         if certain or _returns_itself(call, record, size):
             return base
@@ -102,6 +104,11 @@ def _alias(call: Operation, alias: Alias, base: Ref, size: Operand, made: Node, 
     if "data" in record.tags:
         state.put(ref.id, tensor_at(state, ref)._replace(tags=tags | {"data"}))
     return ref
+
+
+def _halves(record: Tensor, size: Operand) -> bool:
+    """Whether the result is a part of complex numbers; of a real tensor it is the tensor itself."""
+    return record.dtype in dtypes.COMPLEXES and size.dtype is not None and size.dtype not in dtypes.COMPLEXES
 
 
 _VIEW_IF_CONTIGUOUS = frozenset({"reshape", "flatten", "ravel", "reshape_as", "contiguous"})

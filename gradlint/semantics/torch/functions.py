@@ -30,6 +30,7 @@ from gradlint.semantics.torch.creation import CREATION, initialise, lay_out, not
 from gradlint.semantics.torch.data_loader import SAMPLERS, new_data, new_sampler
 from gradlint.semantics.torch.distribution import new_distribution
 from gradlint.semantics.torch.foreach import PREFIX, call_foreach
+from gradlint.semantics.torch.functional_api import FUNCTIONAL
 from gradlint.semantics.torch.gradcall import autograd_backward, autograd_grad
 from gradlint.semantics.torch.inplace import bump, write
 from gradlint.semantics.torch.methods import METHODS, call_tensor_method
@@ -39,6 +40,7 @@ from gradlint.semantics.torch.old_calls import tell_gone_keyword
 from gradlint.semantics.torch.optim import is_optimizer_path, new_optimizer
 from gradlint.semantics.torch.order import clipped
 from gradlint.semantics.torch.parameters import is_module_path
+from gradlint.semantics.torch.pretrained import PRETRAINED
 from gradlint.semantics.torch.registration import note_dropout
 from gradlint.semantics.torch.scaler import SCALERS, is_scheduler_path, new_helper
 from gradlint.semantics.torch.slips import of_keywords
@@ -249,8 +251,8 @@ def _clip(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
     items = Sequence((tensor,)) if tensor is not None else items_of(machine, state, given, node)
     params = [ref for item in items.items if (ref := known_tensor(machine, state, item)) is not None]
     endless = isinstance(bound, float) and bound == float("inf")
-    if not items.open and len(params) == len(items.items) and not args.open and not endless:
-        clipped(machine, state, params, node)
+    if len(params) == len(items.items) and not args.open and not endless:
+        clipped(machine, state, params, node, whole=not items.open)
     for param in params:
         gradient = tensor_at(state, param).accumulated
         if isinstance(gradient, Ref):
@@ -261,6 +263,8 @@ def _clip(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
 SPECIAL: dict[str, Native] = {
     **CREATION,
     **TRANSFORMS,
+    **FUNCTIONAL,
+    **PRETRAINED,
     "torch.nn.utils.weight_norm": _reparametrised,
     "torch.nn.utils.spectral_norm": _reparametrised,
     "torch.nn.utils.parametrizations.weight_norm": _reparametrised,
