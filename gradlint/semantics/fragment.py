@@ -289,10 +289,15 @@ _ONWARDS = frozenset({"to", "cuda", "cpu", "double", "float", "half", "train", "
 """Methods that give a network back."""
 
 
-def supposed_arguments(machine: Machine, state: State, where: cst.CSTNode, function: Function) -> dict[str, Value]:
-    """What the parameters of a function, or of a class's constructor, are supposed to be, where a loss is walked."""
+def supposed_arguments(
+    machine: Machine, state: State, where: cst.CSTNode, function: Function, *, trains: bool = False
+) -> dict[str, Value]:
+    """What the parameters of a function, or of a class's constructor, are supposed to be, where a loss is walked.
+
+    `trains`: whoever calls the function walks what it returns.
+    """
     free = {param.name: param.node for param in function.code.params if _is_bare(param)}
-    if not free or not machine.program.walks_back or not _backpropagates(where):
+    if not free or not (trains or (machine.program.walks_back and _backpropagates(where))):
         return {}
     return Supposed(_Names(where), free).make(machine, state)
 

@@ -16,7 +16,7 @@ from gradlint.domain.event import KeptGraph
 from gradlint.domain.graph import Node, fresh_number
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor
-from gradlint.semantics.held import Held, Parts, Place, Root, held_by, parts_of, reaches
+from gradlint.semantics.held import Held, Parts, Place, Root, held_by, is_held, parts_of, reaches
 from gradlint.semantics.ledger import Ledger, Waiting, is_certain
 
 
@@ -52,7 +52,13 @@ class Turns:
         growing: list[dict[Place, Waiting]] = []
         for state in states:
             found = held_by(state, self.before)
-            growing.append({place: one for place, held in found.items() if (one := self._grown(state, place, held))})
+            growing.append(
+                {
+                    place: one
+                    for place, held in found.items()
+                    if (one := self._grown(state, place, held)) and _can_be_read(state, place)
+                }
+            )
         for found_here in growing:
             for place, one in found_here.items():
                 if is_certain(one) or (not bounded and all(place in other for other in growing)):
@@ -150,3 +156,9 @@ class Turns:
     def _made_here(self, root: Root) -> bool:
         """Whether a root was made in the loop; a symbol that was there before is of no interest."""
         return not isinstance(root, Node) or root.id > self.marks[0]
+
+
+def _can_be_read(state: State, place: Place) -> bool:
+    """Whether the program can still get at a place: names it can, and objects that something holds."""
+    address = place[1]
+    return place[0] == "name" or (isinstance(address, int) and is_held(state, address))

@@ -92,6 +92,8 @@ def _admit(machine: Machine, state: State, params: list[Ref], node: cst.CSTNode)
         if record.node.leaf is not None:
             machine.gradients.optimized.setdefault(leaf_key(record.node), set()).add(node)
             machine.holdings.held.add(record.node.leaf)
+            if record.grad is False:
+                machine.gradients.spared.add(leaf_key(record.node))
 
 
 def _is_empty(state: State, value: Value) -> bool:
