@@ -31,7 +31,7 @@ from gradlint.semantics.classes import find_in_class, instantiate
 from gradlint.semantics.fragment import supposed_arguments
 from gradlint.semantics.held import graphs_in
 from gradlint.semantics.imports import Loading
-from gradlint.semantics.lightning import is_configuration, turns_of
+from gradlint.semantics.lightning import is_configuration, run_method
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.modes import DUAL
 from gradlint.semantics.program import Program, let_go, origins
@@ -165,7 +165,7 @@ def _function(machine: Machine, state: State, function: Function, args: Args) ->
         state.decide(DUAL, None)  # Whoever calls it may have entered one.
         region = machine.open(state)
         supposed = supposed_arguments(machine, state, function.code.node, function)
-        results = turns_of(machine, state, function, args._replace(keywords=supposed))
+        results = run_method(machine, state, function, args._replace(keywords=supposed))
         for end, value in results:
             # Whoever calls the function may do anything with what it returns, and with what it was given.
             machine.ledger.lend(graphs_in(end, (value, *args.positional)))

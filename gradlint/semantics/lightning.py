@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TypeAlias, TypeGuard
+from typing import TypeAlias
 
 import libcst as cst
 
@@ -23,7 +23,6 @@ from gradlint.semantics.torch.gradcall import tensor_backward
 from gradlint.semantics.torch.lost import note_lost
 from gradlint.semantics.torch.parameters import module_base
 from gradlint.semantics.torch.tensor import known_tensor, tensor_at
-from gradlint.semantics.turns import Turns
 
 Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
 
@@ -100,38 +99,27 @@ def is_configuration(state: State, function: Function, receiver: Value) -> bool:
     return function.code.name == "configure_optimizers" and isinstance(record, Instance) and is_lightning(state, record)
 
 
-def turns_of(machine: Machine, state: State, function: Function, args: Args) -> list[tuple[State, Value]]:
-    """A method that nothing calls is run; the framework calls a `training_step` again and again."""
+def run_method(machine: Machine, state: State, function: Function, args: Args) -> list[tuple[State, Value]]:
+    """A function or method that nothing calls is run, and what its framework does behind it."""
     receiver = args.get(0, "")
-    record = state.heap.get(receiver.id) if isinstance(receiver, Ref) else None
-    if _is_loss_of_trainer(record, state, function):
+    if _is_loss_of_trainer(state, function, receiver):
         return _loss_computed(machine, state, function, args)
-    if not _is_training_step(record, state, function):
-        return run_body(machine, state, function, args, function.code.node)
-    behind = Turns(machine.ledger, state.fork())
-    states, results = [state], list[tuple[State, Value]]()
-    for _ in range(TURNS):
-        behind.begin()
-        results = [result for one in states for result in run_body(machine, one, function, args, function.code.node)]
-        for end, value in results:
-            _step_taken(machine, end, function, receiver, value)
-        states = machine.meet([end for end, _ in results])
-        behind.end(states)
-    behind.judge(states, bounded=False)
+    results = run_body(machine, state, function, args, function.code.node)
+    for end, value in results:
+        step_taken(machine, end, function, receiver, value)
     return results
 
 
-TURNS = 2
+def step_taken(machine: Machine, state: State, function: Function, receiver: Value, returned: Value) -> None:
+    """Behind a `training_step`: the framework backpropagates the loss, unless the module optimizes by hand."""
+    record = state.heap.get(receiver.id) if isinstance(receiver, Ref) else None
+    if function.code.name != "training_step" or not isinstance(record, Instance) or not is_lightning(state, record):
+        return
+    if _is_automatic(state, record):
+        _backpropagate(machine, state, function, returned)
 
 
-def _is_training_step(record: object, state: State, function: Function) -> TypeGuard[Instance]:
-    """Whether a method is the `training_step` of a module that leaves the optimization to the framework."""
-    step = function.code.name == "training_step" and isinstance(record, Instance) and is_lightning(state, record)
-    return step and isinstance(record, Instance) and _is_automatic(state, record)
-
-
-def _step_taken(machine: Machine, state: State, function: Function, receiver: Value, returned: Value) -> None:
-    """Behind a `training_step` the framework backpropagates the loss."""
+def _backpropagate(machine: Machine, state: State, function: Function, returned: Value) -> None:
     loss = _loss(state, returned)
     tensor = known_tensor(machine, state, loss)
     if tensor is not None:
@@ -144,8 +132,9 @@ def _step_taken(machine: Machine, state: State, function: Function, receiver: Va
 _TRAINER = re.compile(r"(transformers|trl|setfit|sentence_transformers)\.(\w+\.)*\w*Trainer$")
 
 
-def _is_loss_of_trainer(record: object, state: State, function: Function) -> bool:
+def _is_loss_of_trainer(state: State, function: Function, receiver: Value) -> bool:
     """Whether a method is `compute_loss(self, model, inputs, ...)` of a trainer of the transformers library."""
+    record = state.heap.get(receiver.id) if isinstance(receiver, Ref) else None
     cls = state[record.cls] if isinstance(record, Instance) and isinstance(record.cls, Ref) else None
     if function.code.name != "compute_loss" or not isinstance(cls, Class):
         return False
@@ -160,7 +149,7 @@ def _loss_computed(machine: Machine, state: State, function: Function, args: Arg
         given["return_outputs"] = False
     results = run_body(machine, state, function, args._replace(keywords={**args.keywords, **given}), where)
     for end, value in results:
-        _step_taken(machine, end, function, args.get(0, ""), value)
+        _backpropagate(machine, end, function, value)
     return []
 
 
