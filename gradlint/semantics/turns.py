@@ -56,7 +56,7 @@ class Turns:
                 {
                     place: one
                     for place, held in found.items()
-                    if (one := self._grown(state, place, held)) and _can_be_read(state, place)
+                    if (one := self._grown(state, place, held)) and not self._replaced(state, place)
                 }
             )
         for found_here in growing:
@@ -64,6 +64,13 @@ class Turns:
                 if is_certain(one) or (not bounded and all(place in other for other in growing)):
                     self._enter(one)
         self.ledger.settle()
+
+    def _replaced(self, state: State, place: Place) -> bool:
+        """Whether a name has lost a container that it had before the loop: what that holds is gone."""
+        address = place[1]
+        if place[0] == "name" or not isinstance(address, int):
+            return False
+        return is_held(self.before, address) and not is_held(state, address)
 
     def _enter(self, one: Waiting) -> None:
         """One finding for one defect: what gathers the roots of another culprit is none.
@@ -156,9 +163,3 @@ class Turns:
     def _made_here(self, root: Root) -> bool:
         """Whether a root was made in the loop; a symbol that was there before is of no interest."""
         return not isinstance(root, Node) or root.id > self.marks[0]
-
-
-def _can_be_read(state: State, place: Place) -> bool:
-    """Whether the program can still get at a place: names it can, and objects that something holds."""
-    address = place[1]
-    return place[0] == "name" or (isinstance(address, int) and is_held(state, address))

@@ -30,7 +30,6 @@ from gradlint.semantics.torch.creation import CREATION, initialise, lay_out, not
 from gradlint.semantics.torch.data_loader import SAMPLERS, new_data, new_sampler
 from gradlint.semantics.torch.distribution import new_distribution
 from gradlint.semantics.torch.foreach import PREFIX, call_foreach
-from gradlint.semantics.torch.functional_api import FUNCTIONAL
 from gradlint.semantics.torch.gradcall import autograd_backward, autograd_grad
 from gradlint.semantics.torch.inplace import bump, write
 from gradlint.semantics.torch.methods import METHODS, call_tensor_method
@@ -263,7 +262,6 @@ def _clip(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
 SPECIAL: dict[str, Native] = {
     **CREATION,
     **TRANSFORMS,
-    **FUNCTIONAL,
     **PRETRAINED,
     "torch.nn.utils.weight_norm": _reparametrised,
     "torch.nn.utils.spectral_norm": _reparametrised,
