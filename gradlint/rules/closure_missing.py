@@ -1,10 +1,10 @@
-"""GRD508: LBFGS steps without a closure."""
+"""GRD508: LBFGS steps without a closure, or an optimizer with one that computes no gradients."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Refused
+from gradlint.domain.event import Event, Noticed, Refused
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 
@@ -14,14 +14,16 @@ class ClosureMissing(Rule):
     What torch does
         `torch.optim.LBFGS` asks for the loss and its gradient at several points in one step. Its `step`
         takes a function that clears the gradients, computes the loss, backpropagates and returns it;
-        without one Python raises a TypeError: "step() missing 1 required positional argument".
+        without one Python raises a TypeError: "step() missing 1 required positional argument". A closure
+        that returns the loss and does not backpropagate it is taken by every optimizer: the step finds no
+        gradients, and changes nothing.
 
     Why it matters
         A loop that was written for SGD or Adam does not run with LBFGS: that `backward` was called before
         is of no use to it.
 
     When it may be wrong
-        Where the line is never reached.
+        Where the line is never reached. A closure is not reported where a backward has run before the step.
 
     Instead
         `optimizer.step(closure)`, with the body of the turn in `closure`.
@@ -34,7 +36,7 @@ class ClosureMissing(Rule):
     code = "GRD508"
     name = "closure-missing"
     effect = "raises"
-    events = (Refused,)
+    events = (Refused, Noticed)
     bad = (
         Bad(
             """\
@@ -111,6 +113,14 @@ optimizer.step()
 
     def check(self, event: Event) -> Iterator[Report]:
         """A step of LBFGS that is given nothing."""
+        if isinstance(event, Noticed) and event.fault == self.name:
+            yield Report(
+                event.node,
+                "the closure of this step computes a loss and runs no backward: the step finds no new gradients",
+                hint="call `loss.backward()` in the closure, before it returns the loss",
+                related=event.related,
+                effect="silent",
+            )
         if not isinstance(event, Refused) or event.fault != self.name:
             return
         if event.subject == "value":

@@ -21,6 +21,10 @@ _MESSAGES = {
         "a network that this loss trains is in no optimizer: its weights stay as they were drawn",
         "give its `parameters()` to an optimizer, or freeze it with `requires_grad_(False)`",
     ),
+    "bare": (
+        "a parameter that this loss trains is in no optimizer: it stays as it is",
+        "give it to an optimizer, in a list or in a group of its own",
+    ),
 }
 
 
@@ -182,5 +186,5 @@ for x in torch.randn(5, 4, 2):
             return
         message, hint = _MESSAGES[event.subject]
         # That a network stays as it was drawn may be meant; that a layer was forgotten is not.
-        severity: Severity = "warning" if event.subject == "forgotten" else "error"
+        severity: Severity = "warning" if event.subject in ("forgotten", "bare") else "error"
         yield Report(event.node, message, hint=hint, related=event.related, severity=severity)

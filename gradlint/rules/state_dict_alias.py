@@ -18,7 +18,8 @@ class StateDictAlias(Rule):
         `model.state_dict()` is a dict of the parameters themselves, without their graph: they share
         their memory with the model. Each optimizer step changes what was kept. Loading it back copies
         the current weights onto themselves. `dict(...)`, `.copy()` and `copy.copy` copy the dict, not
-        what is in it.
+        what is in it. Nor is the parameter copied where a list or dict of `parameters()` is kept: what is
+        subtracted from it later is itself.
 
     Why it matters
         After the search for the best epoch the model holds the weights of the last one, and nothing
@@ -207,6 +208,14 @@ optimizer.step()
     def check(self, event: Event) -> Iterator[Report]:
         """A state dict that is loaded where it comes from, with a step in between."""
         if not isinstance(event, Noticed) or event.fault != "state-dict-alias":
+            return
+        if event.subject == "itself":
+            yield Report(
+                event.node,
+                "both sides are the same parameter: the difference is zero, and so is its gradient",
+                hint="keep the old value as a copy, `p.detach().clone()`",
+                related=event.related,
+            )
             return
         node = event.node
         repair = Repair(

@@ -19,6 +19,7 @@ from gradlint.domain.value import (
     Value,
 )
 from gradlint.semantics.machine import Exit, Machine, simple, splitting
+from gradlint.semantics.position import compared
 from gradlint.source.core import Assume, Break, Continue, If, Instr, Raise
 
 
@@ -61,6 +62,8 @@ def _symbol_truth(state: State, value: Unknown) -> bool | None:
     if value.key is None:
         return None
     key = value.key
+    if key[0] == "nth":
+        return compared(">", value, 0)
     if key[0] == "not":
         inner = truth(state, key[1])
         return None if inner is None else not inner

@@ -17,6 +17,7 @@ from gradlint.domain.value import (
 )
 from gradlint.semantics.machine import Machine, simple
 from gradlint.semantics.operator import CONSTANT, FOLD, fold, operate
+from gradlint.semantics.position import compared
 from gradlint.source.core import (
     Compare,
 )
@@ -50,6 +51,9 @@ def _compare(machine: Machine, state: State, instr: Compare, left: Value, right:
         one, other = (dtypes.named(value.path.removeprefix("torch.")) for value in (left, right))
         if one is not None and other is not None:
             return (one == other) is (op == "==")
+    counted = compared(op, left, right)
+    if counted is not None:
+        return counted
     if op == "!=" and not isinstance(left, Ref) and not isinstance(right, Ref):
         return _negated(machine, left, right)
     value = operate(machine, state, op, left, right, instr.node)

@@ -37,7 +37,7 @@ from gradlint.semantics.torch.methods import call_tensor_method
 from gradlint.semantics.torch.module import call_instance, call_module_method
 from gradlint.semantics.torch.order import forget
 from gradlint.semantics.torch.snapshot import note_loaded, taken_of_unknown
-from gradlint.semantics.torch.tensor import known_tensor, shown_tensor
+from gradlint.semantics.torch.tensor import as_tensor, known_tensor, shown_tensor
 
 
 def call_value(machine: Machine, state: State, func: Value, args: Args, node: cst.CSTNode) -> Value:
@@ -137,6 +137,8 @@ def _method_of_unknown(
         return receiver  # A scalar of numpy.
     if isinstance(receiver, Unknown):
         tensor = shown_tensor(machine, state, receiver, name)
+        if tensor is None and _is_result(receiver, name):
+            tensor = as_tensor(machine, state, receiver, node)
         if tensor is not None:
             return call_tensor_method(machine, state, tensor, name, args, node)
         if name == "state_dict" and not args.positional:
@@ -154,3 +156,14 @@ def _method_of_unknown(
             note_refused(machine, state, [receiver.origin], node)
             return Unknown("raised")
     return machine.program.opaque(machine, state, (receiver, *args.values()), node)
+
+
+def _is_result(value: Unknown, name: str) -> bool:
+    """Whether a method of something that a network has computed, with its graph, is one of numbers: it is a tensor."""
+    return name in _OF_NUMBERS and value.origin is not None and value.origin.tracked is True
+
+
+_OF_NUMBERS = frozenset(
+    {"item", "argmax", "argmin", "mean", "sum", "view", "reshape", "float", "long", "softmax", "cpu"}
+)
+"""Methods that tensors and arrays have in common, or that other objects rarely have."""

@@ -9,7 +9,7 @@ function that nothing in the file calls, and in which a loss is backpropagated.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +23,9 @@ from gradlint.semantics.torch.optim import supposed_optimizer
 from gradlint.semantics.torch.stand_in import leaves_of, supposed_loss, supposed_network
 from gradlint.source.core import Param
 from gradlint.source.lower.syntax import parts
+
+UNSEEN = "<unseen>"
+"""The root of the paths of what a file calls for a network, and does not show."""
 
 _CUSTOMS = {
     "torch": "torch",
@@ -262,12 +265,39 @@ class Fragment(Supposed):
         free = {} if dynamic else {name: uses.first for name, uses in names.uses.items() if name not in hidden}
         super().__init__(names, free)
         self.customs = {name: path for name, path in _CUSTOMS.items() if name in free}
+        self.makers = {name for name in free if name not in self.customs} & set(_makers(names))
 
 
-def supposed_arguments(machine: Machine, state: State, where: cst.CSTNode, function: Function) -> dict[str, Value]:
-    """What the parameters of a function, or of a class's constructor, are supposed to be, where a loss is walked."""
+def _makers(names: _Names) -> Iterator[str]:
+    """The names that are called for what the file then uses as a network: `model = MyModel().cuda()`."""
+    for place, calls in names.results.items():
+        for call in calls:
+            maker = _maker(call)
+            if maker is not None and _is_network(place.removeprefix("self."), names.uses_of(place)):
+                yield maker
+
+
+def _maker(call: cst.Call) -> str | None:
+    """The name that is called first in `MyModel(...).to(device)`."""
+    func = call.func
+    while isinstance(func, cst.Attribute) and func.attr.value in _ONWARDS and isinstance(func.value, cst.Call):
+        func = func.value.func
+    return func.value if isinstance(func, cst.Name) else None
+
+
+_ONWARDS = frozenset({"to", "cuda", "cpu", "double", "float", "half", "train", "eval"})
+"""Methods that give a network back."""
+
+
+def supposed_arguments(
+    machine: Machine, state: State, where: cst.CSTNode, function: Function, *, trains: bool = False
+) -> dict[str, Value]:
+    """What the parameters of a function, or of a class's constructor, are supposed to be, where a loss is walked.
+
+    `trains`: whoever calls the function walks what it returns.
+    """
     free = {param.name: param.node for param in function.code.params if _is_bare(param)}
-    if not free or not machine.program.walks_back or not _backpropagates(where):
+    if not free or not (trains or (machine.program.walks_back and _backpropagates(where))):
         return {}
     return Supposed(_Names(where), free).make(machine, state)
 
@@ -317,6 +347,8 @@ def supposed(machine: Machine, state: State, frame: int, name: str) -> Value:
     path = fragment.customs.get(name)
     if path is not None:
         return machine.program.external(path)
+    if name in fragment.makers:
+        return machine.program.external(f"{UNSEEN}.{name}")
     if not any(name in group for group in (fragment.networks, fragment.losses, fragment.optimizers)):
         return None
     made = fragment.make(machine, state)
@@ -324,6 +356,11 @@ def supposed(machine: Machine, state: State, frame: int, name: str) -> Value:
         if free not in state.frames[frame]:
             state.set_in(frame, free, value)
     return made.get(name)
+
+
+def make_unseen(machine: Machine, state: State, node: cst.CSTNode) -> Value:
+    """What a call gives that a file makes a network by: a network."""
+    return supposed_network(machine, state, machine.program.fragment().torn, node)
 
 
 def _belong(optimizer: str, network: str) -> bool:

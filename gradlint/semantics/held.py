@@ -12,7 +12,19 @@ from typing import NamedTuple, TypeAlias
 
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
-from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.domain.value import (
+    Bound,
+    Class,
+    Context,
+    Instance,
+    Mapping,
+    Partial,
+    Ref,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+)
 
 Root: TypeAlias = "Node | Unknown"
 Place: TypeAlias = "tuple[object, ...]"
@@ -188,6 +200,30 @@ def reaches(starts: Iterable[Root], target: Root) -> bool:
             continue  # Edges lead to what is older.
         seen.add(node.id)
         stack.extend(edge.node for edge in node.edges if edge.flows is not False)
+    return False
+
+
+def is_held(state: State, address: int) -> bool:
+    """Whether an object can still be got at: a list whose name has been given to a new one keeps nothing alive."""
+    seen: set[int] = set()
+    # Temporaries are numbers, and hold what an expression once has met.
+    stack = [value for names in state.frames.values() for name, value in names.items() if isinstance(name, str)]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, Ref):
+            if value.id == address:
+                return True
+            if value.id in seen:
+                continue
+            seen.add(value.id)
+            record = state.heap.get(value.id)
+            if isinstance(record, Sequence):
+                stack.extend(record.items)
+            elif isinstance(record, (Mapping, Instance, Class)):
+                held = record.items if isinstance(record, Mapping) else record.attrs
+                stack.extend(held.values())
+        elif type(value) is tuple or isinstance(value, (Bound, Partial, Context)):
+            stack.extend(value)
     return False
 
 

@@ -27,12 +27,11 @@ from gradlint.semantics import (
 )
 from gradlint.semantics.args import Args
 from gradlint.semantics.builtin.table import FUNCTIONS
-from gradlint.semantics.calling import run_body
 from gradlint.semantics.classes import find_in_class, instantiate
 from gradlint.semantics.fragment import supposed_arguments
 from gradlint.semantics.held import graphs_in
 from gradlint.semantics.imports import Loading
-from gradlint.semantics.lightning import is_configuration, step_taken
+from gradlint.semantics.lightning import is_configuration, run_method
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.modes import DUAL
 from gradlint.semantics.program import Program, let_go, origins
@@ -166,9 +165,8 @@ def _function(machine: Machine, state: State, function: Function, args: Args) ->
         state.decide(DUAL, None)  # Whoever calls it may have entered one.
         region = machine.open(state)
         supposed = supposed_arguments(machine, state, function.code.node, function)
-        results = run_body(machine, state, function, args._replace(keywords=supposed), function.code.node)
+        results = run_method(machine, state, function, args._replace(keywords=supposed))
         for end, value in results:
-            step_taken(machine, end, function, args.get(0, ""), value)
             # Whoever calls the function may do anything with what it returns, and with what it was given.
             machine.ledger.lend(graphs_in(end, (value, *args.positional)))
         ends = [end for end, _ in results]

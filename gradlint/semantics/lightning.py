@@ -1,17 +1,22 @@
-"""Lightning modules: the framework calls `training_step`, zeroes, backpropagates what it returns, and steps."""
+"""Frameworks that train: Lightning calls `training_step`, a trainer of transformers `compute_loss`.
+
+Each zeroes, backpropagates what comes back, and steps.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TypeAlias
 
 import libcst as cst
 
 from gradlint.domain.state import State
-from gradlint.domain.value import Bound, Class, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
+from gradlint.domain.value import Bound, Class, External, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.semantics.args import Args
-from gradlint.semantics.calling import call_in_place
+from gradlint.semantics.calling import call_in_place, run_body
 from gradlint.semantics.classes import find_in_class
+from gradlint.semantics.fragment import supposed_arguments
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch.backward import walk
 from gradlint.semantics.torch.gradcall import tensor_backward
@@ -94,13 +99,27 @@ def is_configuration(state: State, function: Function, receiver: Value) -> bool:
     return function.code.name == "configure_optimizers" and isinstance(record, Instance) and is_lightning(state, record)
 
 
+def run_method(machine: Machine, state: State, function: Function, args: Args) -> list[tuple[State, Value]]:
+    """A function or method that nothing calls is run, and what its framework does behind it."""
+    receiver = args.get(0, "")
+    if _is_loss_of_trainer(state, function, receiver):
+        return _loss_computed(machine, state, function, args)
+    results = run_body(machine, state, function, args, function.code.node)
+    for end, value in results:
+        step_taken(machine, end, function, receiver, value)
+    return results
+
+
 def step_taken(machine: Machine, state: State, function: Function, receiver: Value, returned: Value) -> None:
     """Behind a `training_step`: the framework backpropagates the loss, unless the module optimizes by hand."""
     record = state.heap.get(receiver.id) if isinstance(receiver, Ref) else None
     if function.code.name != "training_step" or not isinstance(record, Instance) or not is_lightning(state, record):
         return
-    if not _is_automatic(state, record):
-        return
+    if _is_automatic(state, record):
+        _backpropagate(machine, state, function, returned)
+
+
+def _backpropagate(machine: Machine, state: State, function: Function, returned: Value) -> None:
     loss = _loss(state, returned)
     tensor = known_tensor(machine, state, loss)
     if tensor is not None:
@@ -108,6 +127,30 @@ def step_taken(machine: Machine, state: State, function: Function, receiver: Val
         tensor_backward(machine, state, tensor, Args(), syntax)
     elif isinstance(loss, Unknown) and loss.origin is not None and loss.kind == "number":
         note_lost(machine, state, [loss.origin], walk([loss.origin]), loss.syntax or function.code.node)
+
+
+_TRAINER = re.compile(r"(transformers|trl|setfit|sentence_transformers)\.(\w+\.)*\w*Trainer$")
+
+
+def _is_loss_of_trainer(state: State, function: Function, receiver: Value) -> bool:
+    """Whether a method is `compute_loss(self, model, inputs, ...)` of a trainer of the transformers library."""
+    record = state.heap.get(receiver.id) if isinstance(receiver, Ref) else None
+    cls = state[record.cls] if isinstance(record, Instance) and isinstance(record.cls, Ref) else None
+    if function.code.name != "compute_loss" or not isinstance(cls, Class):
+        return False
+    return any(isinstance(base, External) and _TRAINER.match(base.path) for base in cls.order)
+
+
+def _loss_computed(machine: Machine, state: State, function: Function, args: Args) -> list[tuple[State, Value]]:
+    """The trainer gives its model and a batch, and backpropagates the loss; nobody else is given what comes back."""
+    where = function.code.node
+    given = supposed_arguments(machine, state, where, function, trains=True)
+    if any(param.name == "return_outputs" for param in function.code.params):
+        given["return_outputs"] = False
+    results = run_body(machine, state, function, args._replace(keywords={**args.keywords, **given}), where)
+    for end, value in results:
+        _backpropagate(machine, end, function, value)
+    return []
 
 
 def _is_automatic(state: State, record: Instance) -> bool:

@@ -13,7 +13,7 @@ from gradlint.semantics.branch import assume, truth
 from gradlint.semantics.generators import drive, suspended_at
 from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Exit, Machine, splitting
-from gradlint.semantics.position import next_position, place_of
+from gradlint.semantics.position import next_position, nth, place_of
 from gradlint.semantics.program import let_go, origins
 from gradlint.semantics.torch.order import is_order
 from gradlint.semantics.turns import Turns
@@ -127,6 +127,10 @@ def _limit(state: State, items: Sequence) -> int:
 
 def _two(machine: Machine, state: State, items: Sequence) -> list[Value]:
     known = list(items.items[:TURNS])
+    if len(items.items) > TURNS and type(second := known[-1]) is int:
+        # What happens at every fourth turn happens in none of the first two.
+        rest = items.items[TURNS:]
+        known[-1] = nth(second, upwards=second >= 0 and all(type(one) is int and one > second for one in rest))
     let_go(machine, state, items.items[TURNS:])
     while len(known) < TURNS:
         known.append(_like(machine, state, known[-1]) if known else machine.unknown())

@@ -17,15 +17,36 @@ from gradlint.semantics.program import let_go, origins
 _NTH = "nth"
 
 
-def nth(position: int) -> Unknown:
-    """A number of which only is known that it counts, and that so many came before it."""
-    return Unknown("int", key=(_NTH, max(position, 0)))
+def nth(position: int, *, upwards: bool = True) -> Unknown:
+    """A number of which only is known that it counts, and that so many came before it.
+
+    `upwards`: it counts from zero or more, so that it is no smaller than that.
+    """
+    return Unknown("int", key=(_NTH, max(position, 0), upwards))
+
+
+def compared(op: str, left: Value, right: Value) -> bool | None:
+    """How the number of a turn compares with a constant, where every later turn's does the same."""
+    if not isinstance(left, Unknown) or type(right) is not int or left.key is None or left.key[0] != _NTH:
+        return None
+    _, least, upwards = left.key
+    if not upwards or not isinstance(least, int):
+        return None
+    if least > right:
+        return op in (">", ">=", "!=") if op in _ORDERS else None
+    return op == ">=" if least == right and op in (">=", "<") else None
+
+
+_ORDERS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 
 
 def next_position(index: Value) -> Value:
     """What the turn behind a turn counts: never the same number."""
     known = place_of(index)
-    return nth(known + 1) if known is not None and isinstance(index, Unknown) else Unknown("int")
+    if known is None or not isinstance(index, Unknown):
+        return Unknown("int")
+    assert index.key is not None
+    return nth(known + 1, upwards=bool(index.key[2]))
 
 
 def place_of(index: Value) -> int | None:

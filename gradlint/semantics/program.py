@@ -241,15 +241,18 @@ class Program:
 
     def library_call(self, machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Value:
         """A call of a library other than torch."""
+        from gradlint.semantics.fragment import UNSEEN, make_unseen
         from gradlint.semantics.libraries import LIBRARIES
         from gradlint.semantics.torch.foreign import makes_network, new_network
 
         known = LIBRARIES.get(path)
+        root = path.partition(".")[0]
         if known is None:
-            root = path.partition(".")[0]
             known = LIBRARIES.get(f"{root}.*")
         if known is not None:
             return known(machine, state, args, node)
+        if root == UNSEEN:
+            return make_unseen(machine, state, node)
         if makes_network(path):
             return new_network(machine, state, node)
         return self.opaque(machine, state, args.values(), node)

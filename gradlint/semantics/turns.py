@@ -16,7 +16,7 @@ from gradlint.domain.event import KeptGraph
 from gradlint.domain.graph import Node, fresh_number
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor
-from gradlint.semantics.held import Held, Parts, Place, Root, held_by, parts_of, reaches
+from gradlint.semantics.held import Held, Parts, Place, Root, held_by, is_held, parts_of, reaches
 from gradlint.semantics.ledger import Ledger, Waiting, is_certain
 
 
@@ -52,12 +52,25 @@ class Turns:
         growing: list[dict[Place, Waiting]] = []
         for state in states:
             found = held_by(state, self.before)
-            growing.append({place: one for place, held in found.items() if (one := self._grown(state, place, held))})
+            growing.append(
+                {
+                    place: one
+                    for place, held in found.items()
+                    if (one := self._grown(state, place, held)) and not self._replaced(state, place)
+                }
+            )
         for found_here in growing:
             for place, one in found_here.items():
                 if is_certain(one) or (not bounded and all(place in other for other in growing)):
                     self._enter(one)
         self.ledger.settle()
+
+    def _replaced(self, state: State, place: Place) -> bool:
+        """Whether a name has lost a container that it had before the loop: what that holds is gone."""
+        address = place[1]
+        if place[0] == "name" or not isinstance(address, int):
+            return False
+        return is_held(self.before, address) and not is_held(state, address)
 
     def _enter(self, one: Waiting) -> None:
         """One finding for one defect: what gathers the roots of another culprit is none.

@@ -61,3 +61,10 @@ opt = optim.SGD(vae.parameters(), lr=0.1)
 
 X, y = torch.randn(20, 4), torch.rand(20, 1)
 n_features, lr = 4, 0.1
+
+
+class MyModel(nn.Linear):
+    """A network that is made where it is used."""
+
+    def __init__(self) -> None:
+        super().__init__(4, 3)

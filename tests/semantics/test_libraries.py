@@ -228,6 +228,84 @@ for x in torch.randn(4, 2, 3):
     model.clip_grad_norm_(1.0)
     optimizer.step()
 """,
+    "a trainer whose loss is an accuracy": """
+from transformers import Trainer
+
+
+class Own(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False, **kwargs):
+        labels = inputs.pop("labels")
+        outputs = model(**inputs)
+        loss = (outputs.logits.argmax(-1) != labels).float().mean()  # GRD401
+        return (loss, outputs) if return_outputs else loss
+""",
+    "a trainer whose loss is a number": """
+from transformers import Seq2SeqTrainer
+
+
+class Own(Seq2SeqTrainer):
+    def compute_loss(self, model, inputs, return_outputs=False, **kwargs):
+        loss = model(**inputs).loss
+        return torch.tensor(loss.item(), requires_grad=True)  # GRD306
+""",
+    "trainers with losses of their own": """
+from transformers import Trainer
+
+
+class Weighted(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False, **kwargs):
+        labels = inputs.get("labels")
+        outputs = model(**inputs)
+        weight = torch.tensor([1.0, 2.0], device=model.device)
+        loss = nn.CrossEntropyLoss(weight=weight)(outputs.get("logits").view(-1, 2), labels.view(-1))
+        return (loss, outputs) if return_outputs else loss
+
+
+class Distilled(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False, **kwargs):
+        outputs = model(**inputs)
+        with torch.no_grad():
+            soft = self.teacher(**inputs).logits
+        near = nn.functional.kl_div(outputs.logits.log_softmax(-1), soft.softmax(-1))
+        self.log({"near": near.item()})
+        return outputs.loss + near
+""",
+    "a state from step to step": """
+import lightning
+
+
+class Net(lightning.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.GRU(3, 4)
+        self.state = torch.zeros(1, 2, 4)
+
+    def training_step(self, batch, index):
+        out, self.state = self.rnn(batch, self.state)
+        loss = out.pow(2).mean()  # GRD204
+        return loss
+
+    def configure_optimizers(self):
+        return torch.optim.Adam(self.parameters())
+""",
+    "a state that is detached between steps": """
+import lightning
+
+
+class Net(lightning.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.GRU(3, 4)
+        self.state = torch.zeros(1, 2, 4)
+
+    def training_step(self, batch, index):
+        out, state = self.rnn(batch, self.state)
+        self.state = state.detach()
+        return out.pow(2).mean()
+
+    def configure_optimizers(self):
+        return torch.optim.Adam(self.parameters())
+""",
     "a step that returns each sample's loss": """
 import lightning
 

@@ -53,12 +53,17 @@ def _range(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Val
         numbers = range(*known)
         if len(numbers) <= 16:
             return tuple(numbers)
-        return state.new(Sequence((numbers[0], nth(numbers[1])), "list", True))
+        return state.new(Sequence((numbers[0], nth(numbers[1], upwards=_rises(numbers))), "list", True))
     start = parts[0] if len(parts) > 1 else 0
     step = parts[2] if len(parts) > 2 else 1
     if isinstance(start, int) and isinstance(step, int):
-        return state.new(Sequence((start, nth(start + step)), "list", True))
-    return state.new(Sequence((nth(0), nth(1)), "list", True))
+        return state.new(Sequence((start, nth(start + step, upwards=start >= 0 and step > 0)), "list", True))
+    return state.new(Sequence((nth(0, upwards=False), nth(1, upwards=False)), "list", True))
+
+
+def _rises(numbers: range) -> bool:
+    """Whether a range counts upwards, and from no less than zero."""
+    return numbers.step > 0 and numbers.start >= 0
 
 
 def _enumerate(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -73,7 +78,7 @@ def _enumerate(machine: Machine, state: State, args: Args, node: cst.CSTNode) ->
     known = list(items.items[:2]) or [machine.unknown()]
     if len(known) < 2:
         known.append(known[0] if not isinstance(known[0], Unknown) else machine.unknown())
-    second = nth(start + 1) if isinstance(start, int) else machine.unknown("int")
+    second = nth(start + 1, upwards=start >= 0) if isinstance(start, int) else machine.unknown("int")
     pairs = ((start, known[0]), (second, known[1]))
     return state.new(Sequence(pairs, "iterator", True))
 

@@ -40,6 +40,7 @@ from gradlint.semantics.torch.old_calls import tell_gone_keyword
 from gradlint.semantics.torch.optim import is_optimizer_path, new_optimizer
 from gradlint.semantics.torch.order import clipped
 from gradlint.semantics.torch.parameters import is_module_path
+from gradlint.semantics.torch.pretrained import PRETRAINED
 from gradlint.semantics.torch.registration import note_dropout
 from gradlint.semantics.torch.scaler import SCALERS, is_scheduler_path, new_helper
 from gradlint.semantics.torch.slips import of_keywords
@@ -255,8 +256,8 @@ def _clip(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
     if used_up:
         # Measured: torch warns of an empty generator, and clips nothing.
         faults.noticed(machine, "clip-misplaced", node, "the iterator of parameters has been used up")
-    if not items.open and len(params) == len(items.items) and not args.open and not endless:
-        clipped(machine, state, params, node)
+    if len(params) == len(items.items) and not args.open and not endless:
+        clipped(machine, state, params, node, whole=not items.open)
     for param in params:
         gradient = tensor_at(state, param).accumulated
         if isinstance(gradient, Ref):
@@ -267,6 +268,7 @@ def _clip(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
 SPECIAL: dict[str, Native] = {
     **CREATION,
     **TRANSFORMS,
+    **PRETRAINED,
     "torch.nn.utils.weight_norm": _reparametrised,
     "torch.nn.utils.spectral_norm": _reparametrised,
     "torch.nn.utils.parametrizations.weight_norm": _reparametrised,

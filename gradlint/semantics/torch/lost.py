@@ -35,7 +35,8 @@ class Lost(NamedTuple):
     `wished`: the way is cut by something that programs write on purpose, such as `detach`; `picked`: on the way the
     value only chooses which others to use. `reborn`: where a new
     leaf was made of the value, so that a backward has something to run to. `dropped`: torch had recorded a graph
-    up to the cut. `cuts`: how many there are on the way.
+    up to the cut. `cuts`: how many there are on the way. `direct`: the leaf's own value is cut off, nothing computed
+    from it.
     """
 
     leaf: Node
@@ -45,6 +46,7 @@ class Lost(NamedTuple):
     dropped: bool
     picked: bool
     cuts: int
+    direct: bool
 
 
 class _Way(NamedTuple):
@@ -57,6 +59,7 @@ class _Way(NamedTuple):
     dropped: bool = False
     picked: bool = False
     cuts: int = 0
+    direct: bool = False
 
 
 _WISHES = frozenset({"copy", "detach", "no_grad", "grad-off", "data", "leaf", "parameter", "grad", "gradient"})
@@ -92,7 +95,9 @@ def lost_leaves(root: Node, reached: set[int]) -> list[Lost]:
         if node.leaf is not None and way.cut is not None and node.leaf not in reached:
             former = found.get(node.leaf)
             if former is None or _excuse(former) > _excuse(way):
-                found[node.leaf] = Lost(node, way.cut, way.wished, way.reborn, way.dropped, way.picked, way.cuts)
+                found[node.leaf] = Lost(
+                    node, way.cut, way.wished, way.reborn, way.dropped, way.picked, way.cuts, way.direct
+                )
         for edge in node.edges:
             if edge.cut not in _NO_WAYS:
                 stack.append(_along(way, edge))
@@ -108,7 +113,7 @@ def _along(way: _Way, edge: Edge) -> _Way:
     """One step towards the leaves."""
     node = way.node
     if edge.flows is not False and edge.cut != "zero":
-        return way._replace(node=edge.node)
+        return way._replace(node=edge.node, direct=False)
     own = edge.cut if edge.flows is not False or edge.cut != "zero" else None
     kind = own or node.cut or "untracked"
     nearest = edge.node.tracked is not False or edge.node.leaf is not None
@@ -122,6 +127,7 @@ def _along(way: _Way, edge: Edge) -> _Way:
         edge.node.tracked is True if nearest else way.dropped,
         way.picked or picks,
         min(way.cuts + (kind not in _UNTOLD), MOST_COUNTED),
+        True,
     )
 
 
@@ -221,8 +227,13 @@ def _dead_terms(root: Node) -> Iterator[Lost]:
     if len(dead) == len(terms):
         return  # The leaves behind them are lost altogether.
     lost = _without_copied([one for term in dead for one in lost_leaves(term, set())])
-    if not any(one.wished for one in lost):
-        yield from (one for one in lost if one.cut.kind in _ACCIDENTS and one.reborn is None)
+    if not any(one.wished and not _is_bare_data(one) for one in lost):
+        yield from (one for one in lost if one.reborn is None and (one.cut.kind in _ACCIDENTS or _is_bare_data(one)))
+
+
+def _is_bare_data(one: Lost) -> bool:
+    """Whether a leaf's own `.data` stands in the loss: nothing is computed from the leaf that could be kept from it."""
+    return one.cut.kind == "data" and one.direct and one.cuts == 1
 
 
 def _without_copied(lost: list[Lost]) -> list[Lost]:

@@ -10,7 +10,7 @@ from gradlint.domain.value import Ref, Tensor, Unknown, Value
 from gradlint.facts import Entry
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
-from gradlint.semantics.torch.tensor import known_tensor, tensor_at
+from gradlint.semantics.torch.tensor import SCALAR, known_tensor, tensor_at
 
 _NUMBER_FIRST = {
     "add": ("alpha", 3),
@@ -138,8 +138,12 @@ def tell_gone_keyword(machine: Machine, name: str, instead: str, args: Args, nod
 
 
 def tell_number_indexed(machine: Machine, record: Tensor, index: Value, node: cst.CSTNode) -> bool:
-    """loss.data[0]: a tensor without dimensions has no items. Says whether torch raises."""
-    if record.shape != () or isinstance(index, bool) or not isinstance(index, int):
+    """loss.data[0]: a tensor without dimensions has no items. Says whether torch raises.
+
+    Of a loss that the file does not show it is asked only for its number, in this way.
+    """
+    number = record.shape == () or (record.tags >= {SCALAR, "data"} and index == 0)
+    if not number or isinstance(index, bool) or not isinstance(index, int):
         return False
     machine.emit(RemovedName(node, "index", "", "item()", True))
     return True

@@ -9,6 +9,7 @@ import libcst as cst
 
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import (
+    Bound,
     External,
     Function,
     Instance,
@@ -93,6 +94,8 @@ def _admit(machine: Machine, state: State, params: list[Ref], node: cst.CSTNode)
         if record.node.leaf is not None:
             machine.gradients.optimized.setdefault(leaf_key(record.node), set()).add(node)
             machine.holdings.held.add(record.node.leaf)
+            if record.grad is False:
+                machine.gradients.spared.add(leaf_key(record.node))
 
 
 def _tell_shared(machine: Machine, state: State, shared: Iterable[Ref], node: cst.CSTNode) -> None:
@@ -162,9 +165,12 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
     if isinstance(closure, (int, float)) or known_tensor(machine, state, closure) is not None:
         faults.refused(machine, "closure-missing", node, "value")
         return machine.unknown("raised")
+    backwards = machine.backwards
     if closure is not None:
         for _ in range(_evaluations(state, ref)):
             result = call_in_place(machine, state, closure, Args(), node)
+            if machine.backwards == backwards:
+                _judge_closure(machine, state, ref, closure, result, node)
             if isinstance(closure, Function):
                 order.stepped(
                     machine, state, ref, node
@@ -191,6 +197,18 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
         if not absent:
             bump(machine, state, param, Write(node, "optimizer.step", certain))
     return result
+
+
+def _judge_closure(machine: Machine, state: State, ref: Ref, closure: Value, result: Value, node: cst.CSTNode) -> None:
+    """A closure gives a loss back through which nothing has been backpropagated: the step finds no new gradients."""
+    function = closure.function if isinstance(closure, Bound) else closure
+    loss, known = known_tensor(machine, state, result), order.order_of(state, ref.id)
+    if not isinstance(function, Function) or loss is None or known is None or known.filled is not None:
+        return
+    root = tensor_at(state, loss).node
+    if root.leaf is None and root.tracked is True and root.id not in state.freed and root.id not in state.spent:
+        related = ((function.code.node, "this closure runs no backward"),)
+        faults.noticed(machine, "closure-missing", node, "", related)
 
 
 def _judge_scaled(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> None:

@@ -290,15 +290,18 @@ def _wipe(state: State, optimizer: int, node: cst.CSTNode) -> None:
     _enter(state, optimizer, Order(wiped=wiped, idle=order.idle, stepped=order.stepped))
 
 
-def clipped(machine: Machine, state: State, params: list[Ref], node: cst.CSTNode) -> None:
-    """Gradients are clipped: they must be there, not used yet, and of their true size."""
+def clipped(machine: Machine, state: State, params: list[Ref], node: cst.CSTNode, *, whole: bool) -> None:
+    """Gradients are clipped: they must be there, not used yet, and of their true size.
+
+    `whole`: no more parameters are given than these.
+    """
     if not params:
         return
     records = [state.heap[param.id] for param in params]
     if any(isinstance(one, Tensor) and one.leaf is False and one.retains is False for one in records):
         faults.noticed(machine, "clip-misplaced", node, "what is no leaf has no gradient to clip")
         return
-    if all(_is_empty(state, param) for param in params):
+    if whole and all(_is_empty(state, param) for param in params):
         faults.noticed(machine, "clip-misplaced", node, "there are no gradients yet: no backward has filled them")
         return
     given = {param.id for param in params}

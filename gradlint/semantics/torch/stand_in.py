@@ -15,7 +15,7 @@ from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import origins
 from gradlint.semantics.torch.foreign import SOME, flag_of_leaf, new_network
 from gradlint.semantics.torch.parameters import SUPPOSED
-from gradlint.semantics.torch.tensor import either, new_tensor, tensor_at
+from gradlint.semantics.torch.tensor import SCALAR, either, new_tensor, tensor_at
 
 
 def is_stand_in(record: Instance) -> bool:
@@ -74,6 +74,9 @@ def call_supposed(state: State, ref: Ref, record: Instance, args: Args, node: cs
     torn = record.config[SUPPOSED]
     pieces = torn.get(node) if isinstance(torn, dict) else ()
     if pieces is None:
-        return new_tensor(state, made, grad=made.tracked)
+        single = new_tensor(state, made, grad=made.tracked)
+        if SOME not in record.attrs:
+            state.put(single.id, tensor_at(state, single)._replace(tags=frozenset({SCALAR})))
+        return single
     known = [new_tensor(state, made, grad=made.tracked) if one else Unknown(None, made, None, node) for one in pieces]
     return tuple(known) if any(pieces) else Unknown(None, made, None, node)

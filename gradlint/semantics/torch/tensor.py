@@ -68,6 +68,9 @@ UNCOUNTED = frozenset({"uncounted", "contiguous", "cpu"})
 """The tags of a tensor that torch made and initialised itself: how often it was written by then is not known."""
 
 
+SCALAR = "scalar"
+"""The tag of what a loss gives that the file does not show: programs take it for a number."""
+
 SUMMARY = "summary"
 """The tag of a leaf that stands for several: what is done to it is done to some of them."""
 

@@ -9,6 +9,7 @@ import libcst as cst
 from gradlint.domain.event import Noticed
 from gradlint.domain.state import State
 from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Tensor, Value
+from gradlint.semantics.held import is_held
 from gradlint.semantics.holdings import Doubt
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch import faults
@@ -133,6 +134,7 @@ def _forgotten(
     holdings.suspected.add(leaf)
     root = _root(state, leaf)
     if root is None:
+        _left_alone(machine, state, leaf, own, place, backward)
         return
     found, is_open = parameters_of(state, root)
     leaves = {parameter.id for _, parameter in found}
@@ -149,6 +151,22 @@ def _forgotten(
         holdings.strangers[tensor.memory] = one
     event = Noticed(place, FAULT, "forgotten", related)
     holdings.doubts.append(Doubt(frozenset(leaves | others), event, used=True, unless=own, vague=True))
+
+
+def _left_alone(
+    machine: Machine, state: State, leaf: int, own: frozenset[int], place: cst.CSTNode, backward: cst.CSTNode
+) -> None:
+    """A parameter of no module gets a gradient with others: a fault if nothing is done with it by hand."""
+    record = state.heap[leaf]
+    assert isinstance(record, Tensor)
+    writes = (*state.writes(record.counter), *state.writes(record.memory))
+    if own or not record.parameter or record.syntax is None or not all(write.op in _INITIALISE for write in writes):
+        return
+    if not is_held(state, leaf):
+        return  # What was computed from it has its name, of which another rule tells.
+    related = ((record.syntax, "the parameter is made here"), (backward, "this backward gives it a gradient"))
+    event = Noticed(place, FAULT, "bare", related)
+    machine.holdings.doubts.append(Doubt(frozenset({leaf, *_holders(state, Ref(leaf))}), event, used=True, vague=True))
 
 
 def _root(state: State, leaf: int) -> Ref | None:

@@ -13,6 +13,7 @@ import libcst as cst
 from gradlint.source.core import (
     Append,
     Arg,
+    Attr,
     Call,
     Code,
     Dest,
@@ -35,6 +36,12 @@ Comprehension: TypeAlias = "cst.ListComp | cst.SetComp | cst.DictComp | cst.Gene
 def lower_comprehension(scope: Scope, node: Comprehension) -> Operand:
     """A list, set or dict built by a loop; a generator expression that is walked at once is read as a list."""
     out = scope.temp()
+    copied = _copied(node)
+    if copied is not None:
+        method = scope.temp()
+        scope.emit(Attr(node, method, lower_expression(scope, copied), "copy"))
+        scope.emit(Call(node, out, method, []))
+        return out
     if isinstance(node, cst.DictComp):
         scope.emit(MakeDict(node, out, []))
     else:
@@ -45,6 +52,26 @@ def lower_comprehension(scope: Scope, node: Comprehension) -> Operand:
     _clause(scope, node, node.for_in, out)
     scope.renames = outer
     return out
+
+
+def _copied(node: Comprehension) -> cst.BaseExpression | None:
+    """The state dict that `{name: value for name, value in model.state_dict().items()}` is a shallow copy of."""
+    if not isinstance(node, cst.DictComp) or node.for_in.ifs or node.for_in.inner_for_in is not None:
+        return None
+    target, items = node.for_in.target, node.for_in.iter
+    if not isinstance(target, cst.Tuple) or not isinstance(items, cst.Call) or items.args:
+        return None
+    names = [element.value.value for element in target.elements if isinstance(element.value, cst.Name)]
+    pair = [part.value for part in (node.key, node.value) if isinstance(part, cst.Name)]
+    if len(names) != 2 or names != pair or not _is_method(items, "items"):
+        return None
+    assert isinstance(items.func, cst.Attribute)
+    source = items.func.value
+    return source if isinstance(source, cst.Call) and _is_method(source, "state_dict") else None
+
+
+def _is_method(call: cst.Call, name: str) -> bool:
+    return isinstance(call.func, cst.Attribute) and call.func.attr.value == name
 
 
 def lower_kept(scope: Scope, node: cst.GeneratorExp, dest: Dest | None) -> Operand:
