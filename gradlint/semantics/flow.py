@@ -168,6 +168,8 @@ def _verdict(gradients: Gradients, key: LeafKey, group: list[LostOne], closed: b
         return None  # The program trains other parameters.
     if not optimizers and one.reborn is not None and not one.started and one.event.kind == "detach":
         return None  # `x.detach().requires_grad_()` is how a new leaf is asked for.
+    if one.event.kind == "integer" and not optimizers and _is_made_there(one.event):
+        return None  # Nobody can ask for the gradient of a leaf without a name.
     if one.reborn is not None and (one.alone or one.event.kind in _TELLING):
         return _reborn(gradients, one)
     if one.reborn is not None and _used(gradients, one.reborn):
@@ -181,6 +183,12 @@ def _verdict(gradients: Gradients, key: LeafKey, group: list[LostOne], closed: b
     if not gradients.optimized and one.dropped and one.event.kind == "no_grad":
         return one.event
     return None
+
+
+def _is_made_there(event: LostLeaf) -> bool:
+    """Whether the leaf is made in the expression that is cut, as in `zeros(3, requires_grad=True).long()`."""
+    func = event.node.func if isinstance(event.node, cst.Call) else None
+    return isinstance(func, cst.Attribute) and func.value is event.leaf
 
 
 def _blamed(gradients: Gradients, key: LeafKey, group: list[LostOne]) -> LostOne:

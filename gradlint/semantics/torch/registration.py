@@ -256,8 +256,11 @@ def _is_forward(machine: Machine) -> bool:
 
 
 def _built_in_forward(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> None:
-    """A module whose weights are new at each call; weights that the program writes are a fixed filter."""
-    trained = _trained(state, ref)
+    """A module whose weights are new at each call; weights that the program writes are a fixed filter.
+
+    A slice of a registered container is a new module around weights that are there already.
+    """
+    trained = frozenset(leaf for leaf in _trained(state, ref) if leaf > state.frame)
     record = state[ref]
     assert isinstance(record, Instance)
     if not trained or record.syntax is None or record.open or _written(state, record, trained):
