@@ -136,7 +136,9 @@ def _method_of_unknown(
     if isinstance(receiver, Unknown) and receiver.kind == "number" and name == "item":
         return receiver  # A scalar of numpy.
     if isinstance(receiver, Unknown):
-        tensor = shown_tensor(machine, state, receiver, name)
+        # An array of numpy is viewed as another type, never by sizes.
+        by_sizes = name == "view" and any(type(size) is int for size in args.positional)
+        tensor = shown_tensor(machine, state, receiver, "unsqueeze" if by_sizes else name)
         if tensor is not None:
             return call_tensor_method(machine, state, tensor, name, args, node)
         if name == "state_dict" and not args.positional:
