@@ -46,10 +46,9 @@ class DataUpdate(Rule):
 
     When it may be wrong
         Nothing is wrong yet: the finding says that the check is switched off, not that a gradient is
-        spoilt (that is GRD105). It is a warning only where the program still holds a graph that saved
-        the old value and that no backward has freed. Otherwise the write does what it would do under
-        `no_grad`: initialisation, loading, clipping, and updates behind the backward are a widespread
-        habit, and are reported as mere information.
+        spoilt (that is GRD105). The write does what it would do under `no_grad`: initialisation,
+        loading, averaging, clipping, and updates behind the backward are a widespread habit, and are
+        reported as mere information, even where a graph is still held that saved the old value.
 
     Instead
         `with torch.no_grad():` around the same write without `.data`; `torch.nn.init` for initial
@@ -156,7 +155,7 @@ norm = layer.weight.data.norm().item()
             f"{writing(event.op, event.node)} {does}: {why}",
             hint=f"write {_INSTEAD[event.use]}",
             related=() if event.made is None else ((event.made, f"the {kind} is made here"),),
-            severity=None if event.kept else "info",
+            severity="info",
             repair=None if event.kept else _without_data(event.node, event.recorded),
         )
 

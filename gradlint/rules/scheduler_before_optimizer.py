@@ -60,6 +60,8 @@ model = nn.Linear(3, 1)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.9)
 scheduler.step()  # GRD506
+model(torch.ones(2, 3)).sum().backward()
+optimizer.step()
 """,
             shows="scheduler.get_last_lr()[0] < 0.1",
         ),

@@ -18,6 +18,7 @@ from gradlint.domain.value import (
 from gradlint.semantics.machine import Machine, simple
 from gradlint.semantics.operator import CONSTANT, FOLD, fold, operate
 from gradlint.semantics.position import compared
+from gradlint.semantics.torch.stand_in import SUPPOSED_CALL
 from gradlint.source.core import (
     Compare,
 )
@@ -79,13 +80,19 @@ def _identical(state: State, left: Value, right: Value) -> bool | None:
         if left is right:
             return True
         if other is None and isinstance(value, Unknown):
-            return False if value.kind is not None or ("tensor", value) in state.facts else None
+            known = value.kind is not None or ("tensor", value) in state.facts
+            return False if known or _is_supposed(value) else None
         return None
     if left is None or right is None or isinstance(left, bool) or isinstance(right, bool):
         return left is right
     if isinstance(left, (Ref, External, Function, Bound)) or isinstance(right, (Ref, External, Function, Bound)):
         return left == right
     return None
+
+
+def _is_supposed(value: Unknown) -> bool:
+    """Whether a value came out of a network that is supposed: such a one gives tensors, and lists of them."""
+    return value.origin is not None and value.origin.op.startswith(SUPPOSED_CALL)
 
 
 def _contains(state: State, item: Value, container: Value) -> bool | None:

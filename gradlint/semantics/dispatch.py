@@ -136,7 +136,9 @@ def _method_of_unknown(
     if isinstance(receiver, Unknown) and receiver.kind == "number" and name == "item":
         return receiver  # A scalar of numpy.
     if isinstance(receiver, Unknown):
-        tensor = shown_tensor(machine, state, receiver, name)
+        # An array of numpy is viewed as another type, never by sizes.
+        by_sizes = name == "view" and any(type(size) is int for size in args.positional)
+        tensor = shown_tensor(machine, state, receiver, "unsqueeze" if by_sizes else name)
         if tensor is None and _is_result(receiver, name):
             tensor = as_tensor(machine, state, receiver, node)
         if tensor is not None:

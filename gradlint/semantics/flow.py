@@ -50,6 +50,7 @@ class Gradients:
     `.grad`. `bare`: whether every step of an optimizer found certainly none in them. `spared`: switched off at some
     time. `escaped`: graphs that went where gradlint does not look. `blind`: some backward starts at a graph that is
     not known. `gone`: the objects that went the same way, by address. `given`: what a call that copies was given.
+    `clips`: the calls that clipped gradients which are None.
     """
 
     reached: set[LeafKey] = field(default_factory=set)
@@ -64,6 +65,7 @@ class Gradients:
     lost: list[LostOne] = field(default_factory=list)
     gone: dict[int, object] = field(default_factory=dict)
     given: dict[cst.CSTNode, Given] = field(default_factory=dict)
+    clips: dict[cst.CSTNode, None] = field(default_factory=dict)
 
     def let_go(self, node: Node) -> None:
         """A graph goes where gradlint does not look: a backward may run there."""
@@ -99,8 +101,10 @@ def _is_trial(site: Site) -> bool:
 
 
 def judge(machine: Machine) -> None:
-    """Emit what is certain of leaves that no backward reaches."""
+    """Emit what is certain of leaves that no backward reaches, and of gradients that were not there yet."""
     gradients = machine.gradients
+    for clip in gradients.clips if machine.backwards else ():
+        machine.emit(Noticed(clip, "clip-misplaced", "there are no gradients yet: no backward has filled them"))
     asked = {key for key in gradients.asked if not gradients.bare.get(key, False)}
     reached = _Reached(gradients.reached | asked | _makings(gradients.escaped.values()))
     closed = not gradients.blind and not any(machine.give_ups[what] for what in _GIVEN_UP)
@@ -168,6 +172,8 @@ def _verdict(gradients: Gradients, key: LeafKey, group: list[LostOne], closed: b
         return None  # The program trains other parameters.
     if not optimizers and one.reborn is not None and not one.started and one.event.kind == "detach":
         return None  # `x.detach().requires_grad_()` is how a new leaf is asked for.
+    if one.event.kind == "integer" and not optimizers and _is_made_there(one.event):
+        return None  # Nobody can ask for the gradient of a leaf without a name.
     if one.reborn is not None and (one.alone or one.event.kind in _TELLING):
         return _reborn(gradients, one)
     if one.reborn is not None and _used(gradients, one.reborn):
@@ -181,6 +187,12 @@ def _verdict(gradients: Gradients, key: LeafKey, group: list[LostOne], closed: b
     if not gradients.optimized and one.dropped and one.event.kind == "no_grad":
         return one.event
     return None
+
+
+def _is_made_there(event: LostLeaf) -> bool:
+    """Whether the leaf is made in the expression that is cut, as in `zeros(3, requires_grad=True).long()`."""
+    func = event.node.func if isinstance(event.node, cst.Call) else None
+    return isinstance(func, cst.Attribute) and func.value is event.leaf
 
 
 def _blamed(gradients: Gradients, key: LeafKey, group: list[LostOne]) -> LostOne:

@@ -302,7 +302,10 @@ def origins(state: State, values: Iterable[Value], limit: int = 24) -> list[Node
     while stack and len(found) < limit:
         value = stack.pop()
         if isinstance(value, Unknown):
-            if value.origin is not None:
+            shown = state.facts.get(("tensor", value))
+            if isinstance(shown, Ref):
+                stack.append(shown)  # By its use it is a tensor, which has a history of its own.
+            elif value.origin is not None:
                 found.append(value.origin)
         elif isinstance(value, Ref):
             if value.id in seen:

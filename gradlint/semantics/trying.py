@@ -7,7 +7,7 @@ from gradlint.domain.value import External, Value
 from gradlint.semantics.machine import Exit, Machine, splitting
 from gradlint.source.core import Handler, Try
 
-_EXPECTED_ERRORS = frozenset({"builtins.RuntimeError", "builtins.AssertionError"})
+_EXPECTED_ERRORS = frozenset({"builtins.RuntimeError", "builtins.AssertionError", "builtins.TypeError"})
 
 
 def run_try(machine: Machine, states: list[State], instr: Try) -> list[State]:
@@ -68,7 +68,7 @@ def _finally(machine: Machine, states: list[State], instr: Try, first_exit: int)
 
 
 def _expects_torch(machine: Machine, state: State, handlers: list[Handler]) -> bool:
-    """Whether a handler names RuntimeError: the program knows that torch will refuse, and shows it."""
+    """Whether a handler names an error of torch: the program knows that torch will refuse, and shows it."""
     return any(_is_expected(machine.read(state, handler.types)) for handler in handlers if handler.types is not None)
 
 

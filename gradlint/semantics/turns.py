@@ -123,13 +123,29 @@ class Turns:
             return None  # A state that each turn computes from the last: not gathered, but carried on.
         live = all(isinstance(one, Node) and one.tracked is True for one in (root, kept))
         syntax = stored or root.syntax
-        if syntax is None or not (spent or live):
+        if syntax is None or not (spent or (live and self._uses_leaf(root))):
             return None
         term = next((one.syntax for one in parts.ends - inner.all if one.syntax is not None), None)
         event = KeptGraph(
             syntax, term, spent=spent, trained=self.ledger.backwards > self.backwards, listed=stored is not None
         )
         return Waiting(event, (root, kept, *parts.all))
+
+    def _uses_leaf(self, root: Root) -> bool:
+        """Whether something in the loop was computed from a leaf itself, as a network computes from its parameters.
+
+        What only goes on with a result from before the loop adds little to the graph that is there already.
+        """
+        seen: set[int] = set()
+        stack = [root] if isinstance(root, Node) else []
+        while stack:
+            node = stack.pop()
+            if node.leaf is not None:
+                return True
+            if node.id not in seen and node.id > self.marks[0]:
+                seen.add(node.id)
+                stack.extend(edge.node for edge in node.edges if edge.flows is not False)
+        return False
 
     def _spent(self, state: State, roots: Iterable[Root]) -> bool | None:
         """Whether a backward of this loop has run through the graph and freed it, so that another would raise.

@@ -179,8 +179,23 @@ def _extreme(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
     return machine.program.opaque(machine, state, values or args.positional, node)
 
 
-def _all_any(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    return machine.unknown("bool")
+def _all_any(settles: bool) -> Native:
+    """all(iterable) is settled by a False, any(iterable) by a True; of a list that may hold more nothing is told."""
+
+    def run(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+        value = args.get(0, "iterable")
+        record = state.heap.get(value.id) if isinstance(value, Ref) else None
+        if type(value) is not tuple and not isinstance(record, Sequence):
+            return machine.unknown("bool")
+        items = items_of(machine, state, value, node)
+        if items.open:
+            return machine.unknown("bool")
+        known = {truth(state, item) for item in items.items}
+        if settles in known:
+            return settles
+        return machine.unknown("bool") if None in known else not settles
+
+    return run
 
 
 def _chain(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -230,8 +245,8 @@ WALKING: dict[str, Native] = {
     "builtins.sum": _sum,
     "builtins.max": _extreme,
     "builtins.min": _extreme,
-    "builtins.all": _all_any,
-    "builtins.any": _all_any,
+    "builtins.all": _all_any(False),
+    "builtins.any": _all_any(True),
     "tqdm.trange": _range,
     "itertools.chain": _chain,
     "itertools.chain.from_iterable": _chain_from,

@@ -42,8 +42,8 @@ def apply(
     call = Operation(machine, state, entry, args, node, extra)
     call.config = config
     call.inputs.extend(parts)
-    if _of_nothing(call):
-        return Unknown("raised")
+    if call.misfit or _of_nothing(call):
+        return Unknown("raised")  # What follows is not met on this path.
     if machine.transforms and _unsupported(call):
         return Unknown("raised")
     _refused_inputs(call)

@@ -315,7 +315,7 @@ def set_flag(machine: Machine, state: State, ref: Ref, wanted: bool | None, node
         return
     if wanted and dtypes.can_require_grad(record.dtype) is False:
         faults.refused(machine, "integer-requires-grad", node, record.dtype or "")
-        state.put(ref.id, record._replace(grad=None, node=Node("input", node, tracked=None)))
+        state.put(ref.id, record._replace(grad=None, dtype=None, node=Node("input", node, tracked=None)))
         return
     if record.leaf is None:
         # A leaf from now on, or a result as before: which of the two is not known.

@@ -47,12 +47,17 @@ def _takes(machine: Machine, state: State, param: Param, value: Value) -> bool:
         return dtype_flag(value) is None and not param.tensor
     if param.name == "device":
         return isinstance(value, (str, int, Unknown))
-    number = isinstance(value, (bool, int, float, complex, Sym))
+    number = isinstance(value, (bool, int, float, complex, Sym)) or _is_rather_a_number(value)
     if param.tensor:
         return (not number and not isinstance(value, str)) or param.number
     if param.name in _SIZES and not param.variadic:
         return not number
     return known_tensor(machine, state, value) is None
+
+
+def _is_rather_a_number(value: Value) -> bool:
+    """Whether something unknown is a number, be it for the default of a parameter: among overloads that is enough."""
+    return isinstance(value, Unknown) and value.kind in ("number", "int")
 
 
 def _bind_overload(overload: tuple[Param, ...], args: Args) -> dict[str, Value] | None:

@@ -15,6 +15,7 @@ from gradlint.domain.value import (
     Unknown,
     Value,
 )
+from gradlint.facts.names import newer
 from gradlint.semantics.args import Args, Native
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import origins
@@ -48,7 +49,8 @@ def note_wanted(machine: Machine, state: State, ref: Ref, args: Args, node: cst.
     if wanted is True:
         if dtypes.can_require_grad(record.dtype) is False:
             faults.refused(machine, "integer-requires-grad", node, record.dtype or "")
-            state.put(ref.id, record._replace(grad=None, node=Node("input", node, tracked=None)))
+            # Torch goes no further; a program that will is one whose values are no integers.
+            state.put(ref.id, record._replace(grad=None, dtype=None, node=Node("input", node, tracked=None)))
             return
         source = [Edge(record.node, False, "leaf")] if record.node.live else ()
         value = {"value": Term(record.node)}
@@ -179,10 +181,10 @@ def _variable(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> 
 def initialise(machine: Machine, state: State, name: str, args: Args, node: cst.CSTNode) -> Value:
     """nn.init functions write under no_grad: only the version counter moves."""
     ref = as_tensor(machine, state, args.get(0, "tensor"), node) if args.has(0, "tensor") else None
-    if ref is None or not name.endswith("_"):
+    if ref is None or not (name.endswith("_") or newer(f"torch.{name}")):
         return machine.unknown("number")
     former, state.grad = state.grad, False
-    write(machine, state, ref, name.removeprefix("nn.init."), node)
+    write(machine, state, ref, name.removeprefix("nn.init.").rstrip("_") + "_", node)
     state.grad = former
     return ref
 

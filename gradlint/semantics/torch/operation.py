@@ -40,7 +40,10 @@ class Input(NamedTuple):
 
 
 class Operation:
-    """One call of one operation, with its arguments bound."""
+    """One call of one operation, with its arguments bound.
+
+    `misfit`: a plain number stands where torch takes tensors only, and raises.
+    """
 
     __slots__ = (
         "_saved",
@@ -50,6 +53,7 @@ class Operation:
         "flags",
         "inputs",
         "machine",
+        "misfit",
         "name",
         "node",
         "overload",
@@ -78,6 +82,7 @@ class Operation:
             args = args._replace(positional=(args.positional[0], args.positional[1:]))
         args = modern(machine, state, entry, args, node)
         self.bound, self.overload = bind(machine, state, signature, args) or bind_loosely(signature, args)
+        self.misfit = False
         self.inputs = list(self._inputs(args))
         self.terms: dict[str, object] = {**self.bound, **{one.label: self._term(one) for one in self.inputs}}
         prefix = "forward." if entry.row.is_module else ""
@@ -120,6 +125,7 @@ class Operation:
             if param is None or param.tensor or param.number:
                 for item in _unknown_items(state, value):
                     yield Input(name, None, item.origin)
+                self.misfit = self.misfit or (param is not None and param.tensor and _holds_number(state, value))
             return
         if isinstance(value, Unknown):
             if param is not None and param.tensor and not param.number:
@@ -129,6 +135,9 @@ class Operation:
                     return
             if (param is None or param.tensor or param.number) and not (value.origin is None and is_scalar(value)):
                 yield Input(name, None, value.origin)
+        elif type(value) in _NUMBERS and param is not None and param.tensor and not param.number:
+            # Of later parameters the table does not tell those that take numbers, too: `start` of `narrow`.
+            self.misfit = self.misfit or param is self.overload[0]
 
     def _term(self, given: Input) -> object:
         """An input as an operand of the formula that this call is."""
@@ -285,6 +294,18 @@ def _unknown_items(state: State, value: Value) -> list[Unknown]:
         for item in items
         if isinstance(item, Unknown) and item.kind not in NO_TENSOR and ("tensor", item) not in state.facts
     ]
+
+
+_NUMBERS = frozenset({bool, int, float})
+
+
+def _holds_number(state: State, value: Value) -> bool:
+    """Whether a plain number stands in a list of tensors."""
+    items: tuple[Value, ...] = value if type(value) is tuple else ()
+    if isinstance(value, Ref):
+        record = state[value]
+        items = record.items if isinstance(record, Sequence) else ()
+    return any(type(item) in _NUMBERS for item in items)
 
 
 def _absent(state: State, value: Value) -> NoGradient | None:

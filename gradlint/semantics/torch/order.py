@@ -48,7 +48,7 @@ class Order(NamedTuple):
 
 def is_order(key: object) -> bool:
     """Whether a fact is one about the order of a training loop."""
-    return type(key) is tuple and bool(key) and key[0] in ("order", "scaler")
+    return type(key) is tuple and bool(key) and key[0] in ("order", "scaler", "early")
 
 
 def order_of(state: State, optimizer: int) -> Order | None:
@@ -175,9 +175,21 @@ def _is_untouched(state: State, leaf: int, gradient: Ref, writes: int, hidden: i
     )
 
 
+def scheduled(state: State, optimizer: Ref, node: cst.CSTNode) -> None:
+    """A scheduler steps: too early, if the optimizer has not stepped so far, and does so later."""
+    order = order_of(state, optimizer.id)
+    key = ("early", optimizer.id)
+    if order is not None and order.stepped is False and key not in state.facts:
+        state.decide(key, node)
+
+
 def stepped(machine: Machine, state: State, optimizer: Ref, node: cst.CSTNode) -> None:
     """An optimizer steps, without a closure."""
     order = order_of(state, optimizer.id)
+    early = state.facts.get(("early", optimizer.id))
+    if isinstance(early, cst.CSTNode):
+        faults.noticed(machine, "scheduler-before-optimizer", early)
+        state.decide(("early", optimizer.id), None)
     params = params_of(state, optimizer.id)
     used = _snapshot(state, params, node)
     nothing = all(_is_empty(state, param) for param in params)
@@ -302,7 +314,8 @@ def clipped(machine: Machine, state: State, params: list[Ref], node: cst.CSTNode
         faults.noticed(machine, "clip-misplaced", node, "what is no leaf has no gradient to clip")
         return
     if whole and all(_is_empty(state, param) for param in params):
-        faults.noticed(machine, "clip-misplaced", node, "there are no gradients yet: no backward has filled them")
+        if not machine.expected:
+            machine.gradients.clips[node] = None  # A fault where the program makes gradients at all.
         return
     given = {param.id for param in params}
     for optimizer in machine.optimizers:

@@ -229,12 +229,17 @@ def doubt_listed_parameters(machine: Machine, state: State, root: Ref) -> None:
         own = isinstance(record.cls, Ref) and any(find_in_class(state, record.cls, one) for one in _OWN_REGISTRY)
         if own or "<loose>" in record.config:
             continue
-        registered = {value.id for value in record.attrs.values() if isinstance(value, Ref)}
         for name, value in record.attrs.items():
             leaves = [one for one in _contents(state, value, 1) if _is_parameter(state, one)]
             fresh = [one.id for one in leaves if isinstance(one, Ref) and one.id > owner.id]
-            if fresh and len(fresh) == len(leaves) and registered.isdisjoint(fresh) and not name.startswith("<"):
+            whole = fresh and len(fresh) == len(leaves) and not name.startswith("<")
+            if whole and not _registers(state, owner, fresh):
                 _doubt_listed(machine, state, owner, name, fresh)
+
+
+def _registers(state: State, owner: Ref, leaves: list[int]) -> bool:
+    """Whether a module, or one that is registered in it, has one of these for a parameter."""
+    return any(parameter.id in leaves for _, parameter in parameters_of(state, owner)[0])
 
 
 def _is_parameter(state: State, value: Value) -> bool:
@@ -256,8 +261,11 @@ def _is_forward(machine: Machine) -> bool:
 
 
 def _built_in_forward(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> None:
-    """A module whose weights are new at each call; weights that the program writes are a fixed filter."""
-    trained = _trained(state, ref)
+    """A module whose weights are new at each call; weights that the program writes are a fixed filter.
+
+    A slice of a registered container is a new module around weights that are there already.
+    """
+    trained = frozenset(leaf for leaf in _trained(state, ref) if leaf > state.frame)
     record = state[ref]
     assert isinstance(record, Instance)
     if not trained or record.syntax is None or record.open or _written(state, record, trained):

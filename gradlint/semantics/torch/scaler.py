@@ -19,7 +19,7 @@ from gradlint.semantics.torch.inplace import bump
 from gradlint.semantics.torch.methods import call_tensor_method
 from gradlint.semantics.torch.old_calls import tell_epoch
 from gradlint.semantics.torch.optim import OPTIMIZER_METHODS
-from gradlint.semantics.torch.order import order_of, params_of
+from gradlint.semantics.torch.order import order_of, params_of, scheduled
 from gradlint.semantics.torch.tensor import known_tensor, new_tensor, tensor_at
 
 SCALERS = frozenset({"torch.amp.GradScaler", "torch.cuda.amp.GradScaler", "torch.amp.grad_scaler.GradScaler",
@@ -68,19 +68,22 @@ def call_helper(
     if is_scheduler_path(record.cls.path):
         if name == "step":
             tell_epoch(machine, record.cls.path, args, node)
-            _scheduler_step(machine, state, record, node)
+            _scheduler_step(state, record, args, node)
         return machine.unknown()
     method = _METHODS.get(name)
     return method(machine, state, ref, args, node) if method is not None else machine.unknown()
 
 
-def _scheduler_step(machine: Machine, state: State, record: Instance, node: cst.CSTNode) -> None:
-    """torch warns where no step of the optimizer came before."""
+def _scheduler_step(state: State, record: Instance, args: Args, node: cst.CSTNode) -> None:
+    """torch warns where no step of the optimizer came before; a number of the turn that is given is not skipped."""
     optimizer = record.attrs.get("optimizer")
-    order = order_of(state, optimizer.id) if isinstance(optimizer, Ref) else None
     assert isinstance(record.cls, External)
-    if order is not None and order.stepped is False and record.cls.path.rpartition(".")[2] not in _SILENT:
-        faults.noticed(machine, "scheduler-before-optimizer", node)
+    if (
+        isinstance(optimizer, Ref)
+        and not (args.positional or args.keywords)
+        and record.cls.path.rpartition(".")[2] not in _SILENT
+    ):
+        scheduled(state, optimizer, node)
 
 
 def _scale(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:

@@ -15,7 +15,10 @@ from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import origins
 from gradlint.semantics.torch.foreign import SOME, flag_of_leaf, new_network
 from gradlint.semantics.torch.parameters import SUPPOSED
-from gradlint.semantics.torch.tensor import SCALAR, either, new_tensor, tensor_at
+from gradlint.semantics.torch.tensor import NO_TENSOR, SCALAR, either, new_tensor, tensor_at
+
+SUPPOSED_CALL = "call of "
+"""How the operation is named that stands for the call of such a network or loss."""
 
 
 def is_stand_in(record: Instance) -> bool:
@@ -57,6 +60,16 @@ def _name_of(node: cst.CSTNode) -> str:
     return name.value if isinstance(name, cst.Name) else "a network"
 
 
+def _may_bring_a_graph(state: State, value: Value) -> bool:
+    """Whether nothing at all is known of an argument: not that it is a number, nor what it was computed from."""
+    return (
+        isinstance(value, Unknown)
+        and value.origin is None
+        and value.kind not in NO_TENSOR
+        and ("tensor", value) not in state.facts
+    )
+
+
 def call_supposed(state: State, ref: Ref, record: Instance, args: Args, node: cst.CSTNode) -> Value:
     """A call of what a free name stands for: it is taken to use all its arguments, and to keep what it needs."""
     found = [origin for origin in origins(state, (ref, *args.values())) if origin.live]
@@ -70,7 +83,9 @@ def call_supposed(state: State, ref: Ref, record: Instance, args: Args, node: cs
             Edge(origin, origin.tracked if origin.leaf is None else flag_of_leaf(state, origin)) for origin in found
         ]
         tracked = either(edge.flows for edge in edges) if edges else None
-        made = Node(f"call of {_name_of(node)}", node, edges, tracked=tracked, maybe_saved=True, frees=tracked)
+        if tracked is False and any(_may_bring_a_graph(state, value) for value in args.values()):
+            tracked = None
+        made = Node(f"{SUPPOSED_CALL}{_name_of(node)}", node, edges, tracked=tracked, maybe_saved=True, frees=tracked)
     torn = record.config[SUPPOSED]
     pieces = torn.get(node) if isinstance(torn, dict) else ()
     if pieces is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradlint.domain.graph import Term
-from gradlint.semantics.torch.judge.formula import LONGEST, VIEWS, op_of, operand, pair, term
+from gradlint.semantics.torch.judge.formula import LONGEST, VIEWS, op_of, operand, pair, term, unwrapped
 
 _BOUNDED = frozenset(
     {
@@ -152,6 +152,9 @@ def _is_peak(found: Term, depth: int = 8) -> bool:
     """Whether a term is the maximum of something, or comes close to it."""
     name = op_of(found)
     if name in _PEAKS:
+        return True
+    picks = term(found.node, "index", "indices") if name in ("gather", "take_along_dim") else None
+    if picks is not None and op_of(unwrapped(picks)) in ("max", "argmax"):
         return True
     if depth == 0:
         return False
