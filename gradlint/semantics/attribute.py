@@ -26,6 +26,7 @@ from gradlint.semantics.args import Args
 from gradlint.semantics.calling import call_in_place
 from gradlint.semantics.classes import find_in_class, library_base
 from gradlint.semantics.imports import member
+from gradlint.semantics.iteration import PART
 from gradlint.semantics.machine import Machine, simple
 from gradlint.semantics.operator import absent_gradient
 from gradlint.semantics.program import let_go, origins
@@ -205,6 +206,8 @@ def _of_unknown(machine: Machine, state: State, obj: Unknown, name: str, node: c
         return Unknown("number")
     if obj.kind == "object":
         look_at_saved(machine, state, obj, name, node)
+    if name == "detach_" and obj.key is not None and obj.key[0] == PART:
+        _cut_whole(state, obj.key[1])
     ref = shown_tensor(machine, state, obj, name)
     if ref is not None:
         return tensor_attribute(machine, state, ref, name, node)
@@ -215,6 +218,13 @@ def _of_unknown(machine: Machine, state: State, obj: Unknown, name: str, node: c
         # A result of a call that is not known: a tensor, or an object that holds some.
         return Bound(obj, name) if method_fact(name) or name in METHODS else Unknown(None, obj.origin, None, node)
     return machine.symbol("attr", obj, name)
+
+
+def _cut_whole(state: State, whole: object) -> None:
+    """A part of something with a graph is taken off it in place: a backward may find nothing behind the rest."""
+    if isinstance(whole, Unknown) and whole.origin is not None:
+        whole.origin.frees = None
+        state.freed = {node: place for node, place in state.freed.items() if node != whole.origin.id}
 
 
 def set_attr(machine: Machine, state: State, instr: SetAttr) -> None:

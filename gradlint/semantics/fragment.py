@@ -102,7 +102,7 @@ class _Names:
     def uses_of(self, name: str) -> _Uses:
         """The uses of a name, and of the attribute that keeps its value."""
         found = [self.uses[one] for one in (name, self.kept_as.get(name)) if one in self.uses]
-        merged = _Uses(found[0].first if found else cst.Name(name))
+        merged = _Uses(found[0].first if found else cst.parse_expression(name))
         for uses in found:
             merged.attributes |= uses.attributes
             merged.called = merged.called or uses.called

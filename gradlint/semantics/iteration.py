@@ -12,6 +12,9 @@ from gradlint.semantics.torch.aliasing import named
 from gradlint.semantics.torch.tensor import iterate_tensor
 from gradlint.source.core import Unpack
 
+PART = "part of"
+"""The key of an item of something with a graph that is not known: what is done to it is done to the whole."""
+
 
 def items_of(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> Sequence:
     """The items of an iterable. `open`: there may be more, and those shown stand for each turn's."""

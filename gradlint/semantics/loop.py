@@ -11,7 +11,7 @@ from gradlint.domain.state import State
 from gradlint.domain.value import Instance, Ref, Sequence, Suspended, Tensor, Unknown, Value
 from gradlint.semantics.branch import assume, truth
 from gradlint.semantics.generators import drive, suspended_at
-from gradlint.semantics.iteration import items_of
+from gradlint.semantics.iteration import PART, items_of
 from gradlint.semantics.machine import Exit, Machine, splitting
 from gradlint.semantics.position import next_position, nth, place_of
 from gradlint.semantics.program import let_go, origins
@@ -46,6 +46,8 @@ def _for(machine: Machine, state: State, instr: For) -> list[State]:
         items = Sequence((), open=True)
     exact = not items.open and len(items.items) <= _limit(state, items)
     turns: list[Value] = list(items.items) if exact else _two(machine, state, items)
+    if isinstance(iterable, Unknown) and iterable.origin is not None:
+        turns[0] = Unknown(key=(PART, iterable))
     region = machine.open(state)
     before = state.fork()
     live, broken = [state], []
