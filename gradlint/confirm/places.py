@@ -73,7 +73,8 @@ class Watcher(ast.NodeTransformer):
         self.generic_visit(node)
         if self._arriving:
             for owner in ast.walk(node):
-                _note_given(owner)
+                if isinstance(owner, ast.ClassDef):
+                    _note_given(owner)
         return node
 
     def _roles(self, node: ast.AST) -> list[Role]:
@@ -334,10 +335,11 @@ def _note_around(node: ast.stmt) -> ast.stmt | None:
     return None if owner is None else ast.Expr(call(WATCHED, owner))
 
 
-def _note_given(owner: ast.AST) -> None:
+def _note_given(owner: ast.ClassDef) -> None:
     """What the methods of a custom function are given, together with its context."""
-    methods = [part for part in getattr(owner, "body", ()) if isinstance(part, ast.FunctionDef)]
-    for method in methods if isinstance(owner, ast.ClassDef) else ():
+    for method in owner.body:
+        if not isinstance(method, ast.FunctionDef):
+            continue
         given = [one.arg for one in (*method.args.posonlyargs, *method.args.args)]
         if method.name in ("forward", "backward", "vjp"):
             loaded = [ast.Name(name, ast.Load()) for name in given]

@@ -10,9 +10,10 @@ from dataclasses import replace
 from gradlint.confirm.linked import lowered
 from gradlint.confirm.prove import Prover
 from gradlint.confirm.sandbox import Sandbox
+from gradlint.domain.confirmation import Confirmation
 from gradlint.domain.finding import Finding
 from gradlint.fixes.edits import apply, moved
-from gradlint.outcome import Checked, Outcome
+from gradlint.outcome import Checked, Crash, Outcome
 from gradlint.rules.registry import all_rules
 
 Progress = Callable[[int, int], None]
@@ -32,12 +33,16 @@ def confirmed(outcome: Outcome, progress: Progress, *, repros: bool) -> Outcome:
     paths = [os.path.abspath(file.filename) for file in outcome.files]
     with prover(shrink=repros) as torch:
         for file in outcome.files:
-            findings = []
+            findings, crash = [], file.crash
             for finding in file.findings:
-                findings.append(asked(torch, finding, file.text, paths))
+                try:
+                    findings.append(asked(torch, finding, file.text, paths))
+                except Exception as error:  # The finding stands; that it could not be put before torch is told apart.
+                    crash = Crash.of(file.filename, error)
+                    findings.append(replace(finding, confirmation=Confirmation("unconfirmed", crash.summary)))
                 done += 1
                 progress(done, total)
-            files.append(replace(file, findings=tuple(findings)))
+            files.append(replace(file, findings=tuple(findings), crash=crash))
     return Outcome(tuple(files))
 
 

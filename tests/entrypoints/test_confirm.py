@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from gradlint.confirm.prove import Prover
 from gradlint.entrypoints.cli import cli
 
 LEAF = "import torch\n\nw = torch.ones(3, requires_grad=True)\nw += 1\nprint(w)\n"
@@ -41,6 +42,20 @@ def test_findings_show_their_verdict(file: Path) -> None:
     assert "GRD101" in result.output
     assert "(confirmed)" in result.output
     assert "    w += 1  # RuntimeError" in result.output
+
+
+def test_a_mistake_of_our_own_loses_no_finding(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What fails while a finding is put before torch is told in one line, and the finding stands."""
+
+    def fail(*_: object) -> None:
+        raise ValueError("no such place")
+
+    monkeypatch.setattr(Prover, "confirm", fail)
+    result = CliRunner().invoke(cli, ["check", "--isolated", "--confirm", str(file)])
+    assert result.exit_code == 2
+    assert "GRD101" in result.output
+    assert "(unconfirmed: ValueError: no such place" in result.output
+    assert f"internal error in {file}: ValueError: no such place" in result.output
 
 
 @needs_torch
