@@ -53,7 +53,7 @@ class Prover:
     ) -> None:
         """Without `shrink` a proof is given as it was found: faster, and longer to read."""
         self._sandbox = sandbox
-        self._shrink = shrink
+        self._shrink = _SHRINKING if shrink else 0.0
         self._patterns = patterns
         self._layout = Layout()
         self._importers = Importers(self._layout)
@@ -199,8 +199,7 @@ class Prover:
         measure, pattern = measure_of(finding), pattern_of(finding, self._patterns)
         measured: _Asked | None = None
         if measure is not None:
-            shrink = _SHRINKING if self._shrink else 0.0
-            silence = Silence(finding, measure, self._sandbox, end, shrink, most)
+            silence = Silence(finding, measure, self._sandbox, end, self._shrink, most)
             verdict = silence.confirm(made)
             measured = _Asked(verdict, silence.is_slow, silence.found, silence.has_passed, silence.failed)
             if verdict.verdict != "unconfirmed" or pattern is None:

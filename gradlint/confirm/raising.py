@@ -21,7 +21,6 @@ from gradlint.domain.confirmation import Confirmation
 from gradlint.domain.finding import Finding
 
 RAN_THROUGH = f"{MADE_UP} it ran through"
-_SHRINKING = 4.0
 _GUARDS = 5
 _ENOUGH = 4
 """After so many runs that came by the place and showed nothing, no other values are made up."""
@@ -50,7 +49,8 @@ class Claim:
 class Raising:
     """One claim, and what the runs so far have shown."""
 
-    def __init__(self, claim: Claim, sandbox: Sandbox, errors: re.Pattern[str], end: float, shrink: bool) -> None:
+    def __init__(self, claim: Claim, sandbox: Sandbox, errors: re.Pattern[str], end: float, shrink: float) -> None:
+        """`shrink`: for how many seconds a proof may be shortened; 0 for one that is given as it was found."""
         self._claim = claim
         self._sandbox = sandbox
         self._errors = errors
@@ -143,7 +143,7 @@ class Raising:
             origin = smaller.origin(again.line or 0) == script.origin(ran.line or 0)
             return same and origin and self._shows(smaller, again)
 
-        small = shrunk(script, still, self._claim.own, self._end + _SHRINKING) if self._shrink else script
+        small = shrunk(script, still, self._claim.own, self._end + self._shrink) if self._shrink else script
         final = self._run(small) if self._shrink else ran
         repro = _marked(small, final)
         return Confirmation("confirmed", "torch raised the error", f"{final.error_type}: {final.message}", repro=repro)

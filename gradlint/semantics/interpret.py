@@ -29,9 +29,9 @@ from gradlint.semantics.args import Args
 from gradlint.semantics.builtin.table import FUNCTIONS
 from gradlint.semantics.classes import find_in_class, instantiate
 from gradlint.semantics.fragment import supposed_arguments
+from gradlint.semantics.frameworks import is_configuration, run_method
 from gradlint.semantics.held import graphs_in
 from gradlint.semantics.imports import Loading
-from gradlint.semantics.lightning import is_configuration, run_method
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.modes import DUAL
 from gradlint.semantics.program import Program, let_go, origins

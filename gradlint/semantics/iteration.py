@@ -44,9 +44,9 @@ def _items_of_record(machine: Machine, state: State, value: Ref, node: cst.CSTNo
         return Sequence(tuple(record.items), open=record.open)
     if isinstance(record, Tensor):
         return iterate_tensor(machine, state, value, node)
-    named = items_in_order(record) if isinstance(record, Instance) else None
-    if named is not None:
-        return Sequence(named)
+    fields = items_in_order(record) if isinstance(record, Instance) else None
+    if fields is not None:
+        return Sequence(fields)
     if isinstance(record, Instance):
         return iterate_module(machine, state, value, record, node)
     return Sequence((), open=True)

@@ -17,9 +17,10 @@ from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import origins
 from gradlint.semantics.torch import faults
 from gradlint.semantics.torch.bind import operand_of, tensors_in
+from gradlint.semantics.torch.functions import limits
 from gradlint.semantics.torch.methods import call_tensor_method
 from gradlint.semantics.torch.size import Operand, result
-from gradlint.semantics.torch.tensor import LIMITS, SUMMARY, UNCOUNTED, known_tensor, new_leaf, new_tensor, tensor_at
+from gradlint.semantics.torch.tensor import SUMMARY, UNCOUNTED, known_tensor, new_leaf, new_tensor, tensor_at
 
 _SHAPE_ONLY = frozenset({"shape", "ndim", "size", "isscalar", "squeeze", "array_equal"})
 """numpy functions that take a tensor which requires grad (measured with torch 2.13)."""
@@ -68,11 +69,6 @@ def _array(name: str) -> Native:
         return Unknown("array", None, ("array", known, kind, node), node)
 
     return make
-
-
-def limits(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    """numpy.finfo, torch.finfo and their like: an object whose attributes are numbers."""
-    return Unknown(LIMITS, syntax=node)
 
 
 def _literal(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:

@@ -22,9 +22,9 @@ from gradlint.domain.value import Sequence as Listed
 from gradlint.semantics.args import Args
 from gradlint.semantics.calling import run_body
 from gradlint.semantics.flow import Gradients
+from gradlint.semantics.frameworks import step_taken
 from gradlint.semantics.held import Held, Place, held_by, reaches
 from gradlint.semantics.ledger import Ledger
-from gradlint.semantics.lightning import step_taken
 from gradlint.semantics.machine import Machine, OutOfBudgetError
 from gradlint.semantics.resets import Resets, resets_in
 from gradlint.semantics.turns import Turns

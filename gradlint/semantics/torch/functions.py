@@ -219,7 +219,8 @@ def _size(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
     return value if type(value) is tuple else machine.unknown()
 
 
-def _limits(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+def limits(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """torch.finfo, numpy.finfo and their like: an object whose attributes are numbers."""
     return Unknown(LIMITS, syntax=node)
 
 
@@ -313,8 +314,8 @@ SPECIAL: dict[str, Native] = {
     "torch.nn.utils.clip_grad_norm": _clip,
     "torch.nn.init.calculate_gain": _number,
     "torch.Size": _size,
-    "torch.finfo": _limits,
-    "torch.iinfo": _limits,
+    "torch.finfo": limits,
+    "torch.iinfo": limits,
     "torch.utils.checkpoint.checkpoint": checkpoint,
     "torch.distributed.fsdp.fully_shard": fully_shard,
     "torch.distributed._composable.fsdp.fully_shard": fully_shard,

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TypeGuard
-
 import libcst as cst
 
-from gradlint.domain.dtype import COMPLEXES
-from gradlint.domain.event import Backward, Refused
+from gradlint.domain.event import Refused
 from gradlint.domain.graph import Edge, Node, Tri, fresh_number
-from gradlint.domain.shape import is_single, same_shape
 from gradlint.domain.state import State
-from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value
+from gradlint.domain.value import Ref, Tensor, Unknown, Value
 from gradlint.semantics.args import Args
 from gradlint.semantics.flow import leaf_key
 from gradlint.semantics.machine import Machine
@@ -27,15 +23,13 @@ from gradlint.semantics.torch.backward import (
 )
 from gradlint.semantics.torch.bind import tensors_in
 from gradlint.semantics.torch.checkpoint import refuses_walk
-from gradlint.semantics.torch.frozen import is_left_off
 from gradlint.semantics.torch.hooks import gradients_pass
-from gradlint.semantics.torch.judge.unfilled import is_unfilled
-from gradlint.semantics.torch.lost import Cut, lost_leaves, note_blind, note_lost, note_refused
+from gradlint.semantics.torch.lost import note_blind, note_lost
 from gradlint.semantics.torch.old_calls import tell_gone_keyword
 from gradlint.semantics.torch.order import fed, forget
-from gradlint.semantics.torch.second_order import note_constant_gradients, note_gradient_root
-from gradlint.semantics.torch.several import SEVERAL
-from gradlint.semantics.torch.tensor import as_tensor, either, known_tensor, new_tensor, tensor_at
+from gradlint.semantics.torch.roots import check_root, gradient_arguments, is_number, retains, roots_of
+from gradlint.semantics.torch.second_order import note_constant_gradients
+from gradlint.semantics.torch.tensor import either, new_tensor, tensor_at
 from gradlint.semantics.torch.training_mode import judge_modes
 
 
@@ -43,7 +37,7 @@ def tensor_backward(machine: Machine, state: State, ref: Ref, args: Args, node: 
     """t.backward(gradient=None, retain_graph=None, create_graph=False, inputs=None)"""
     tell_gone_keyword(machine, "retain_variables", "retain_graph", args, node)
     gradient = args.get(0, "gradient")
-    retain = _retains(args, args.get(1, "retain_graph"), args.get(2, "create_graph", False))
+    retain = retains(args, args.get(1, "retain_graph"), args.get(2, "create_graph", False))
     inputs = args.get(3, "inputs")
     _backward(machine, state, [ref], [gradient], args.open, retain, args.get(2, "create_graph", False), inputs, node)
     return None
@@ -55,59 +49,14 @@ def autograd_backward(machine: Machine, state: State, args: Args, node: cst.CSTN
     if machine.transforms:
         faults.refused(machine, "transform-unsupported", node, "backward()", machine.transforms[-1].related)
         return None
-    roots = _roots(machine, state, args.get(0, "tensors"), node)
-    if not roots and _number(machine, state, args.get(0, "tensors"), node):
+    roots = roots_of(machine, state, args.get(0, "tensors"), node)
+    if not roots and is_number(machine, state, args.get(0, "tensors"), node):
         return None
-    gradients = _items(machine, state, args.get(1, "grad_tensors"), len(roots))
-    retain = _retains(args, args.get(2, "retain_graph"), args.get(3, "create_graph", False))
+    gradients = gradient_arguments(machine, state, args.get(1, "grad_tensors"), len(roots))
+    retain = retains(args, args.get(2, "retain_graph"), args.get(3, "create_graph", False))
     create = args.get(3, "create_graph", False)
     _backward(machine, state, roots, gradients, args.open, retain, create, args.keywords.get("inputs"), node)
     return None
-
-
-def _roots(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> list[Ref]:
-    found = tensors_in(machine, state, value)
-    if found:
-        return found
-    single = as_tensor(machine, state, value, node)
-    return [] if single is None else [single]
-
-
-def _number(machine: Machine, state: State, root: Value, node: cst.CSTNode) -> bool:
-    """A number in the place of a root: torch raises, and what it was computed from shows what was meant."""
-    if not isinstance(root, Unknown) or root.kind not in ("number", "int") or root.origin is None:
-        return False
-    note_refused(machine, state, [root.origin], node)
-    return True
-
-
-def _items(machine: Machine, state: State, value: Value, count: int) -> list[Value]:
-    """One gradient argument for each root."""
-    if value is None:
-        return [None] * count
-    record = state[value] if isinstance(value, Ref) else None
-    listed = value if type(value) is tuple else record.items if _is_whole(record) else ()
-    if len(listed) == count and any(item is None for item in listed):
-        return [item if item is None else known_tensor(machine, state, item) or Unknown() for item in listed]
-    if isinstance(value, (int, float)):
-        return [value] * count
-    items = tensors_in(machine, state, value)
-    if len(items) == count:
-        return list(items)
-    return [Unknown()] * count
-
-
-def _is_whole(record: object) -> TypeGuard[Sequence]:
-    return isinstance(record, Sequence) and not record.open
-
-
-def _retains(args: Args, retain: Value, create: Value) -> bool | None:
-    """Whether the graph outlives the call; `retain_graph` defaults to `create_graph`, and had another name once."""
-    if args.open:
-        return None
-    retain = args.keywords.get("retain_variables") if retain is None else retain
-    chosen = create if retain is None else retain
-    return chosen if isinstance(chosen, bool) else bool(chosen) if isinstance(chosen, int) else None
 
 
 def _backward(
@@ -126,7 +75,7 @@ def _backward(
         return
     refused = False
     for index, (root, gradient) in enumerate(zip(roots, gradients, strict=True)):
-        refused = _check_root(machine, state, root, gradient, is_open, "backward", node, index) or refused
+        refused = check_root(machine, state, root, gradient, is_open, "backward", node, index) or refused
     nodes = [tensor_at(state, root).node for root in roots]
     only = _only(machine, state, inputs)
     if refused:
@@ -181,86 +130,26 @@ def _only(machine: Machine, state: State, inputs: Value) -> set[int] | None:
     return {ref.id for ref in tensors_in(machine, state, inputs)}
 
 
-def _check_root(
-    machine: Machine,
-    state: State,
-    root: Ref,
-    gradient: Value,
-    is_open: bool,
-    call: str,
-    node: cst.CSTNode,
-    index: int,
-) -> bool:
-    """What torch says of a root before it walks; True where it raises. `index`: which of several roots it is."""
-    record = tensor_at(state, root)
-    if isinstance(gradient, (int, float)):
-        faults.refused(machine, "gradient-number", node, call)
-        return True
-    has_gradient = None if is_open else gradient is not None
-    if isinstance(gradient, Unknown) and ("tensor", gradient) not in state.facts:
-        has_gradient = None
-    given = known_tensor(machine, state, gradient)
-    fits = None
-    if given is not None:
-        fits = same_shape(tensor_at(state, given).shape, record.shape)  # type: ignore[arg-type]
-        if fits is not False and is_unfilled(state, tensor_at(state, given), machine.unfilled):
-            made = tensor_at(state, given).syntax
-            faults.noticed(
-                machine, "gradient-uninitialised", node, related=[(made or node, "its memory is taken here")]
-            )
-    tracked = record.grad
-    cuts: tuple[tuple[str, cst.CSTNode], ...] = ()
-    if tracked is False and is_left_off(machine, state, record.node, node):
-        return True
-    if tracked is False and note_gradient_root(machine, record.node, node):
-        return True
-    if tracked is False:
-        blamed = note_refused(machine, state, [record.node], node)
-        cuts = () if blamed is None else _cuts(record.node, blamed)
-    single = False if record.tags >= SEVERAL else is_single(record.shape)  # type: ignore[arg-type]
-    event = Backward(
-        node, "backward" if call == "backward" else "grad", record.shape, single, has_gradient, fits, tracked,
-        record.syntax, cuts, record.dtype,
-    )  # fmt: skip
-    machine.emit(event)
-    if tracked is False:
-        if not cuts:
-            # A result that stands in for an empty one is no fault, if the same call has a graph on other paths.
-            machine.rootless.append((event, (node, state.site, index)))
-            state.escape()  # Nor is what follows on this path, which torch does not take.
-        return True
-    machine.rooted.add((node, state.site, index))
-    if has_gradient is False:
-        return single is False or record.dtype in COMPLEXES
-    return has_gradient is True and fits is False
-
-
-def _cuts(root: Node, blamed: Cut) -> tuple[tuple[str, cst.CSTNode], ...]:
-    """All cuts behind a root, the one to blame first."""
-    found = [(blamed.kind, blamed.syntax), *((one.cut.kind, one.cut.syntax) for one in lost_leaves(root, set()))]
-    return tuple(dict.fromkeys(found))
-
-
 def autograd_grad(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """torch.autograd.grad(outputs, inputs, grad_outputs, retain_graph, create_graph, ..., allow_unused)"""
     tell_gone_keyword(machine, "retain_variables", "retain_graph", args, node)
-    roots = _roots(machine, state, args.get(0, "outputs"), node)
-    if not roots and _number(machine, state, args.get(0, "outputs"), node):
+    roots = roots_of(machine, state, args.get(0, "outputs"), node)
+    if not roots and is_number(machine, state, args.get(0, "outputs"), node):
         return Unknown("raised")
     inputs = args.get(1, "inputs")
-    targets = _roots(machine, state, inputs, node)
+    targets = roots_of(machine, state, inputs, node)
     machine.holdings.handled |= {target.id for target in targets}
-    gradients = _items(machine, state, args.get(2, "grad_outputs"), len(roots))
+    gradients = gradient_arguments(machine, state, args.get(2, "grad_outputs"), len(roots))
     batched = args.get(7, "is_grads_batched", False) is not False
     if batched:
         gradients = [Unknown() if one is not None else None for one in gradients]  # One dimension more than the output.
     create = args.get(4, "create_graph", False)
-    retain = _retains(args, args.get(3, "retain_graph"), create)
+    retain = retains(args, args.get(3, "retain_graph"), create)
     if not roots or not targets:
         return machine.unknown()
     refused = False
     for index, (root, gradient) in enumerate(zip(roots, gradients, strict=True)):
-        refused = _check_root(machine, state, root, gradient, args.open, "grad", node, index) or refused
+        refused = check_root(machine, state, root, gradient, args.open, "grad", node, index) or refused
     if not refused:
         _walk_to(machine, state, roots, targets, args, node, retain, create)
     return _gradients(machine, state, roots, targets, node, create, gradients, batched)
@@ -366,24 +255,8 @@ def _gradients(
 
 _LISTED = frozenset(
     (
-        *(
-            "add",
-            "sub",
-            "mul",
-            "div",
-            "neg",
-            "sum",
-            "mean",
-            "pow",
-            "square",
-            "exp",
-            "sin",
-            "cos",
-            "tanh",
-            "sigmoid",
-            "sqrt",
-        ),
-        *("mm", "mv", "dot", "bmm", "view", "reshape", "flatten", "t", "transpose", "permute"),
+        *("add", "sub", "mul", "div", "neg", "sum", "mean", "pow", "square", "exp", "sin", "cos", "tanh", "sigmoid"),
+        *("sqrt", "mm", "mv", "dot", "bmm", "view", "reshape", "flatten", "t", "transpose", "permute"),
         *("squeeze", "unsqueeze", "select", "index"),
     )
 )

@@ -21,7 +21,7 @@ from gradlint.domain.value import (
     Value,
 )
 from gradlint.facts import Entry, resolve
-from gradlint.semantics import lightning
+from gradlint.semantics import frameworks
 from gradlint.semantics.args import Args
 from gradlint.semantics.calling import call_in_place
 from gradlint.semantics.classes import find_in_class, library_base
@@ -125,7 +125,7 @@ def module_attribute(
 ) -> Value:
     """An attribute that the program has not set: a method of torch's, or unknown."""
     if is_module_path(base):
-        if name in METHODS or name == "forward" or (name in lightning.METHODS and base.endswith(".LightningModule")):
+        if name in METHODS or name == "forward" or (name in frameworks.METHODS and base.endswith(".LightningModule")):
             return Bound(obj, name)
         if name == "training":
             return record.config.get("<training>", True)
@@ -321,7 +321,7 @@ def call_module_method(
     if module_base(state, record) is not None:
         if name == "forward":
             return _call_library(machine, state, ref, record, args, node)
-        method = METHODS.get(name) or lightning.METHODS.get(name) or wrapper_method(module_base(state, record), name)
+        method = METHODS.get(name) or frameworks.METHODS.get(name) or wrapper_method(module_base(state, record), name)
         if method is not None:
             if UNINITIALISED in record.config:
                 refuse_uninitialised(machine, state, ref, record, node)

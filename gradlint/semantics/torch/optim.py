@@ -172,9 +172,8 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
             if machine.backwards == backwards:
                 _judge_closure(machine, state, ref, closure, result, node)
             if isinstance(closure, Function):
-                order.stepped(
-                    machine, state, ref, node
-                )  # What the closure has filled is used before it is called again.
+                # What the closure has filled is used before it is called again.
+                order.stepped(machine, state, ref, node)
     if closure is None and not args.open and _wants_closure(state, ref):
         faults.refused(machine, "closure-missing", node)
     if closure is None:
