@@ -32,7 +32,8 @@ class RefusedWrite(Event):
     `reason` is torch's, `op` what writes (`+=`, `add_`, `index assignment`, `out=`), `made` where the tensor, or the
     leaf it is a view of, was made, `viewed` where the view was taken. `used`: torch lets the write pass and refuses the
     view there, because its history cannot be told any more. `tracked`: what is written has a graph for certain.
-    `built` is the constructor of the module that writes. `mode` is the call that switched inference mode on.
+    `held`: an optimizer has the tensor, and what is written has no graph but that of the tensor. `built` is the
+    constructor of the module that writes. `mode` is the call that switched inference mode on.
     """
 
     reason: Refusal
@@ -44,6 +45,7 @@ class RefusedWrite(Event):
     tracked: bool = False
     built: cst.CSTNode | None = None
     mode: cst.CSTNode | None = None
+    held: bool = False
 
 
 @dataclass(frozen=True)
@@ -166,8 +168,9 @@ class LostLeaf(Event):
 
     `kind` of the cut is the operation's, such as "nondiff", "integer", "item", "rewrap"; `op` names it. The kind
     "hack" is a flag that made a new leaf of a value that was cut off before, at `cut`. `given`: what
-    a copy was made of. `idle`: an optimizer has nothing but leaves that no
-    backward reaches. `term`: the leaf may be reached by another way, but a whole term of the loss is cut off.
+    a copy was made of. `copied`: the call that makes a tensor again of the number that the node is, or of a list of
+    such numbers. `idle`: an optimizer has nothing but leaves that no backward reaches. `term`: the leaf may be reached
+    by another way, but a whole term of the loss is cut off.
     """
 
     kind: str
@@ -180,6 +183,7 @@ class LostLeaf(Event):
     given: Given | None = None
     idle: bool = False
     term: bool = False
+    copied: cst.Call | None = None
 
 
 @dataclass(frozen=True)

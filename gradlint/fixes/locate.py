@@ -11,10 +11,23 @@ import libcst as cst
 from gradlint.domain.finding import Edit, Fix, Position, Span
 from gradlint.fixes.edits import Text, apart
 from gradlint.fixes.imports import Imports
-from gradlint.fixes.readings import needing, readings_of
+from gradlint.fixes.readings import needing, read_as_number, readings_of
 from gradlint.fixes.rewrite import bracketed, in_place, indented, rewritten, rows_to_indent
-from gradlint.rules.base import Before, Behind, Below, Change, Reading, Rebinding, Remove, Repair, Statement, Wrap
+from gradlint.rules.base import (
+    Before,
+    Behind,
+    Below,
+    Change,
+    Reading,
+    Rebinding,
+    Reduced,
+    Remove,
+    Repair,
+    Statement,
+    Wrap,
+)
 from gradlint.rules.base import Edit as Wish
+from gradlint.rules.repairs import operand
 from gradlint.source.lines import split_lines
 from gradlint.source.place import Places
 
@@ -76,6 +89,8 @@ class Locator:
             yield from self._written_in_place(change.node, self._spelled(change.header, repair))
         elif isinstance(change, Reading):
             yield from self._read_through(change)
+        elif isinstance(change, Reduced):
+            yield self._reduced(change)
         elif isinstance(change, Statement):
             text = change.text if self._places.is_statement(change.node) else change.inside
             if text is None:
@@ -154,6 +169,14 @@ class Locator:
             raise _ImpossibleError
         for reading in readings:
             yield self._changed(reading, f"{cst.Module([]).code_for_node(reading)}.{change.method}()")
+
+    def _reduced(self, change: Reduced) -> Edit:
+        """The expression through the method, or a statement before that does so with the name in it."""
+        behind = self._places.behind(change.node)
+        if change.name is None or not read_as_number(change.name, behind):
+            return self._changed(change.node, f"{operand(change.node)}.{change.method}()")
+        line = self._alone(change.node)
+        return _insert(line.start, f"{change.name} = {change.name}.{change.method}()" + self._new_line(line))
 
     def _wrapped(self, line: Span, header: str) -> Edit:
         """The header before the statement, whose first row moves one level in."""

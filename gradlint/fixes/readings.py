@@ -49,6 +49,34 @@ class _Readings(cst.CSTVisitor):
         return not isinstance(node, cst.Lambda)
 
 
+def read_as_number(name: str, statements: Sequence[cst.BaseStatement]) -> bool:
+    """Whether one of the statements calls `name.item()` or `float(name)`."""
+    numbers = _Numbers(name)
+    for statement in statements:
+        statement.visit(numbers)
+    return numbers.found
+
+
+class _Numbers(cst.CSTVisitor):
+    """Whether a name is made a Python number."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.found = False
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        if isinstance(node, cst.Call):
+            self._called(node)
+        return not self.found
+
+    def _called(self, node: cst.Call) -> None:
+        func = node.func
+        made = func.value if isinstance(func, cst.Attribute) and func.attr.value == "item" else None
+        if isinstance(func, cst.Name) and func.value in ("float", "int") and len(node.args) == 1:
+            made = node.args[0].value
+        self.found = self.found or (isinstance(made, cst.Name) and made.value == self.name)
+
+
 def needing(first: cst.BaseStatement, others: Sequence[cst.BaseStatement]) -> Sequence[cst.BaseStatement] | None:
     """The statements down to the last that reads what the first assigns, or what is computed from that.
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from gradlint.domain.dtype import COMPLEXES
 from gradlint.domain.event import Backward, Event
-from gradlint.rules.base import Bad, Good, Report, Rule
-from gradlint.rules.phrases import sizes
-from gradlint.rules.repairs import receiver_through
+from gradlint.rules.base import Bad, Good, Reduced, Repair, Report, Rule
+from gradlint.rules.phrases import sizes, source
 
 _RAISES = "grad can be implicitly created only for scalar outputs"
 
@@ -137,8 +138,19 @@ model(torch.randn(1, 4)).backward()
             f"{call} starts at {what} without `{keyword}`: torch raises, one element is needed",
             hint=f"reduce it with `.mean()` or `.sum()`, or pass `{keyword}`, a tensor of the same shape",
             related=() if event.root is None else ((event.root, "the tensor is computed here"),),
-            repair=receiver_through(event.node, "sum", safe=False) if event.call == "backward" else None,
+            repair=_repair(event.node) if event.call == "backward" else None,
         )
+
+
+def _repair(node: cst.CSTNode) -> Repair | None:
+    """The loss goes through `sum()`; with `scaler.scale(loss)` it is the loss that other statements read."""
+    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
+        return None
+    root = loss = node.func.value
+    if isinstance(root, cst.Call) and len(root.args) == 1 and source(root.func).endswith(".scale"):
+        loss = root.args[0].value
+    name = loss.value if isinstance(loss, cst.Name) else None
+    return Repair("call `.sum()` first", (Reduced(root, name, "sum"),), safe=False)
 
 
 def _complex(event: Backward) -> Report:

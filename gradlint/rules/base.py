@@ -105,13 +105,25 @@ class Reading(NamedTuple):
     method: str
 
 
+class Reduced(NamedTuple):
+    """An edit: an expression goes through a method without arguments, such as `sum`.
+
+    Where a name in it is read as a number further down its block (`loss.item()`), that name goes through the method, in
+    a statement before, so that the number is one as well.
+    """
+
+    node: cst.BaseExpression
+    name: str | None
+    method: str
+
+
 class Remove(NamedTuple):
     """An edit: the statement in which a node stands goes."""
 
     node: cst.CSTNode
 
 
-Edit: TypeAlias = Change | Wrap | Below | Before | Behind | Rebinding | Reading | Statement | Remove
+Edit: TypeAlias = Change | Wrap | Below | Before | Behind | Rebinding | Reading | Reduced | Statement | Remove
 
 
 FixKind: TypeAlias = Literal["safe", "unsafe", "safe or unsafe"]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
+import libcst as cst
+
 from gradlint.domain.event import Event, Noticed
-from gradlint.rules.base import Bad, Good, Report, Rule
-from gradlint.rules.repairs import ones_as_gradient
+from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.repairs import code, ones_as_gradient
 
 
 class GradientUninitialised(Rule):
@@ -92,5 +95,22 @@ weight = torch.empty(1).fill_(0.5)
             "the gradient argument is uninitialised memory: all gradients are multiplied by what stands there",
             hint="pass `torch.ones_like` of the tensor, or nothing for a loss of one element",
             related=event.related,
-            repair=ones_as_gradient(event.node, safe=True),
+            repair=_repair(event),
         )
+
+
+def _repair(event: Noticed) -> Repair | None:
+    """Ones where the memory is taken, since more may be made of it, as `mone = one * -1`; else ones are passed."""
+    made = event.related[0][0]
+    scaled = event.subject == "scaled"
+    if not scaled and isinstance(event.node, cst.Call) and made in [arg.value for arg in event.node.args]:
+        return ones_as_gradient(event.node, safe=True)
+    taking = _TAKING.fullmatch(code(made.func)) if isinstance(made, cst.Call) else None
+    if taking is not None and isinstance(made, cst.Call):
+        ones = f"{taking[1]}.ones"
+        return Repair(f"take memory that is filled: `{ones}`", (Change(made.func, ones),))
+    return None if scaled else ones_as_gradient(event.node, safe=True)
+
+
+_TAKING = re.compile(r"(\w+)\.(?:FloatTensor|Tensor|empty)")
+"""What takes memory, under any name of torch, and has the arguments of `torch.ones`."""

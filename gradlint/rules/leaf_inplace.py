@@ -144,13 +144,17 @@ positive.sum().backward()
 
 
 def _repair(event: RefusedWrite) -> Repair | None:
-    """Under no_grad, unless the write is part of a computation, or what is written belongs to one."""
+    """Under no_grad, unless the write is part of a computation, or what is written belongs to one.
+
+    What an optimizer has is trained, and stays the leaf that it is.
+    """
     node = event.node
     if event.built is not None:
         return built_out_of_place(event.built)
     if event.op.startswith("nn."):
         return out_of_place(node)
-    elsewhere = out_of_place(node) if event.tracked and not event.parameter else None
+    kept = event.parameter or event.held
+    elsewhere = out_of_place(node) if event.tracked and not kept else None
     return update_under_no_grad(node) if elsewhere is None else replace(elsewhere, safe=False)
 
 

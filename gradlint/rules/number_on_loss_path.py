@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from gradlint.domain.event import Event, LostLeaf
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 from gradlint.rules.lost import report, without_call
+from gradlint.rules.phrases import source
 
 _RAISES = "element 0 of tensors does not require grad"
 
@@ -157,6 +160,19 @@ loss = m(torch.ones(1, 2)).pow(2).sum()
         """A number on the only way to a leaf."""
         if not isinstance(event, LostLeaf) or event.kind != "item":
             return
-        repair = without_call(event, "keep the tensor") if event.op == "item" else None
+        repair = _repair(event) if event.op == "item" else None
         hint = "keep the tensor in the loss; a number is for printing"
         yield report(event, f"`{event.op}` makes a Python number of a part of the loss", hint, repair)
+
+
+def _repair(event: LostLeaf) -> Repair | None:
+    """The tensor in place of the number, and of the tensor that is made of it again."""
+    call, copied = event.node, event.copied
+    plain = without_call(event, "keep the tensor")
+    if plain is None or copied is None or not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute):
+        return plain
+    tensor = source(call.func.value)
+    if copied.args[0].value is call:
+        return Repair("keep the tensor", (Change(copied, tensor),), safe=False)
+    changes = (Change(copied.func, "torch.stack"), Change(call, f"{tensor}.squeeze()"))
+    return Repair("use `torch.stack`", changes, False, ("torch",))

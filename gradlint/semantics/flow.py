@@ -49,7 +49,8 @@ class Gradients:
     `starved`: behind which backwards an optimizer's step found no gradient in them. `read`: the program reads their
     `.grad`. `bare`: whether every step of an optimizer found certainly none in them. `spared`: switched off at some
     time. `escaped`: graphs that went where gradlint does not look. `blind`: some backward starts at a graph that is
-    not known. `gone`: the objects that went the same way, by address. `given`: what a call that copies was given.
+    not known. `gone`: the objects that went the same way, by address. `given`: what a call that copies was given, or
+    what the tensor was of which `item` makes a number that a call copies at once, which is in `copied`.
     `clips`: the calls that clipped gradients which are None.
     """
 
@@ -65,6 +66,7 @@ class Gradients:
     lost: list[LostOne] = field(default_factory=list)
     gone: dict[int, object] = field(default_factory=dict)
     given: dict[cst.CSTNode, Given] = field(default_factory=dict)
+    copied: dict[cst.CSTNode, cst.Call] = field(default_factory=dict)
     clips: dict[cst.CSTNode, None] = field(default_factory=dict)
 
     def let_go(self, node: Node) -> None:

@@ -97,7 +97,7 @@ class Machine:
         self.scaled: set[int] = set()
         self.without_backward: dict[int, cst.CSTNode] = {}
         self.other_default = False
-        self.unfilled: set[object] = set()
+        self.unfilled: dict[object, cst.CSTNode] = {}
         self.inferences: set[cst.CSTNode | None] = set()
         self.guarded = 0
         self.transforms: list[Level] = []

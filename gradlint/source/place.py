@@ -78,6 +78,19 @@ class Places:
                 return [one for one in rest if isinstance(one, cst.BaseStatement)]
         return []
 
+    def behind(self, node: cst.CSTNode) -> list[cst.BaseStatement]:
+        """The statements of a function, or of the module, that begin behind the statement of a node."""
+        at = self.whole(node)
+        scope = self._scope(at)
+        statements = [one for one in self._ranges if isinstance(one, cst.SimpleStatementLine)]
+        return [one for one in statements if at.end < self.whole(one).start and self._scope(self.whole(one)) is scope]
+
+    def _scope(self, at: Span) -> cst.CSTNode | None:
+        """The innermost function around a place; None at the level of the module."""
+        functions = [one for one in self._ranges if isinstance(one, cst.FunctionDef)]
+        around = [one for one in functions if self.whole(one).start < at.start and at.end <= self.whole(one).end]
+        return max(around, key=lambda one: self.whole(one).start, default=None)
+
     @cached_property
     def _simple(self) -> list[tuple[Position, cst.SimpleStatementLine]]:
         lines = (node for node in self._ranges if isinstance(node, cst.SimpleStatementLine))

@@ -48,7 +48,10 @@ def fixed(worker: Worker, mutants: list[Mutant]) -> Iterator[Fixed]:
         else:
             shows = [mutant.mutation.shows] if mutant.mutation.shows is not None else []
             reply = worker.run({**mutant.files, file: mended.after}, mutant.program.entry, shows)
-            yield Fixed(mutant, mended, *_judged(mutant, reply))
+            fate, said = _judged(mutant, reply)
+            if fate == "still there" and not _is_meant(mutant):
+                fate = "not fixed"  # Something else was, which a program with the defect shows as well.
+            yield Fixed(mutant, mended, fate, said)
 
 
 def disturbed(worker: Worker, programs: list[Program]) -> Iterator[str]:
@@ -79,10 +82,7 @@ def summary(found: list[Fixed]) -> Iterator[str]:
 def mend_file(files: dict[str, str], file: str) -> Mended:
     """One file of a program with all its fixes, linted where it would stand."""
     with tempfile.TemporaryDirectory(prefix="corpus-") as folder:
-        for name, text in files.items():
-            path = Path(folder, name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+        _write(Path(folder), files)
         place = str(Path(folder, file))
 
         def check(text: str) -> Checked:
@@ -90,6 +90,23 @@ def mend_file(files: dict[str, str], file: str) -> Mended:
 
         text = files[file]
         return mend(text, check(text), check, lambda finding, _: finding.fix is not None)[1]
+
+
+def _is_meant(mutant: Mutant) -> bool:
+    """Whether a fix is offered for a finding on a row of the defect."""
+    file = mutant.mutation.file
+    with tempfile.TemporaryDirectory(prefix="corpus-") as folder:
+        _write(Path(folder), mutant.files)
+        findings = check_source(mutant.files[file], str(Path(folder, file)))
+    return any(one.fix is not None and one.span.start.row in mutant.accepted for one in findings)
+
+
+def _write(folder: Path, files: dict[str, str]) -> None:
+    """The files of a program, where they would stand."""
+    for name, text in files.items():
+        path = Path(folder, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
 
 
 def _judged(mutant: Mutant, reply: dict[str, Any]) -> tuple[Fate, str]:

@@ -74,8 +74,17 @@ def _one_network(machine: Machine, state: State, ref: Ref, names: Iterable[str |
     places = machine.holdings.aliases.get(ref.id, {})
     for place, code in reversed(places.items()):
         if not _is_conditional(place, code):
-            faults.noticed(machine, FAULT, place, "", [(node, f"`{first}` and `{second}` are told apart here")])
+            apart = f"`{first}` and `{second}` are told apart here"
+            faults.noticed(machine, FAULT, _side(place, {first, second}), "", [(node, apart)])
             return
+
+
+def _side(place: cst.CSTNode, names: set[str]) -> cst.CSTNode:
+    """Of several values that are assigned side by side the one that goes by a name of the network."""
+    value = place.value if isinstance(place, cst.Assign) else None
+    sides = [element.value for element in value.elements] if isinstance(value, cst.Tuple) else []
+    named = [side for side in sides if cst.Module([]).code_for_node(side) in names]
+    return named[0] if len(named) == 1 else place
 
 
 def _is_conditional(node: cst.CSTNode, code: cst.CSTNode) -> bool:

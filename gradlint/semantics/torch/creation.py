@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import libcst as cst
 
 from gradlint.domain import dtype as dtypes
@@ -83,9 +85,21 @@ def _note_given(machine: Machine, state: State, data: Value, node: cst.CSTNode) 
         if isinstance(record, Tensor):
             machine.gradients.given[node] = "tensor"
         items = record.items if isinstance(record, Sequence) else ()
+    _note_numbers(machine, (data, *items[:1]), node)
     refs = [known_tensor(machine, state, item) for item in items]
     if refs and all(one is not None and tensor_at(state, one).shape == () for one in refs):
         machine.gradients.given[node] = "scalars"
+
+
+def _note_numbers(machine: Machine, values: Iterable[Value], node: cst.CSTNode) -> None:
+    """Remember the calls of `item` that stand inside of a copy: `torch.tensor(loss.item())`."""
+    if not isinstance(node, cst.Call) or len(node.args) != 1:
+        return
+    given = node.args[0].value
+    inside = given.elt if isinstance(given, cst.ListComp) else given
+    for value in values:
+        if isinstance(value, Unknown) and value.origin is not None and value.origin.syntax is inside:
+            machine.gradients.copied[inside] = node
 
 
 def _size_of(machine: Machine, state: State, name: str, args: Args) -> Operand:

@@ -98,7 +98,9 @@ def write(
         tracked = any(edge.flows is True for edge in sources)
         built = machine.builder(syntax, op)
         mode = machine.inference_mode if reason == "inference" else None
-        machine.emit(RefusedWrite(syntax, reason, op, leaf.syntax, viewed, leaf.parameter, None, tracked, built, mode))
+        held = leaf.node.leaf in machine.holdings.held and _reach_only(sources, leaf.node)
+        event = RefusedWrite(syntax, reason, op, leaf.syntax, viewed, leaf.parameter, None, tracked, built, mode, held)
+        machine.emit(event)
         return False
     bump(machine, state, ref, Write(syntax, op, certain))
     if "data" in record.tags:
@@ -106,6 +108,19 @@ def write(
     elif record.grad is True and record.leaf is True and record.view is None:
         stepped_by_hand(machine, state, ref.id, sources, syntax)
     _rebase(machine, state, ref, op, syntax, sources, saved, maybe_saved, saves_result, overwrites, frees)
+    return True
+
+
+def _reach_only(sources: Sequence[Edge], leaf: Node) -> bool:
+    """Whether a gradient would flow back from what is written to nothing but one leaf: `w *= 2 / w.sum()`."""
+    stack, seen = [edge.node for edge in sources if edge.flows is not False], set[int]()
+    while stack:
+        node = stack.pop()
+        if node.leaf is not None and node.leaf != leaf.leaf:
+            return False
+        if node.id not in seen and node.leaf is None:
+            seen.add(node.id)
+            stack.extend(edge.node for edge in node.edges if edge.flows is not False)
     return True
 
 

@@ -5,6 +5,7 @@ Whether that is a fault is known only when the program has been read: see `gradl
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -81,13 +82,13 @@ def lost_leaves(root: Node, reached: set[int]) -> list[Lost]:
 
     Of several cuts on a way it is the one nearest the leaf: up to there a gradient could have flowed. Of several
     ways to a leaf one counts that is cut by no wish, and least often: a reward that an environment gave for a sampled
-    action has more behind it than the mistake.
+    action has more behind it than the mistake. Of equals it is the shortest: targets are computed from predictions.
     """
     found: dict[int, Lost] = {}
-    stack = [_Way(root)]
+    stack = deque([_Way(root)])
     seen: set[_Way] = set()
     while stack:
-        way = stack.pop()
+        way = stack.popleft()
         node = way.node
         if way in seen or not node.live or len(seen) > MOST_CUTS:
             continue
@@ -167,7 +168,10 @@ def _event(machine: Machine, state: State, one: Lost, backward: cst.CSTNode, *, 
     record = state.heap[leaf.leaf]
     assert isinstance(record, Tensor)
     given = machine.gradients.given.get(cut.syntax)
-    return LostLeaf(cut.syntax, cut.kind, cut.op, leaf.syntax, backward, raises, record.parameter, given=given)
+    copied = machine.gradients.copied.get(cut.syntax)
+    return LostLeaf(
+        cut.syntax, cut.kind, cut.op, leaf.syntax, backward, raises, record.parameter, given=given, copied=copied
+    )
 
 
 _ORDER = ("no_grad", "grad-off", "data", "detach")

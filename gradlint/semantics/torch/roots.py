@@ -17,7 +17,7 @@ from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch import faults
 from gradlint.semantics.torch.bind import tensors_in
 from gradlint.semantics.torch.frozen import is_left_off
-from gradlint.semantics.torch.judge.unfilled import is_unfilled
+from gradlint.semantics.torch.judge.unfilled import taken
 from gradlint.semantics.torch.lost import Cut, lost_leaves, note_refused
 from gradlint.semantics.torch.second_order import note_gradient_root
 from gradlint.semantics.torch.several import SEVERAL
@@ -92,10 +92,11 @@ def check_root(
     fits = None
     if given is not None:
         fits = same_shape(tensor_at(state, given).shape, record.shape)  # type: ignore[arg-type]
-        if fits is not False and is_unfilled(state, tensor_at(state, given), machine.unfilled):
-            made = tensor_at(state, given).syntax
+        made = taken(state, tensor_at(state, given), machine.unfilled)
+        if fits is not False and made is not None:
+            subject = "" if made is tensor_at(state, given).node.syntax else "scaled"
             faults.noticed(
-                machine, "gradient-uninitialised", node, related=[(made or node, "its memory is taken here")]
+                machine, "gradient-uninitialised", node, subject, related=[(made, "its memory is taken here")]
             )
     tracked = record.grad
     cuts: tuple[tuple[str, cst.CSTNode], ...] = ()

@@ -12,11 +12,11 @@ def cutting_samples(found: Walk, felt: set[int]) -> list[Node]:
     """The samples that a loss was computed from, while it trains their distribution by another way only.
 
     So it is with the latent code of a variational autoencoder, whose distribution the divergence trains. Where the
-    `log_prob` of the sample is in the loss, the score function is meant; where the loss trains nothing of the
-    distribution, another one may.
+    `log_prob` of the sample is in the loss, or that of one drawn there in another turn, the score function is meant;
+    where the loss trains nothing of the distribution, another one may.
     """
     nodes = list(found.possible.values())
-    scored = {one.id for node in nodes if node.op == "log_prob" for one in _samples(e.node for e in node.edges)}
+    scored = {one.syntax for node in nodes if node.op == "log_prob" for one in _samples(e.node for e in node.edges)}
     used = _samples(
         edge.node
         for node in nodes
@@ -24,7 +24,7 @@ def cutting_samples(found: Walk, felt: set[int]) -> list[Node]:
         for edge in node.edges
         if edge.flows is False and edge.cut is None
     )
-    return [one for one in used if one.id not in scored and _leaves(one) & felt]
+    return [one for one in used if one.syntax not in scored and _leaves(one) & felt]
 
 
 def _samples(starts: Iterable[Node]) -> list[Node]:

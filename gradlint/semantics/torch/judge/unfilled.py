@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import libcst as cst
+
 from gradlint.domain.state import State
 from gradlint.domain.value import Tensor
 from gradlint.semantics.torch.judge.register import judges
@@ -11,11 +15,13 @@ from gradlint.semantics.torch.tensor import tensor_at
 _MAKING = frozenset({"uninitialised", "empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided"})
 
 
-def is_unfilled(state: State, record: Tensor, scaled: set[object]) -> bool:
-    """Whether a tensor holds whatever was in its memory: made so, or scaled from such a one, and never written."""
-    if record.node.op.rpartition(".")[2] not in _MAKING and record.node.syntax not in scaled:
-        return False
-    return not state.writes(record.counter) and not state.writes(record.memory)
+def taken(state: State, record: Tensor, scaled: Mapping[object, cst.CSTNode]) -> cst.CSTNode | None:
+    """Where the memory was taken of a tensor that holds whatever stood there, or is scaled from such a one.
+
+    None for one whose values are somebody's, and for all that were ever written.
+    """
+    made = record.node.syntax if record.node.op.rpartition(".")[2] in _MAKING else scaled.get(record.node.syntax)
+    return None if state.writes(record.counter) or state.writes(record.memory) else made
 
 
 @judges("mul", "neg", "div")
@@ -24,5 +30,6 @@ def _scaled(call: Operation) -> None:
     given = [one.ref for one in call.inputs]
     if len(given) == 1 and given[0] is not None:
         record = tensor_at(call.state, given[0])
-        if not record.node.live and is_unfilled(call.state, record, call.machine.unfilled):
-            call.machine.unfilled.add(call.node)
+        made = None if record.node.live else taken(call.state, record, call.machine.unfilled)
+        if made is not None:
+            call.machine.unfilled[call.node] = made
