@@ -146,3 +146,12 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<{self.op} {self.id} tracked={self.tracked}>"
+
+
+def leaves_behind(node: Node, depth: int = 8) -> Iterator[Node]:
+    """The leaves that a value was computed from, over a few operations; one that is met on two ways comes twice."""
+    if node.leaf is not None:
+        yield node
+    elif depth:
+        for edge in node.edges:
+            yield from leaves_behind(edge.node, depth - 1)

@@ -256,7 +256,8 @@ class Meeting:
             case Sequence():
                 return self._sequence(ours, theirs)
             case Mapping():
-                return Mapping(self._attrs(ours.items, theirs.items), ours.open or theirs.open, ours.rest)
+                items = self._attrs(ours.items, theirs.items)
+                return Mapping(items, ours.open or theirs.open, ours.rest, ours.factory)
             case Instance():
                 if ours.cls != theirs.cls or any(ours.config.get(k) is not theirs.config.get(k) for k in _BEHAVIOUR):
                     raise _DisagreementError

@@ -223,11 +223,15 @@ class Pending:
 
 
 class Mapping(NamedTuple):
-    """A dict, with constant keys; `open`: it may hold other keys."""
+    """A dict, with constant keys; `open`: it may hold other keys.
+
+    `rest` stands for the values of all other keys; `factory` is called to make the value of a key that is missing.
+    """
 
     items: dict[object, Value]
     open: bool = False
     rest: Value = None
+    factory: Value = None
 
 
 class Class(NamedTuple):

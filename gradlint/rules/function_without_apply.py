@@ -79,6 +79,29 @@ y = double(torch.ones(3, requires_grad=True))  # GRD621 # raises
 """,
             error="Legacy autograd function with non-static forward method",
         ),
+        Bad(
+            """\
+import torch
+
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**2
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 2 * x * grad_output
+
+
+x = torch.ones(3, requires_grad=True)
+y = Square(x)  # GRD621
+y.sum().backward()  # raises
+""",
+            error="'Square' object has no attribute 'sum'",
+        ),
     )
     good = (
         Good(
@@ -126,6 +149,14 @@ Square()(x).sum().backward()
         """What the interpreter saw when the function was applied."""
         if not isinstance(event, Refused) or event.fault != "function-without-apply":
             return
+        if event.subject == "<made>":
+            yield Report(
+                event.node,
+                "this makes an object of a custom function, which is no tensor: what uses it as one raises",
+                hint="call `apply` on the class",
+                repair=_applied(event.node),
+            )
+            return
         if event.subject:
             yield Report(
                 event.node,
@@ -143,8 +174,10 @@ Square()(x).sum().backward()
 
 
 def _applied(node: cst.CSTNode) -> Repair | None:
-    """`Square()(x)` becomes `Square.apply(x)`; what the object was made with would be lost."""
+    """`Square()(x)` becomes `Square.apply(x)`, and so does `Square(x)`; what an object was made with would be lost."""
     made = node.func if isinstance(node, cst.Call) else None
+    if isinstance(made, (cst.Name, cst.Attribute)):
+        return Repair("call `apply` on the class", (Change(made, f"{code(made)}.apply"),))
     if not isinstance(made, cst.Call) or made.args:
         return None
     return Repair("call `apply` on the class", (Change(made, f"{code(made.func)}.apply"),))

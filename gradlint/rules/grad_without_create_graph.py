@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed, Refused
+from gradlint.domain.event import Event, LostLeaf, Noticed, Refused
 from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.lost import report
 from gradlint.rules.repairs import with_argument
 
 _RAISES = "element 0 of tensors does not require grad"
@@ -26,7 +27,8 @@ class GradWithoutCreateGraph(Rule):
 
     When it may be wrong
         Where the term is added for the log alone. Gradients that only scale a loss or move a tensor
-        (first-order meta-learning, adversarial steps) are not reported, nor is a detached term.
+        (first-order meta-learning, adversarial steps) are not reported unless nothing else leads to all that
+        an optimizer holds, nor is a detached term.
 
     Instead
         `torch.autograd.grad(outputs, inputs, create_graph=True)`.
@@ -38,7 +40,7 @@ class GradWithoutCreateGraph(Rule):
     code = "GRD214"
     name = "grad-without-create-graph"
     effect = "silent"
-    events = (Noticed, Refused)
+    events = (Noticed, Refused, LostLeaf)
     fix = "unsafe"
     bad = (
         Bad(
@@ -69,6 +71,23 @@ residual = (du - 1).pow(2).mean()
 residual.backward()  # raises
 """,
             error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+
+w = torch.ones(3, requires_grad=True)
+strength = torch.tensor(0.1, requires_grad=True)
+outer = torch.optim.SGD([strength], lr=0.01)
+for _ in range(2):
+    inner = ((w - 2) ** 2).sum() + strength * (w**2).sum()
+    (slope,) = torch.autograd.grad(inner, w)  # GRD214
+    moved = w - 0.1 * slope
+    outer.zero_grad()
+    ((moved - 1) ** 2).sum().backward()
+    outer.step()
+""",
+            shows="strength.grad is None",
         ),
     )
     good = (
@@ -109,7 +128,10 @@ first, second = (w**2).sum(), (w**4).sum()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A constant term of a loss, or a root that is made of such gradients alone."""
+        """A constant term of a loss, a root made of such gradients alone, or all that leads to what is trained."""
+        if isinstance(event, LostLeaf) and event.kind == "grad" and event.idle:
+            repair = with_argument(event.node, "create_graph=True", safe=False)
+            yield report(event, "these gradients have no graph", _HINT, repair)
         if not isinstance(event, (Noticed, Refused)) or event.fault != "grad-without-create-graph":
             return
         raises = isinstance(event, Refused)

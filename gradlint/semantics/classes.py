@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from gradlint.domain.event import Refused
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import Bound, Class, External, Function, Instance, Ref, Value
 from gradlint.facts.names import MODULE, names_of
@@ -141,9 +142,15 @@ def instantiate(machine: Machine, state: State, cls: Ref, args, node: cst.CSTNod
     init = find_in_class(state, cls, "__init__")
     if isinstance(init, Function):
         call_in_place(machine, state, init, Args((ref, *args.positional), args.keywords, args.open), node)
+    elif base in _FUNCTIONS and args.positional:
+        machine.emit(Refused(node, "function-without-apply", "<made>"))
     else:
         fill_fields(machine, state, ref, cls, args, node)
     return ref
+
+
+_FUNCTIONS = frozenset({"torch.autograd.Function", "torch.autograd.function.Function"})
+"""The classes of custom functions: an object of one is no result, whatever it was made with."""
 
 
 simple(MakeFunction, make_function)

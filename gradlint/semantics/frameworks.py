@@ -18,9 +18,8 @@ from gradlint.semantics.calling import call_in_place, run_body
 from gradlint.semantics.classes import find_in_class
 from gradlint.semantics.fragment import supposed_arguments
 from gradlint.semantics.machine import Machine
-from gradlint.semantics.torch.backward import walk
 from gradlint.semantics.torch.gradcall import tensor_backward
-from gradlint.semantics.torch.lost import note_lost
+from gradlint.semantics.torch.lost import note_refused
 from gradlint.semantics.torch.parameters import module_base
 from gradlint.semantics.torch.tensor import known_tensor, tensor_at
 
@@ -126,7 +125,7 @@ def _backpropagate(machine: Machine, state: State, function: Function, returned:
         syntax = tensor_at(state, tensor).syntax or function.code.node
         tensor_backward(machine, state, tensor, Args(), syntax)
     elif isinstance(loss, Unknown) and loss.origin is not None and loss.kind == "number":
-        note_lost(machine, state, [loss.origin], walk([loss.origin]), loss.syntax or function.code.node)
+        note_refused(machine, state, [loss.origin], loss.syntax or function.code.node)
 
 
 _TRAINER = re.compile(r"(transformers|trl|setfit|sentence_transformers)\.(\w+\.)*\w*Trainer$")

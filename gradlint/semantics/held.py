@@ -41,6 +41,9 @@ _GATHERING = frozenset(
 
 _ARITHMETIC = frozenset({"+", "-", "*", "/"})
 
+_LARGE = 200
+"""How many items a bounded container may hold before its bound is none to speak of."""
+
 MOST = 400
 """How many parts of one root are looked at."""
 
@@ -87,7 +90,7 @@ def _in_record(
     found: dict[Place, tuple[Held, ...]], state: State, address: int, record: object, former: object
 ) -> None:
     if isinstance(record, Sequence) and isinstance(former, Sequence):
-        if record.most is None:
+        if record.most is None or record.most >= _LARGE:
             _hold(found, state, ("items", address), record.items)
     elif isinstance(record, Mapping) and isinstance(former, Mapping):
         for key, value in record.items.items():

@@ -39,7 +39,8 @@ class Holdings:
     module whose parameters an iterator gives, or whose state a dict. `aliases`: where a module got a further name, and
     in which code. `placed`: where an attribute of an object got its container. `flagged`: modules that got a flag
     torch does not know. `replaced`: what stands in the place of a module that was part of another. `strangers`: leaves
-    that an optimizer was seen to miss, by the memory their values stand in.
+    that an optimizer was seen to miss, by the memory their values stand in. `offered`: where leaves were made of which
+    an optimizer was given no more than what was computed from them.
     """
 
     held: set[int] = field(default_factory=set)
@@ -53,6 +54,7 @@ class Holdings:
     strangers: dict[int, int] = field(default_factory=dict)
     suspected: set[int] = field(default_factory=set)
     listed: dict[int, Ref] = field(default_factory=dict)
+    offered: set[cst.CSTNode] = field(default_factory=set)
     doubts: list[Doubt] = field(default_factory=list)
     aliases: dict[int, dict[cst.CSTNode, cst.CSTNode]] = field(default_factory=dict)
     placed: dict[tuple[int, str], cst.CSTNode] = field(default_factory=dict)

@@ -45,6 +45,10 @@ class Ledger:
         """Where the leaves were made of networks that were sent to evaluation."""
         self.frozen: dict[int, cst.CSTNode] = {}
         """Where leaves that had been trained were frozen last."""
+        self.constants: dict[int, tuple[cst.CSTNode, cst.CSTNode | None]] = {}
+        """The optimizers whose steps find no tensor that requires grad: where made, and such a step if all do."""
+        self.idle: dict[int, tuple[cst.CSTNode, cst.CSTNode]] = {}
+        """The optimizers all of whose parameters are frozen for good: where, and the first step behind it."""
         self.taken: dict[int, object] = {}
         """State dicts by their address, and of what and when they were taken."""
         self.modes: dict[int, object] = {}
@@ -128,6 +132,11 @@ class Ledger:
             if optimizer not in self.busy and not self.incomplete:
                 told = "this backward fills the gradients, and no step follows"
                 yield Noticed(step, "step-before-backward", "last", ((backward, told),))
+        for switch, idle in self.idle.values():
+            yield Noticed(switch, "grad-mode-left-off", "", ((idle, "this step finds no gradient any more"),))
+        for made, constant in self.constants.values():
+            if constant is not None and not self.incomplete:
+                yield Noticed(made, "constants-in-optimizer", "", ((constant, "this step finds no gradient"),))
         away = self._away()
         for first, other in reversed(self.met):
             if first in self.walked:

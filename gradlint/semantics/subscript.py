@@ -11,6 +11,7 @@ from gradlint.semantics.calling import call_in_place
 from gradlint.semantics.classes import find_method
 from gradlint.semantics.containers import get_item, set_item
 from gradlint.semantics.machine import Machine, simple
+from gradlint.semantics.making import is_key
 from gradlint.semantics.named_tuples import items_in_order
 from gradlint.semantics.operator import shares_memory
 from gradlint.semantics.torch.index import index_tensor, write_tensor
@@ -34,6 +35,9 @@ def read_item(machine: Machine, state: State, obj: Value, index: Value, node: cs
         return index_tensor(machine, state, tensor, index, node)
     if isinstance(obj, Ref):
         record = state[obj]
+        if isinstance(record, Mapping) and record.factory is not None and is_key(index) and index not in record.items:
+            set_item(machine, state, obj, index, call_in_place(machine, state, record.factory, Args(), node))
+            record = state[obj]
         if isinstance(record, (Sequence, Mapping)):
             return get_item(machine, state, obj, index, node)
         named = items_in_order(record) if isinstance(record, Instance) else None

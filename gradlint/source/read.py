@@ -7,6 +7,7 @@ import io
 import os
 import re
 import stat
+import sys
 import tokenize
 from pathlib import Path
 
@@ -34,10 +35,20 @@ def mentions_torch(content: bytes) -> bool:
 
 def is_about_torch(text: str) -> bool:
     """Whether a text speaks of torch, or is a piece of a training loop that was cut out below its imports."""
-    return "torch" in text or (".backward(" in text and _IMPORT.search(text) is None)
+    return "torch" in text or (".backward(" in text and all(map(_is_companion, _IMPORT.findall(text))))
 
 
-_IMPORT = re.compile(r"^\s*(import|from)\s", re.MULTILINE)
+_IMPORT = re.compile(r"^\s*(?:import|from)\s+(.*)", re.MULTILINE)
+_COMPANIONS = frozenset(
+    {"numpy", "matplotlib", "pandas", "scipy", "sklearn", "tqdm", "gym", "gymnasium", "PIL", "cv2", "seaborn"}
+)
+"""Libraries that go with any other: a piece that imports nothing else may have lost the import of torch."""
+
+
+def _is_companion(imported: str) -> bool:
+    """Whether what stands behind an `import` or `from` begins with a module of Python's own, or a companion."""
+    name = re.match(r"\w+", imported)
+    return name is not None and (name[0] in sys.stdlib_module_names or name[0] in _COMPANIONS)
 
 
 def decode(content: bytes) -> str | Unusable:

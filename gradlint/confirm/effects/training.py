@@ -355,7 +355,7 @@ RULES = {
     **dict.fromkeys(("zero-grad-misplaced", "step-before-backward"), IDLE),
     "clip-misplaced": CLIPPED,
     "optimizer-misses-parameter": UNTRAINED,
-    "parameter-never-reached": UNREACHED,
+    **dict.fromkeys(("parameter-never-reached", "constants-in-optimizer"), UNREACHED),
     "train-mode-missing": MODE,
     "scheduler-before-optimizer": SCHEDULED,
     "sampler-set-epoch": SAME_ORDER,

@@ -87,7 +87,8 @@ def _default_dict(machine: Machine, state: State, args: Args, node: cst.CSTNode)
         rest = state.new(Sequence(()))
     elif factory in (External("builtins.int"), External("builtins.float")):
         rest = 0
-    return state.new(Mapping({}, True, rest))
+    made = factory if isinstance(factory, (Ref, Function, Partial)) else None
+    return state.new(Mapping({}, True, rest, made))
 
 
 def _deque(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:

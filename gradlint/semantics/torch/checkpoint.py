@@ -96,13 +96,16 @@ def refuses_walk(machine: Machine, nodes: Iterable[Node], selective: bool, node:
 
 def _is_data(machine: Machine, state: State, args: Args) -> bool:
     """Whether no argument can require grad; torch looks for tensors among them, not inside of them."""
+    others: list[Value] = []
     for value in args.values():
         ref = known_tensor(machine, state, value)
         if isinstance(value, Unknown) and ref is None:
             return False
-        if ref is not None and tensor_at(state, ref).grad is not False:
+        if ref is None:
+            others.append(value)
+        elif tensor_at(state, ref).grad is not False:
             return False
-    return not any(one.live for one in origins(state, args.positional))
+    return not any(one.live for one in origins(state, others))
 
 
 def _hidden(state: State, value: Value, before: int, node: cst.CSTNode) -> Value:

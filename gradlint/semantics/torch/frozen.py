@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import libcst as cst
 
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
-from gradlint.domain.value import Ref, Tensor
+from gradlint.domain.value import Instance, NoGradient, Ref, Tensor, Value
 from gradlint.semantics.flow import leaf_key
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch import faults
+from gradlint.semantics.torch.backward import LAST_BACKWARD
 
 _WISHES = frozenset({"detach", "data", "item", "no_grad", "numpy", "rewrap"})
 
@@ -56,13 +57,37 @@ def _freeze_behind(machine: Machine, state: State, root: Node) -> cst.CSTNode | 
     return None
 
 
-def note_idle_step(machine: Machine, state: State, params: Iterable[Ref], step: cst.CSTNode) -> None:
-    """A step of an optimizer all of whose parameters are frozen."""
-    frozen = machine.ledger.frozen
-    leaves = [param.id for param in params]
-    if leaves and frozen and all(leaf in frozen and _is_off(state, leaf) for leaf in leaves):
-        related = [(step, "this step finds no gradient any more")]
-        faults.noticed(machine, "grad-mode-left-off", frozen[leaves[0]], related=related)
+def note_idle_step(machine: Machine, state: State, optimizer: Ref, params: Sequence[Ref], step: cst.CSTNode) -> None:
+    """A step of an optimizer all of whose parameters are frozen, or never required grad.
+
+    That it is a fault shows only later: a part of a network may be trained from some epoch on.
+    """
+    made = state[optimizer]
+    if not isinstance(made, Instance) or made.syntax is None or not params or machine.expected:
+        return
+    ledger, frozen, number = machine.ledger, machine.ledger.frozen, optimizer.id
+    if frozen and all(param.id in frozen and _is_off(state, param.id) for param in params):
+        ledger.idle.setdefault(number, (frozen[params[0].id], step))
+    else:
+        ledger.idle.pop(number, None)
+        if LAST_BACKWARD in state.facts:
+            constant = all(_is_constant(machine, state, param) for param in params)
+            _, first = ledger.constants.get(number, (made.syntax, step))
+            ledger.constants[number] = made.syntax, first if constant else None
+
+
+def _is_constant(machine: Machine, state: State, param: Ref) -> bool:
+    record = state.heap.get(param.id)
+    if not isinstance(record, Tensor) or record.grad is not False or param.id in machine.ledger.frozen:
+        return False
+    return is_absent(state, param, record.accumulated)
+
+
+def is_absent(state: State, param: Ref, gradient: Value) -> bool:
+    """Whether a parameter certainly has no gradient."""
+    if gradient is None:
+        return param.id > state.escaped
+    return isinstance(gradient, NoGradient) and gradient.since > state.escaped
 
 
 def _is_off(state: State, leaf: int) -> bool:

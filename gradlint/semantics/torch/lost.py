@@ -105,9 +105,13 @@ def lost_leaves(root: Node, reached: set[int]) -> list[Lost]:
     return list(found.values())
 
 
-def _excuse(one: Lost | _Way) -> tuple[bool, bool, bool, int]:
-    """How little a way to a leaf tells: of first derivatives, for one, none is expected."""
-    return one.picked, one.wished, one.cut is not None and one.cut.kind == "grad", one.cuts
+def _excuse(one: Lost | _Way) -> tuple[bool, bool, bool, bool, int]:
+    """How little a way to a leaf tells: of first derivatives, for one, none is expected.
+
+    A sample behind a further cut is an action that the world has answered.
+    """
+    kind = None if one.cut is None else one.cut.kind
+    return one.picked, kind == "sample" and one.cuts > 1, one.wished, kind == "grad", one.cuts
 
 
 def _along(way: _Way, edge: Edge) -> _Way:

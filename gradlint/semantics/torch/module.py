@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from gradlint import facts
@@ -64,9 +66,16 @@ def new_user_module(machine: Machine, state: State, cls: Ref, base: str, args: A
 
 def new_module(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Ref:
     """A module of torch: its configuration, and parameters as the table says the configuration gives them."""
+    lazy = _LAZY.fullmatch(path)
+    if lazy is not None:
+        path, args = f"torch.nn.{lazy[1]}", args.prepend(machine.unknown("int"))  # The size that the first call tells.
     ref = state.new(Instance(External(path), {}, {}, False, node))
     fill_module(machine, state, ref, path, args, node)
     return ref
+
+
+_LAZY = re.compile(r"torch\.nn\.Lazy((?:Linear|Conv|BatchNorm|InstanceNorm)\w*)")
+"""Modules that learn their first argument from the first call."""
 
 
 def fill_module(machine: Machine, state: State, ref: Ref, path: str, args: Args, node: cst.CSTNode) -> None:

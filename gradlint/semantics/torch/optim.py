@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import libcst as cst
 
+from gradlint.domain.graph import leaves_behind
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import (
     Bound,
@@ -29,7 +30,7 @@ from gradlint.semantics.iteration import items_of
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch import faults, order
 from gradlint.semantics.torch.backward import LAST_BACKWARD, open_cycle
-from gradlint.semantics.torch.frozen import note_idle_step
+from gradlint.semantics.torch.frozen import is_absent, note_idle_step
 from gradlint.semantics.torch.inplace import bump
 from gradlint.semantics.torch.tensor import SUMMARY, known_tensor, tensor_at
 from gradlint.semantics.torch.unheld import SOURCES, holds_unknown, sources_of, stepped
@@ -91,6 +92,7 @@ def _admit(machine: Machine, state: State, params: list[Ref], node: cst.CSTNode)
         if record.leaf is False and record.retains is False:
             related = [] if record.syntax is None else [(record.syntax, "this operation makes it no leaf")]
             faults.refused(machine, "nonleaf-optimizer", node, related=related)
+            machine.holdings.offered |= {leaf.syntax for leaf in leaves_behind(record.node)}
         if record.node.leaf is not None:
             machine.gradients.optimized.setdefault(leaf_key(record.node), set()).add(node)
             machine.holdings.held.add(record.node.leaf)
@@ -159,7 +161,7 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
     machine.ledger.steps += 1
     made = state[ref]
     if isinstance(made, Instance) and made.attrs.get("<open>") is False:
-        note_idle_step(machine, state, _params(state, ref), node)
+        note_idle_step(machine, state, ref, _params(state, ref), node)
     result: Value = None
     closure = args.get(0, "closure")
     if isinstance(closure, (int, float)) or known_tensor(machine, state, closure) is not None:
@@ -188,7 +190,7 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
         if not isinstance(record, Tensor) or record.grad is False:
             continue
         certain = isinstance(record.accumulated, Ref)
-        absent = not certain and _absent(state, param, record.accumulated)
+        absent = not certain and is_absent(state, param, record.accumulated)
         bare = machine.gradients.bare
         bare[leaf_key(record.node)] = absent and bare.get(leaf_key(record.node), True)
         if not certain and isinstance(last, cst.CSTNode):
@@ -233,13 +235,6 @@ def _evaluations(state: State, ref: Ref) -> int:
     return 2 if several and "max_iter" not in record.config else 1
 
 
-def _absent(state: State, param: Ref, gradient: Value) -> bool:
-    """Whether a parameter certainly has no gradient."""
-    if gradient is None:
-        return param.id > state.escaped
-    return isinstance(gradient, NoGradient) and gradient.since > state.escaped
-
-
 def _zero_grad(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     order.zeroed(machine, state, _params(state, ref), node)
     for param in _params(state, ref):
@@ -256,7 +251,7 @@ def clear_gradient(machine: Machine, state: State, param: Ref, args: Args, node:
     if drop is True:
         open_cycle(machine, state, record.accumulated)
         state.put(param.id, record._replace(accumulated=NoGradient(record.syntax, fresh_address())))
-    elif _absent(state, param, record.accumulated):
+    elif is_absent(state, param, record.accumulated):
         return
     elif drop is False:
         if isinstance(record.accumulated, Ref):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from gradlint.domain.event import Noticed
-from gradlint.domain.graph import Node
+from gradlint.domain.graph import Node, leaves_behind
 from gradlint.domain.state import State
 from gradlint.domain.value import Function, Instance, Mapping, Ref, Sequence, Tensor, Value
 from gradlint.semantics.args import Args
@@ -89,11 +89,15 @@ _FACTORIES = frozenset({"randn", "rand", "zeros", "ones", "empty", "full", "eye"
 
 def _plain_leaf(machine: Machine, ref: Ref, record: Tensor, name: str, node: cst.CSTNode) -> None:
     """A leaf that requires grad and is no parameter; a fault if it is used, and nobody trains it otherwise."""
-    made = record.node.syntax
-    if record.node.leaf != ref.id or machine.expected or not _made_of_sizes(made, record):
-        return
-    event = Noticed(node, "tensor-not-parameter", name, ((made, "the tensor is made here"),))
-    machine.holdings.doubts.append(Doubt(frozenset({ref.id}), event, used=True))
+    if record.node.leaf == ref.id and not machine.expected and _made_of_sizes(record.node.syntax, record):
+        _doubt_plain(machine, record, name, node)
+
+
+def _doubt_plain(machine: Machine, leaf: Tensor, name: str, node: cst.CSTNode) -> None:
+    """A module has a leaf, or what was computed from it, under a name, and torch does not know of it."""
+    assert leaf.node.leaf is not None
+    event = Noticed(node, "tensor-not-parameter", name, ((leaf.node.syntax, "the tensor is made here"),))
+    machine.holdings.doubts.append(Doubt(frozenset({leaf.node.leaf}), event, used=True))
 
 
 def _made_of_sizes(made: cst.CSTNode, record: Tensor) -> bool:
@@ -118,9 +122,13 @@ def _moved_parameter(machine: Machine, state: State, record: Tensor, name: str, 
     if not isinstance(value, cst.CSTNode) or not (record.node.tracked or _is_move(record.node.syntax)):
         return
     calls = set(_calls(value))
-    for made in _parameters_behind(state, record.node):
-        if made in calls:
+    for leaf in _leaves_behind(state, record.node):
+        made = leaf.node.syntax
+        if made in calls and leaf.parameter:
             faults.noticed(machine, "parameter-moved", node, name, [(made, "the parameter is made here, and lost")])
+            return
+        if made in calls and leaf.grad is True and made not in machine.holdings.offered and _made_of_sizes(made, leaf):
+            _doubt_plain(machine, leaf, name, node)
             return
 
 
@@ -142,15 +150,17 @@ def _is_move(node: cst.CSTNode) -> bool:
 _MOVES = frozenset({"to", "cuda"})
 
 
-def _parameters_behind(state: State, node: Node, depth: int = 8) -> Iterator[cst.CSTNode]:
+def _parameters_behind(state: State, node: Node) -> Iterator[cst.CSTNode]:
     """Where the parameters were made that a value was computed from."""
-    if node.leaf is not None:
-        leaf = state.heap.get(node.leaf)
-        if isinstance(leaf, Tensor) and leaf.parameter:
-            yield node.syntax
-    elif depth:
-        for edge in node.edges:
-            yield from _parameters_behind(state, edge.node, depth - 1)
+    return (leaf.node.syntax for leaf in _leaves_behind(state, node) if leaf.parameter)
+
+
+def _leaves_behind(state: State, node: Node) -> Iterator[Tensor]:
+    """The leaves that a value was computed from."""
+    for leaf in leaves_behind(node):
+        record = state.heap.get(leaf.leaf) if leaf.leaf is not None else None
+        if isinstance(record, Tensor):
+            yield record
 
 
 # Modules that are called and not registered.

@@ -94,6 +94,9 @@ def excluded(condition: Term, taken: bool) -> list[Excluded]:
         return [] if inner is None else excluded(inner, not taken)
     if name in ("logical_and", "bitwise_and") and taken:
         return [one for part in pair(node) if isinstance(part, Term) for one in excluded(part, taken)]
+    if name == "bool":
+        inner = term(node)
+        return [] if inner is None or not taken else [Excluded(inner.node, True, False)]
     if name not in _COMPARISONS:
         return []
     left, right = pair(node)
@@ -164,11 +167,16 @@ def _is_singular(node: Node, without: Excluded | None) -> bool:
     name = plain(node.op)
     left, right = pair(node)
     if name == "div" and isinstance(right, Term):
-        return without is None or (right.node is without.subject and without.zero)
-    if not isinstance(left, Term) or (without is not None and left.node is not without.subject):
+        return without is None or (without.zero and vanishes_with(right.node, without.subject))
+    if not isinstance(left, Term):
         return False
     if without is None:
         return name in _SINGULAR
+    if left.node is not without.subject:
+        # What vanishes with the subject is zero where that is, and nothing is known of numbers below zero.
+        without = without._replace(negative=False)
+        if not without.zero or not vanishes_with(left.node, without.subject):
+            return False
     if name in ("log", "log2", "log10", "reciprocal"):
         return without.zero
     if name in ("sqrt", "rsqrt"):
@@ -176,6 +184,19 @@ def _is_singular(node: Node, without: Excluded | None) -> bool:
     return name == "pow" and _is_singular_power(operand(node, "exponent"), without)
 
 
+def vanishes_with(node: Node, subject: Node, steps: int = 4) -> bool:
+    """Whether a value is zero wherever the subject is: a product with it, or a power of one."""
+    if node is subject:
+        return True
+    if not steps or plain(node.op) not in _VANISHING:
+        return False
+    factors = [one for one in pair(node) if isinstance(one, Term)]
+    if plain(node.op) in ("div", "true_divide"):
+        factors = factors[:1]
+    return any(vanishes_with(one.node, subject, steps - 1) for one in factors)
+
+
+_VANISHING = frozenset({"mul", "div", "true_divide", "neg", "abs", "square", "float", "to", "double"})
 _SINGULAR = frozenset({"log", "log2", "log10", "reciprocal", "sqrt", "rsqrt", "acos", "asin"})
 
 
