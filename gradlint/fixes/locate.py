@@ -92,7 +92,11 @@ class Locator:
         elif isinstance(change, Reduced):
             yield self._reduced(change)
         elif isinstance(change, Statement):
-            text = change.text if self._places.is_statement(change.node) else change.inside
+            alone = self._places.is_statement(change.node)
+            if alone and not change.text:
+                yield self._removed(change.node)
+                return
+            text = change.text if alone else change.inside
             if text is None:
                 raise _ImpossibleError
             yield self._changed(change.node, self._spelled(text, repair))

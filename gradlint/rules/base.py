@@ -72,7 +72,8 @@ class Before(NamedTuple):
 class Statement(NamedTuple):
     """An edit: the text takes the place of the statement that consists of the node and nothing else.
 
-    Where the node is a part of something, `inside` takes the place of the node, or there is no repair.
+    Where the node is a part of something, `inside` takes the place of the node, or there is no repair. Where the text
+    is empty, the statement goes.
     """
 
     node: cst.CSTNode

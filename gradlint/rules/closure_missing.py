@@ -76,6 +76,29 @@ optimizer.step(loss)  # GRD508
 """,
             error="'Tensor' object is not callable",
         ),
+        Bad(
+            """\
+import torch
+from torch import nn, optim
+
+
+class Trainer:
+    def __init__(self, model):
+        self.model = model
+        self.optimizer = optim.LBFGS(model.parameters(), max_iter=5)
+
+    def train_step(self, x, y):
+        self.optimizer.zero_grad()
+        loss = nn.functional.mse_loss(self.model(x), y)
+        loss.backward()
+        self.optimizer.step()  # GRD508
+        return loss.item()
+
+
+Trainer(nn.Linear(3, 1)).train_step(torch.randn(4, 3), torch.randn(4, 1))
+""",
+            error="missing 1 required positional argument",
+        ),
     )
     good = (
         Good(
@@ -106,6 +129,49 @@ w = torch.zeros(3, requires_grad=True)
 optimizer = torch.optim.SGD([w], lr=0.1)
 (w - 1).pow(2).sum().backward()
 optimizer.step()
+""",
+            shows="w.detach().ne(0).all()",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn, optim
+
+model = nn.Linear(3, 1)
+optimizer = optim.LBFGS(model.parameters(), max_iter=5)
+x, y = torch.randn(4, 3), torch.randn(4, 1)
+seen = []
+
+
+def loss_again():
+    optimizer.zero_grad()
+    loss = nn.functional.mse_loss(model(x), y)
+    loss.backward()
+    seen.append(loss.item())
+    return loss
+
+
+optimizer.step(closure=loss_again)
+""",
+            shows="len(seen) > 0",
+        ),
+        Good(
+            """\
+import torch
+
+w = torch.zeros(3, requires_grad=True)
+optimizer = torch.optim.Adam([w], lr=0.1)
+
+
+def closure():
+    optimizer.zero_grad()
+    loss = (w - 1).pow(2).sum()
+    loss.backward()
+    return loss
+
+
+for _ in range(2):
+    optimizer.step(closure)
 """,
             shows="w.detach().ne(0).all()",
         ),

@@ -90,6 +90,31 @@ reversed_.mul_(2)  # GRD112
 """,
             error=_RAISES,
         ),
+        Bad(
+            """\
+import torch
+
+
+class Clip(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.limit = limit
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad.clamp(-ctx.limit, ctx.limit), None
+
+
+def clipped(x, limit=1.0):
+    return Clip.apply(x, limit)
+
+
+state = clipped(torch.randn(2, 3, requires_grad=True) * 1)
+state[:, 0] = 0  # GRD112
+""",
+            error=_RAISES,
+        ),
     )
     good = (
         Good(
@@ -127,6 +152,27 @@ handle.remove()
 hidden = layer(torch.randn(2, 3))
 hidden += 1
 hidden.sum().backward()
+""",
+        ),
+        Good(
+            """\
+import torch
+
+
+class Clip(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.limit = limit
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad.clamp(-ctx.limit, ctx.limit), None
+
+
+state = Clip.apply(torch.randn(2, 3, requires_grad=True) * 1, 1.0)
+state[:, 0] = 0
+state.sum().backward()
 """,
         ),
     )

@@ -89,6 +89,43 @@ for _ in range(2):
 """,
             shows="strength.grad is None",
         ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+net = nn.Linear(3, 1)
+x = torch.randn(4, 3)
+task = net(x).pow(2).mean()
+slopes = torch.autograd.grad(task, net.parameters(), retain_graph=True)  # GRD214
+penalty = sum(slope.pow(2).sum() for slope in slopes)
+(task + 0.1 * penalty).backward()
+""",
+            shows="net.weight.grad is not None and not penalty.requires_grad",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+
+class Potential(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(3, 8), nn.SiLU(), nn.Linear(8, 1))
+
+    def forces(self, positions):
+        energy = self.net(positions).sum()
+        return -torch.autograd.grad(outputs=energy, inputs=positions)[0]  # GRD214
+
+
+model = Potential()
+positions = torch.randn(5, 3, requires_grad=True)
+loss = (model.forces(positions) - 1).abs().mean()
+loss.backward()  # raises
+""",
+            error=_RAISES,
+        ),
     )
     good = (
         Good(
@@ -124,6 +161,29 @@ first, second = (w**2).sum(), (w**4).sum()
 (b,) = torch.autograd.grad(second, w, retain_graph=True)
 (first + a.norm() / b.norm() * second).backward()
 """,
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+
+class Potential(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(3, 8), nn.SiLU(), nn.Linear(8, 1))
+
+    def forces(self, positions):
+        energy = self.net(positions).sum()
+        return -torch.autograd.grad(outputs=energy, inputs=positions, create_graph=True)[0]
+
+
+model = Potential()
+positions = torch.randn(5, 3, requires_grad=True)
+loss = (model.forces(positions) - 1).abs().mean()
+loss.backward()
+""",
+            shows="model.net[0].weight.grad is not None",
         ),
     )
 

@@ -80,6 +80,49 @@ Product.apply(a, b).sum().backward()  # raises
 """,
             error="returned an incorrect number of gradients",
         ),
+        Bad(
+            """\
+import torch
+
+
+class Round(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, bits=8, symmetric=True):
+        levels = 2**bits - 1
+        return torch.round(x * levels) / levels
+
+    @staticmethod
+    def backward(ctx, grad_output):  # GRD623
+        return grad_output, None
+
+
+Round.apply(torch.ones(3, requires_grad=True), 4, False).sum().backward()  # raises
+""",
+            error="returned an incorrect number of gradients",
+        ),
+        Bad(
+            """\
+import torch
+
+
+class Linear(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        ctx.save_for_backward(x, weight)
+        return x @ weight.t() + bias
+
+    @staticmethod
+    def backward(ctx, grad_output):  # GRD623
+        x, weight = ctx.saved_tensors
+        grads = [grad_output @ weight, grad_output.t() @ x]
+        return tuple(grads)
+
+
+weight, bias = torch.ones(2, 3, requires_grad=True), torch.zeros(2, requires_grad=True)
+Linear.apply(torch.ones(4, 3), weight, bias).sum().backward()  # raises
+""",
+            error="returned an incorrect number of gradients",
+        ),
     )
     good = (
         Good(
@@ -123,6 +166,49 @@ x = torch.ones(3, requires_grad=True)
 Sum.apply(x, x, x).sum().backward()
 """,
             shows="x.grad.sum() == 9",
+        ),
+        Good(
+            """\
+import torch
+
+
+class Linear(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        ctx.save_for_backward(x, weight)
+        return x @ weight.t() + bias
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        return grad_output @ weight, grad_output.t() @ x, grad_output.sum(0)
+
+
+weight, bias = torch.ones(2, 3, requires_grad=True), torch.zeros(2, requires_grad=True)
+Linear.apply(torch.ones(4, 3), weight, bias).sum().backward()
+""",
+            shows="bias.grad.tolist() == [4.0, 4.0]",
+        ),
+        Good(
+            """\
+import torch
+
+
+class Round(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, bits=8):
+        levels = 2**bits - 1
+        return torch.round(x * levels) / levels
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output, None
+
+
+x = torch.ones(3, requires_grad=True)
+Round.apply(x, 4).sum().backward()
+""",
+            shows="x.grad.sum() == 3",
         ),
     )
 

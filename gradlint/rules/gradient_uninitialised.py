@@ -39,7 +39,7 @@ class GradientUninitialised(Rule):
     name = "gradient-uninitialised"
     effect = "silent"
     events = (Noticed,)
-    fix = "safe"
+    fix = "safe or unsafe"
     bad = (
         Bad(
             """\
@@ -60,6 +60,29 @@ y = x * 2
 y.backward(gradient=torch.empty(4))  # GRD203
 """,
             shows="(x.grad != 2).any()",
+        ),
+        Bad(
+            """\
+import torch
+
+w = torch.ones(3, requires_grad=True)
+one = torch.FloatTensor(3)
+minus_one = -one
+score = w * 2
+score.backward(minus_one)  # GRD203
+""",
+            shows="not torch.equal(w.grad, torch.full((3,), -2.0))",
+        ),
+        Bad(
+            """\
+import torch
+
+x = torch.randn(5, requires_grad=True)
+y = x**2
+weights = torch.empty_like(y)
+x.grad = torch.autograd.grad(y, x, grad_outputs=weights)[0]  # GRD203
+""",
+            shows="not torch.equal(x.grad, 2 * x.detach())",
         ),
     )
     good = (
@@ -84,6 +107,28 @@ weight = torch.empty(1).fill_(0.5)
 """,
             shows="x.grad.item() == 3",
         ),
+        Good(
+            """\
+import torch
+
+w = torch.ones(3, requires_grad=True)
+one = torch.ones(3)
+(w * 2).backward(-one)
+""",
+            shows="torch.equal(w.grad, torch.full((3,), -2.0))",
+        ),
+        Good(
+            """\
+import torch
+
+x = torch.randn(5, requires_grad=True)
+y = x**2
+weights = torch.empty_like(y)
+weights.copy_(torch.ones(5))
+(slope,) = torch.autograd.grad(y, x, grad_outputs=weights)
+""",
+            shows="torch.equal(slope, 2 * x.detach())",
+        ),
     )
 
     def check(self, event: Event) -> Iterator[Report]:
@@ -100,16 +145,15 @@ weight = torch.empty(1).fill_(0.5)
 
 
 def _repair(event: Noticed) -> Repair | None:
-    """Ones where the memory is taken, since more may be made of it, as `mone = one * -1`; else ones are passed."""
-    made = event.related[0][0]
-    scaled = event.subject == "scaled"
-    if not scaled and isinstance(event.node, cst.Call) and made in [arg.value for arg in event.node.args]:
+    """Ones in the call; where the gradient was made of the memory, as `mone = one * -1`, ones where it is taken."""
+    if event.subject != "scaled":
         return ones_as_gradient(event.node, safe=True)
+    made = event.related[0][0]
     taking = _TAKING.fullmatch(code(made.func)) if isinstance(made, cst.Call) else None
-    if taking is not None and isinstance(made, cst.Call):
-        ones = f"{taking[1]}.ones"
-        return Repair(f"take memory that is filled: `{ones}`", (Change(made.func, ones),))
-    return None if scaled else ones_as_gradient(event.node, safe=True)
+    if taking is None or not isinstance(made, cst.Call):
+        return None
+    ones = f"{taking[1]}.ones"
+    return Repair(f"take memory that is filled: `{ones}`", (Change(made.func, ones),), safe=False)
 
 
 _TAKING = re.compile(r"(\w+)\.(?:FloatTensor|Tensor|empty)")

@@ -83,6 +83,23 @@ head.zero_()  # GRD109
 """,
             error="A view was created in inference mode and is being modified inplace in normal mode",
         ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+
+@torch.inference_mode()
+def embed(table, words):
+    return table(words)
+
+
+table, scorer = nn.Embedding(5, 4), nn.Bilinear(4, 4, 1)
+query = embed(table, torch.tensor([1, 2]))
+loss = scorer(query, query).mean()  # GRD109
+""",
+            error="Inference tensors cannot be saved for backward",
+        ),
     )
     good = (
         Good(
@@ -118,6 +135,23 @@ with torch.inference_mode():
 shifted = torch.ones(3, requires_grad=True) + mean
 shifted.sum().backward()
 """,
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+
+@torch.no_grad()
+def embed(table, words):
+    return table(words)
+
+
+table, scorer = nn.Embedding(5, 4), nn.Bilinear(4, 4, 1)
+query = embed(table, torch.tensor([1, 2]))
+scorer(query, query).mean().backward()
+""",
+            shows="scorer.weight.grad is not None",
         ),
     )
 

@@ -71,6 +71,37 @@ Scaled()(torch.randn(3))
 """,
             error=_RAISES,
         ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+net = nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 1))
+for module in net:
+    if isinstance(module, nn.Linear):
+        module.bias = torch.full_like(module.bias, 0.01)  # GRD217
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+
+class Codebook(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_parameter("codes", nn.Parameter(torch.randn(4, 2)))
+
+    def normalise(self):
+        setattr(self, "codes", self.codes / self.codes.norm(dim=1, keepdim=True))  # GRD217
+
+
+Codebook().normalise()
+""",
+            error=_RAISES,
+        ),
     )
     good = (
         Good(
@@ -111,6 +142,27 @@ class Scaled(nn.Module):
 
 Scaled()(torch.randn(3)).sum().backward()
 """,
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+
+class Codebook(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_parameter("codes", nn.Parameter(torch.randn(4, 2)))
+
+    def normalise(self):
+        with torch.no_grad():
+            self.codes.div_(self.codes.norm(dim=1, keepdim=True))
+
+
+book = Codebook()
+book.normalise()
+""",
+            shows="torch.allclose(book.codes.norm(dim=1), torch.ones(4))",
         ),
     )
 

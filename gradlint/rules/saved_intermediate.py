@@ -84,6 +84,55 @@ x = torch.ones(3, requires_grad=True)
 """,
             shows="not slope.requires_grad",
         ),
+        Bad(
+            """\
+import torch
+
+
+class Norm(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        length = x.pow(2).sum().sqrt()
+        unit = x / length
+        ctx.save_for_backward(unit)  # GRD627
+        return length
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * ctx.saved_tensors[0]
+
+
+x = torch.ones(3, requires_grad=True)
+(slope,) = torch.autograd.grad(Norm.apply(x), x, create_graph=True)
+""",
+            shows="not slope.requires_grad",
+        ),
+        Bad(
+            """\
+import torch
+
+
+def weights_of(scores):
+    return torch.softmax(scores, dim=-1)
+
+
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, scores):
+        ctx.save_for_backward(weights_of(scores))  # GRD627
+        return torch.logsumexp(scores, dim=-1)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (weights,) = ctx.saved_tensors
+        return grad_output.unsqueeze(-1) * weights
+
+
+scores = torch.randn(2, 3, requires_grad=True)
+(slope,) = torch.autograd.grad(LogSumExp.apply(scores).sum(), scores, create_graph=True)
+""",
+            shows="not slope.requires_grad",
+        ),
     )
     good = (
         Good(
@@ -128,6 +177,53 @@ class Exp(torch.autograd.Function):
 
 x = torch.ones(3, requires_grad=True)
 (slope,) = torch.autograd.grad(Exp.apply(x).sum(), x, create_graph=True)
+""",
+            shows="slope.requires_grad",
+        ),
+        Good(
+            """\
+import torch
+
+
+class Norm(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        length = x.pow(2).sum().sqrt()
+        ctx.save_for_backward(x, length)
+        return length
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, length = ctx.saved_tensors
+        return grad_output * x / length
+
+
+x = torch.ones(3, requires_grad=True)
+(slope,) = torch.autograd.grad(Norm.apply(x), x, create_graph=True)
+""",
+            shows="slope.requires_grad",
+        ),
+        Good(
+            """\
+import torch
+
+
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, scores):
+        weights = torch.softmax(scores, dim=-1)
+        ctx.save_for_backward(scores)
+        ctx.largest = weights.max().item()
+        return torch.logsumexp(scores, dim=-1)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (scores,) = ctx.saved_tensors
+        return grad_output.unsqueeze(-1) * torch.softmax(scores, dim=-1)
+
+
+scores = torch.randn(2, 3, requires_grad=True)
+(slope,) = torch.autograd.grad(LogSumExp.apply(scores).sum(), scores, create_graph=True)
 """,
             shows="slope.requires_grad",
         ),

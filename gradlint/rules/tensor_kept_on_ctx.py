@@ -87,6 +87,54 @@ y.sum().backward()
 """,
             shows="y.grad_fn.result is y",
         ),
+        Bad(
+            """\
+import torch
+
+
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, factor):
+        ctx.factor = factor  # GRD622
+        return x * factor
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * ctx.factor, None
+
+
+w = torch.full((3,), 2.0)
+y = Scale.apply(torch.ones(3, requires_grad=True), w)
+y.sum().backward()
+""",
+            shows="y.grad_fn.factor is w",
+        ),
+        Bad(
+            """\
+import torch
+
+
+class Swish(torch.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return x * torch.sigmoid(x)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.input = inputs[0]  # GRD622
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        s = torch.sigmoid(ctx.input)
+        return grad_output * (s + ctx.input * s * (1 - s))
+
+
+x = torch.ones(3, requires_grad=True)
+y = Swish.apply(x)
+y.sum().backward()
+""",
+            shows="y.grad_fn.input is x",
+        ),
     )
     good = (
         Good(
@@ -132,6 +180,51 @@ x = torch.ones(3, requires_grad=True)
 Scale.apply(x, 3.0).sum().backward()
 """,
             shows="x.grad.sum() == 9",
+        ),
+        Good(
+            """\
+import torch
+
+
+class Swish(torch.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return x * torch.sigmoid(x)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(inputs[0])
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        s = torch.sigmoid(x)
+        return grad_output * (s + x * s * (1 - s))
+
+
+Swish.apply(torch.ones(3, requires_grad=True)).sum().backward()
+""",
+        ),
+        Good(
+            """\
+import torch
+
+
+class Threshold(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, level):
+        ctx.shape, ctx.level = x.shape, level
+        ctx.save_for_backward(x)
+        return torch.where(x > level, x, torch.zeros_like(x))
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return torch.where(x > ctx.level, grad_output, 0.0).view(ctx.shape), None
+
+
+Threshold.apply(torch.randn(3, requires_grad=True), 0.1).sum().backward()
+""",
         ),
     )
 

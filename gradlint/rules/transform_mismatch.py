@@ -131,6 +131,20 @@ result = torch.vmap(scaled, in_dims=(0, None))(torch.randn(4, 3), 2.0)
 """,
             shows="result.shape == (4, 3)",
         ),
+        Good(
+            """\
+import torch
+from torch.autograd.functional import hessian
+
+
+def energy(x):
+    return (x**4).sum()
+
+
+matrix = hessian(energy, torch.randn(3))
+""",
+            shows="matrix.shape == (3, 3)",
+        ),
     )
 
     def check(self, event: Event) -> Iterator[Report]:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from gradlint.domain.event import Event, Refused
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule, Statement
+from gradlint.rules.repairs import code, with_argument
 
 _OF_SEVERAL = {
     "if": "a branch depends on values that differ from run to run",
@@ -59,6 +62,7 @@ class TransformUnsupported(Rule):
     code = "GRD225"
     name = "transform-unsupported"
     effect = "raises"
+    fix = "safe or unsafe"
     events = (Refused,)
     torch_says = (
         r"vmap|functorch|Batching rule not implemented|setup_context|Cannot access data pointer|Can't detach views"
@@ -133,6 +137,47 @@ torch.func.grad(loss)(torch.randn(3))
 """,
             error="setup_context",
         ),
+        Bad(
+            """\
+import torch
+
+
+def normed(x):
+    return x / x.data.norm()  # GRD225
+
+
+torch.vmap(normed)(torch.randn(4, 3))
+""",
+            error="vmap|data",
+        ),
+        Bad(
+            """\
+import torch
+from torch.func import jacrev
+
+
+def scaled(x):
+    y = (x * 2).requires_grad_()  # GRD225
+    return y.sin()
+
+
+jacrev(scaled)(torch.randn(3))
+""",
+            error="requires_grad_",
+        ),
+        Bad(
+            """\
+import torch
+
+
+def shifted(x, offset):
+    return x - x.mean().item() * offset  # GRD225
+
+
+torch.vmap(shifted, in_dims=(0, None))(torch.randn(4, 3), 2.0)
+""",
+            error="vmap",
+        ),
     )
     good = (
         Good(
@@ -188,6 +233,20 @@ result = torch.vmap(torch.func.grad(lambda x: Cube.apply(x).sum()))(torch.randn(
 """,
             shows="result.shape == (4, 3)",
         ),
+        Good(
+            """\
+import torch
+from torch.func import grad, vmap
+
+
+def loss(w, x, y):
+    return (w * x - y) ** 2
+
+
+gradients = vmap(grad(loss), in_dims=(None, 0, 0))(torch.tensor(1.0), torch.randn(5), torch.randn(5))
+""",
+            shows="gradients.shape == (5,)",
+        ),
     )
 
     def check(self, event: Event) -> Iterator[Report]:
@@ -199,7 +258,31 @@ result = torch.vmap(torch.func.grad(lambda x: Cube.apply(x).sum()))(torch.randn(
             f"{_what(event.subject)}: torch raises here",
             hint=_INSTEAD.get(event.subject),
             related=event.related,
+            repair=_repair(event),
         )
+
+
+def _repair(event: Refused) -> Repair | None:
+    """What the transform does itself goes, and so does what makes a number; random numbers differ from run to run."""
+    node = event.node
+    if event.subject == "random":
+        return _randomised(event.related[0][0])
+    if event.subject == ".data" and isinstance(node, cst.Attribute):
+        return Repair("use `.detach()`", (Change(node.attr, "detach()"),), safe=True)
+    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute) or node.args:
+        return None
+    tensor = code(node.func.value)
+    if event.subject == "item()":
+        return Repair("keep the tensor", (Change(node, tensor),), safe=False)
+    if event.subject == "requires_grad_()":
+        return Repair("leave it to the transform", (Statement(node, "", tensor),), safe=True)
+    return None
+
+
+def _randomised(called: cst.CSTNode) -> Repair | None:
+    """`vmap(f)(x)` with random numbers that differ."""
+    made = called.func if isinstance(called, cst.Call) else None
+    return None if made is None else with_argument(made, 'randomness="different"', safe=False)
 
 
 def _what(subject: str) -> str:

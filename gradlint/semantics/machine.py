@@ -101,7 +101,7 @@ class Machine:
         self.inferences: set[cst.CSTNode | None] = set()
         self.guarded = 0
         self.transforms: list[Level] = []
-        self.reentrant: dict[int, bool] = {}
+        self.reentrant: dict[int, tuple[bool, frozenset[int]]] = {}
         self.hooked: set[int] = set()
         self.hooked_elsewhere: set[Value] = set()
         self.assigned: frozenset[str] | None = None

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import libcst as cst
 
 from gradlint.domain.dtype import can_require_grad
 from gradlint.domain.event import Refusal, Refused, RefusedWrite
 from gradlint.domain.graph import Edge, Node, Saved
 from gradlint.domain.state import State
-from gradlint.domain.value import Ref, Sequence, Unknown, Value, Write
+from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value, Write
 from gradlint.facts import Entry, MustMay, alias_of
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
@@ -81,9 +83,23 @@ def _refused_inputs(call: Operation) -> None:
     refused = call.labels(call.entry.row.raises_if_requires_grad).must
     if call.name == "nn.functional.cross_entropy" and _of_classes(call):
         refused |= {"weight"}
-    for given in call.inputs:
-        if given.label in refused and given.ref is not None and call.grad_of(given) is True:
-            faults.refused(call.machine, "input-may-not-require-grad", call.node, call.name)
+    wrong = any(
+        given.label in refused and given.ref is not None and call.grad_of(given) is True for given in call.inputs
+    )
+    if wrong or (call.config and call.name in _WEIGHTED and _weighs_by_trained(call, call.config)):
+        faults.refused(call.machine, "input-may-not-require-grad", call.node, call.name)
+
+
+_WEIGHTED = frozenset(f"nn.{name}Loss" for name in ("CrossEntropy", "NLL", "BCE", "BCEWithLogits", "MultiMargin"))
+"""Losses that are made with weights, which may not require grad."""
+
+
+def _weighs_by_trained(call: Operation, config: Mapping[str, Value]) -> bool:
+    """Whether a loss was made with weights that require grad, as `nn.CrossEntropyLoss(weight=w)` may be."""
+    weights = [config.get("weight"), config.get("pos_weight")]
+    records = [call.state.heap.get(one.id) for one in weights if isinstance(one, Ref)]
+    trained = any(isinstance(record, Tensor) and record.grad is True for record in records)
+    return trained and (call.name != "nn.CrossEntropyLoss" or _of_classes(call))
 
 
 def _of_classes(call: Operation) -> bool:

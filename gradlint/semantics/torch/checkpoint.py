@@ -76,21 +76,24 @@ def _run_later(
     edges = [Edge(one.node, None if one.grad is not False else False) for one in sources]
     edges += [Edge(inner, True if sure else None) for inner, sure in _behind(record.node, before)]
     made = Node("checkpoint", node, edges, tracked=True, maybe_saved=True, frees=True)
-    machine.reentrant[made.id] = record.grad is not False
+    machine.reentrant[made.id] = (record.grad is not False, frozenset(one.node.id for one in sources))
     return new_tensor(state, made, grad=True, dtype=record.dtype, shape=record.shape, tags=record.tags)
 
 
-def refuses_walk(machine: Machine, nodes: Iterable[Node], selective: bool, node: cst.CSTNode) -> bool:
-    """Whether a backward raises at a reentrant checkpoint: one that asks for some gradients only, or finds none."""
+def refuses_walk(machine: Machine, nodes: Iterable[Node], wanted: set[int] | None, node: cst.CSTNode) -> bool:
+    """Whether a backward raises at a reentrant checkpoint: one that asks for some gradients only, or finds none.
+
+    `wanted`: what lies on a way to the gradients that are asked for. Torch knows the arguments of a checkpoint only:
+    for the gradient of a parameter inside, the checkpoint is not run at all.
+    """
     if not machine.reentrant:
         return False
     for one in nodes:
-        live = machine.reentrant.get(one.id)
-        if live is None or (live and not selective):
-            continue
-        what = "selective" if selective else "nothing"
-        faults.refused(machine, "checkpoint-reentrant", node, what, [(one.syntax, "the checkpoint is here")])
-        return True
+        live, sources = machine.reentrant.get(one.id, (True, frozenset[int]()))
+        if wanted & sources if wanted is not None else not live:
+            what = "nothing" if wanted is None else "selective"
+            faults.refused(machine, "checkpoint-reentrant", node, what, [(one.syntax, "the checkpoint is here")])
+            return True
     return False
 
 

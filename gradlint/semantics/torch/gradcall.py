@@ -80,9 +80,10 @@ def _backward(
     only = _only(machine, state, inputs)
     if refused:
         return
-    if machine.reentrant and refuses_walk(machine, walk(nodes).certain, inputs is not None, node):
+    restricted = _restricted(machine, state, nodes, inputs)
+    if machine.reentrant and refuses_walk(machine, walk(nodes).certain, restricted, node):
         return
-    found = run_backward(machine, state, nodes, node, retain, _restricted(machine, state, nodes, inputs))
+    found = run_backward(machine, state, nodes, node, retain, restricted)
     raised = found is None
     if found is None:
         found = walk(nodes)
@@ -190,7 +191,8 @@ def _walk_to(
     for leaf in found.possible.values():
         if leaf.leaf is not None:
             machine.gradients.asked.add(leaf_key(leaf))
-    _run_part(machine, state, part, node, retain)
+    if not refuses_walk(machine, part.certain, between | wanted, node):
+        _run_part(machine, state, part, node, retain)
 
 
 def _never_met(target: Node, found: Walk) -> bool:
@@ -203,8 +205,6 @@ def _made(record: Tensor) -> list[tuple[cst.CSTNode, str]]:
 
 
 def _run_part(machine: Machine, state: State, part: Walk, node: cst.CSTNode, retain: bool | None) -> None:
-    if refuses_walk(machine, part.certain, True, node):
-        return
     machine.ledger.walk(part.possible.values())
     machine.ledger.backwards += 1
     if troubled(machine, state, part, node):

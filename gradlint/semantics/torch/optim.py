@@ -100,13 +100,13 @@ def _admit(machine: Machine, state: State, params: list[Ref], node: cst.CSTNode)
                 machine.gradients.spared.add(leaf_key(record.node))
 
 
-def _tell_shared(machine: Machine, state: State, shared: Iterable[Ref], node: cst.CSTNode) -> None:
+def _tell_shared(machine: Machine, state: State, shared: Iterable[Ref], node: cst.CSTNode, subject: str = "") -> None:
     """A parameter in two groups is refused; in a loop, several may look like one."""
     for one in shared if not machine.ledger.depth else ():
         record = tensor_at(state, one)
         if SUMMARY not in record.tags:
             related = [] if record.syntax is None else [(record.syntax, "the parameter is made here")]
-            faults.refused(machine, "parameter-in-two-groups", node, related=related)
+            faults.refused(machine, "parameter-in-two-groups", node, subject, related)
             return
 
 
@@ -267,7 +267,8 @@ def _add_group(machine: Machine, state: State, ref: Ref, args: Args, node: cst.C
     assert isinstance(record, Instance)
     _admit(machine, state, more, node)
     held = set(_params(state, ref))
-    _tell_shared(machine, state, (one for one in more if one in held), node)
+    subject = "all" if all(one in held for one in more) and not more_open else ""
+    _tell_shared(machine, state, (one for one in more if one in held), node, subject)
     attrs = {**record.attrs, "<params>": (*_params(state, ref), *more)}
     attrs["<open>"] = record.attrs.get("<open>", True) or more_open
     state.put(ref.id, record._replace(attrs=attrs))
