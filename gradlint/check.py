@@ -22,7 +22,7 @@ from gradlint.judgement import finding_about, findings_of, judge
 from gradlint.outcome import Checked, Crash, Outcome
 from gradlint.rules.base import Rule
 from gradlint.rules.registry import all_rules
-from gradlint.running import sparse_collection, with_deep_stack
+from gradlint.running import no_collection, with_deep_stack
 from gradlint.selection import select
 from gradlint.silencing import OUT_OF_STEPS, Silencing
 from gradlint.source.discover import Discovery, Found
@@ -79,21 +79,21 @@ def check_paths(
             report(done, len(files))
         return Outcome(checking.gather(files, checked))
 
-    with sparse_collection():
+    with no_collection():
         return with_deep_stack(run)
 
 
 def check_source(text: str, filename: str = "<string>", config: Config | None = None) -> tuple[Finding, ...]:
     """Check a text; the filename is for the findings and for patterns. A crash of gradlint is raised."""
     checker, wishes = Checker(), config or Config()
-    with sparse_collection():
+    with no_collection():
         return with_deep_stack(lambda: checker.check_text(text, filename, wishes)).findings
 
 
 def check_content(content: bytes | str, filename: str, config: Config, checker: Checker | None = None) -> Outcome:
     """Check what is no file of ours to read: standard input, or what flake8 holds; never raises."""
     check = (checker or Checker()).check_content
-    with sparse_collection():
+    with no_collection():
         return with_deep_stack(lambda: Outcome((check(content, filename, config),)))
 
 

@@ -17,7 +17,7 @@ MAY_IMPORT = {
     "core": set(),
     "domain": {"core"},
     "facts": {"domain"},
-    "source": {"domain", "config"},
+    "source": {"core", "domain", "config"},
     "semantics": {"core", "domain", "facts"},
     "rules": {"domain"},
     "selection": {"rules"},

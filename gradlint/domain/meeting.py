@@ -102,6 +102,8 @@ class Meeting:
         changes: list[tuple[int, str | int, Value]] = []
         # Nearly all are the same: they are passed over without a turn of Python's own loop.
         for name in compress(ours, map(is_not, ours.values(), map(theirs.get, ours, repeat(MISSING)))):
+            if type(name) is int and name not in outs:
+                continue  # As below, said here without a call.
             if is_passing(name, outs):
                 continue
             mine, other = ours[name], theirs.get(name, MISSING)

@@ -6,7 +6,9 @@ holds the addresses and frames written since the fork, so that meeting again com
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import compress
+from operator import is_not
 from typing import NamedTuple
 
 import libcst as cst
@@ -44,6 +46,12 @@ class Blocked(NamedTuple):
 
     kind: str | None
     syntax: cst.CSTNode | None
+
+
+def rebound(now: dict[str | int, Value], before: dict[str | int, Value]) -> Iterator[str | int]:
+    """The names of a frame that had another value before; those that are new are left out."""
+    # Nearly all are the same: they are passed over without a turn of Python's own loop.
+    return compress(before, map(is_not, before.values(), map(now.get, before, before.values())))
 
 
 class State:

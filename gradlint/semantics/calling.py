@@ -96,6 +96,9 @@ def _arguments(machine: Machine, state: State, instr: Call) -> Args:
 
 def as_function(machine: Machine, state: State, func: Value, args: Args) -> tuple[Function, Args] | None:
     """The program's function behind a callable value, with the arguments it gets; None for anything else."""
+    kind = type(func)
+    if kind is Unknown:
+        return None
     if isinstance(func, Function):
         return func, args
     if isinstance(func, Bound) and isinstance(func.function, Function):

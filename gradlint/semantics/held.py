@@ -11,7 +11,7 @@ from collections.abc import Mapping as Mapped
 from typing import NamedTuple, TypeAlias
 
 from gradlint.domain.graph import Node
-from gradlint.domain.state import State
+from gradlint.domain.state import State, rebound
 from gradlint.domain.value import (
     Bound,
     Class,
@@ -81,9 +81,9 @@ def _changed(
     now: dict[str | int, Value],
     old: dict[str | int, Value],
 ) -> None:
-    for name, value in now.items():
-        if old.get(name, value) is not value and isinstance(name, str):
-            _hold(found, state, (*where, name), (value,))
+    for name in rebound(now, old):
+        if isinstance(name, str):
+            _hold(found, state, (*where, name), (now[name],))
 
 
 def _in_record(
@@ -255,7 +255,12 @@ class Search:
         while stack and self.left > 0:
             self.left -= 1
             value = stack.pop()
-            if isinstance(value, Ref):
+            if isinstance(value, Unknown):
+                if value.origin is not None:
+                    yield value.origin
+            elif type(value) is tuple:
+                stack.extend(value)
+            elif isinstance(value, Ref):
                 if value.id in seen:
                     continue
                 seen.add(value.id)
@@ -268,10 +273,6 @@ class Search:
                     stack.extend(record.items)
                 elif isinstance(record, Mapping):
                     stack.extend(record.items.values())
-            elif type(value) is tuple:
-                stack.extend(value)
-            elif isinstance(value, Unknown) and value.origin is not None:
-                yield value.origin
 
     def _of(self, record: Instance, heap: Mapped[int, object]) -> tuple[Value, ...]:
         """The attributes that may hold a graph: a parameter is none, whatever becomes of it."""

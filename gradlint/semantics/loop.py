@@ -7,7 +7,7 @@ A loop over something unknown is taken at least once, for loops over data are. W
 
 from __future__ import annotations
 
-from gradlint.domain.state import State
+from gradlint.domain.state import State, rebound
 from gradlint.domain.value import Instance, Ref, Sequence, Suspended, Tensor, Unknown, Value
 from gradlint.semantics.branch import assume, truth
 from gradlint.semantics.generators import drive, suspended_at
@@ -237,9 +237,9 @@ def _widen(machine: Machine, before: State, after: State) -> None:
     frame = after.frame
     if frame in after.dirty_frames and frame in before.frames:
         old = before.frames[frame]
-        for name, value in list(after.locals.items()):
-            if old.get(name, value) is not value and isinstance(name, str):
-                after.set(name, _widened(value, old[name]))
+        for name in list(rebound(after.locals, old)):
+            if isinstance(name, str):
+                after.set(name, _widened(after.locals[name], old[name]))
     for address in list(after.dirty):
         if address in before.heap:
             _widen_record(before.heap[address], after.heap[address], address, after)

@@ -1,17 +1,22 @@
 """Places of syntax nodes in the text.
 
-libcst computes positions by writing the whole module out again, at the cost of about two parses. So this is
-done once, and only for a file about which there is something to say."""
+libcst computes positions by writing syntax out again, at the cost of about two parses. So this is done only for a file
+about which there is something to say, and there only for the statements of the top level that it is about.
+"""
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from functools import cached_property
+from itertools import accumulate
 
 import libcst as cst
 from libcst.metadata import CodePosition, CodeRange, MetadataWrapper, PositionProvider
 
 from gradlint.domain.finding import Position, Span
+from gradlint.source.lines import split_lines
+from gradlint.source.lower.syntax import parts
 
 _HEADED = (
     *(cst.If, cst.Else, cst.For, cst.While, cst.With, cst.Try, cst.TryStar, cst.Finally),
@@ -24,30 +29,135 @@ _STATEMENTS = frozenset({*_HEADED, cst.SimpleStatementLine, cst.Decorator})
 
 
 class Places:
-    """The spans of the nodes of one module, and the rows of the statements in which they stand."""
+    """The spans of the nodes of one module, and the rows of the statements in which they stand.
+
+    libcst is asked about one statement of the top level at a time, when something is said about a node in it.
+    """
 
     def __init__(self, module: cst.Module) -> None:
-        # The parser puts each node into the tree once, so the copy that libcst would make is not needed.
-        self._ranges = MetadataWrapper(module, unsafe_skip_copy=True).resolve(PositionProvider)
-        logical = (node for node in self._ranges if type(node) in _STATEMENTS)
-        rows = sorted((_position(self._range(node).start), self._last_row(node)) for node in logical)
-        self._starts = [start for start, _ in rows]
-        self._last_rows = [last for _, last in rows]
+        self._module = module
+        self._sheets: dict[int, _Sheet] = {}
 
     def __contains__(self, node: cst.CSTNode) -> bool:
         """Whether the node stands in this module."""
-        return node in self._ranges
+        return node in self._owners
+
+    def span(self, node: cst.CSTNode) -> Span:
+        """Where the node stands; of a statement with a body, its header up to the colon."""
+        return self._of(node).span(node)
+
+    def whole(self, node: cst.CSTNode) -> Span:
+        """All of the node, without the parentheses around an expression."""
+        return self._of(node).whole(node)
+
+    def statement(self, node: cst.CSTNode) -> cst.SimpleStatementLine | None:
+        """The line of simple statements in which a node stands."""
+        return self._of(node).statement(node)
+
+    def is_statement(self, node: cst.CSTNode) -> bool:
+        """Whether a simple statement consists of a node."""
+        return self._of(node).is_statement(node)
+
+    def is_only_child(self, statement: cst.SimpleStatementLine) -> bool:
+        """Whether a block would be empty without the statement."""
+        return any(len(block.body) == 1 and block.body[0] is statement for block in self._of(statement).blocks)
+
+    def following(self, statement: cst.SimpleStatementLine) -> list[cst.BaseStatement]:
+        """The statements of the same block behind a statement."""
+        bodies = [block.body for block in self._of(statement).blocks]
+        for body in (*bodies, self._module.body):
+            if statement in body:
+                return [one for one in body[body.index(statement) + 1 :] if isinstance(one, cst.BaseStatement)]
+        return []
+
+    def behind(self, node: cst.CSTNode) -> list[cst.BaseStatement]:
+        """The lines of simple statements of a function, or of the module, that begin behind the statement of a node."""
+        sheet = self._of(node)
+        found = sheet.behind(node)
+        if sheet.function_around(node) is None:
+            for later in self._module.body[self._owners[node] + 1 :]:
+                found += _outside_functions(later)
+        return found
+
+    def rows(self, span: Span) -> tuple[int, int]:
+        """The first and last row of the statement in which the span begins.
+
+        A compound statement counts as its header, as Python's own logical lines do: a comment behind a `def`
+        says nothing about the body."""
+        index = bisect_left(self._offsets, span.start.row) - 1
+        return self._sheet(index).rows(span)
+
+    @cached_property
+    def _owners(self) -> dict[cst.CSTNode, int]:
+        """Which statement of the top level each node belongs to."""
+        found: dict[cst.CSTNode, int] = {}
+        for index, statement in enumerate(self._module.body):
+            stack: list[cst.CSTNode] = [statement]
+            while stack:
+                node = stack.pop()
+                found[node] = index
+                stack.extend(parts(node))
+        return found
+
+    @cached_property
+    def _offsets(self) -> list[int]:
+        """How many rows stand before each statement of the top level, and the comments that belong to it."""
+        rows = [sum(self._count(line) for line in self._module.header)]
+        rows += map(self._count, self._module.body)
+        return list(accumulate(rows))
+
+    def _count(self, node: cst.CSTNode) -> int:
+        return len(split_lines(self._module.code_for_node(node))) - 1
+
+    def _of(self, node: cst.CSTNode) -> _Sheet:
+        index = self._owners.get(node)
+        if index is None:
+            raise AssertionError(f"rules report nodes of the module, which this {type(node).__name__} is not")
+        return self._sheet(index)
+
+    def _sheet(self, index: int) -> _Sheet:
+        if index not in self._sheets:
+            alone = self._module.with_changes(header=(), body=(self._module.body[index],), footer=())
+            self._sheets[index] = _Sheet(alone, self._offsets[index])
+        return self._sheets[index]
+
+
+def _outside_functions(node: cst.CSTNode) -> Iterator[cst.SimpleStatementLine]:
+    """The lines of simple statements in a node, but for those of functions."""
+    if isinstance(node, cst.SimpleStatementLine):
+        yield node
+    elif not isinstance(node, cst.FunctionDef):
+        for part in parts(node):
+            yield from _outside_functions(part)
+
+
+class _Sheet:
+    """One statement of the top level, behind so many rows."""
+
+    def __init__(self, module: cst.Module, offset: int) -> None:
+        # The parser puts each node into the tree once, so the copy that libcst would make is not needed.
+        self._ranges = MetadataWrapper(module, unsafe_skip_copy=True).resolve(PositionProvider)
+        self._offset = offset
+        logical = (node for node in self._ranges if type(node) in _STATEMENTS)
+        rows = sorted((self.whole(node).start, self._last_row(node)) for node in logical)
+        self._starts = [start for start, _ in rows]
+        self._last_rows = [last for _, last in rows]
+
+    @property
+    def blocks(self) -> list[cst.IndentedBlock]:
+        """All indented blocks in the statement."""
+        return [node for node in self._ranges if isinstance(node, cst.IndentedBlock)]
 
     def span(self, node: cst.CSTNode) -> Span:
         """Where the node stands; of a statement with a body, its header up to the colon."""
         whole = self._range(node)
         end = self._end_of_header(node) if isinstance(node, _HEADED) else whole.end
-        return Span(_position(whole.start), _position(end))
+        return Span(self._position(whole.start), self._position(end))
 
     def whole(self, node: cst.CSTNode) -> Span:
         """All of the node, without the parentheses around an expression."""
         whole = self._range(node)
-        return Span(_position(whole.start), _position(whole.end))
+        return Span(self._position(whole.start), self._position(whole.end))
 
     def statement(self, node: cst.CSTNode) -> cst.SimpleStatementLine | None:
         """The line of simple statements in which a node stands."""
@@ -65,28 +175,15 @@ class Places:
         around = self._small[index][1] if index >= 0 else None
         return around is node or (isinstance(around, cst.Expr) and around.value is node)
 
-    def is_only_child(self, statement: cst.SimpleStatementLine) -> bool:
-        """Whether a block would be empty without the statement."""
-        blocks = (node for node in self._ranges if isinstance(node, cst.IndentedBlock))
-        return any(len(block.body) == 1 and block.body[0] is statement for block in blocks)
-
-    def following(self, statement: cst.SimpleStatementLine) -> list[cst.BaseStatement]:
-        """The statements of the same block behind a statement."""
-        for block in self._ranges:
-            if isinstance(block, (cst.IndentedBlock, cst.Module)) and statement in block.body:
-                rest = block.body[block.body.index(statement) + 1 :]
-                return [one for one in rest if isinstance(one, cst.BaseStatement)]
-        return []
-
     def behind(self, node: cst.CSTNode) -> list[cst.BaseStatement]:
-        """The statements of a function, or of the module, that begin behind the statement of a node."""
-        at = self.whole(node)
-        scope = self._scope(at)
+        """The lines of simple statements in the same function that begin behind the statement of a node."""
+        at, scope = self.whole(node), self.function_around(node)
         statements = [one for one in self._ranges if isinstance(one, cst.SimpleStatementLine)]
-        return [one for one in statements if at.end < self.whole(one).start and self._scope(self.whole(one)) is scope]
+        return [one for one in statements if at.end < self.whole(one).start and self.function_around(one) is scope]
 
-    def _scope(self, at: Span) -> cst.CSTNode | None:
-        """The innermost function around a place; None at the level of the module."""
+    def function_around(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        """The innermost function around a node; None at the level of the module."""
+        at = self.whole(node)
         functions = [one for one in self._ranges if isinstance(one, cst.FunctionDef)]
         around = [one for one in functions if self.whole(one).start < at.start and at.end <= self.whole(one).end]
         return max(around, key=lambda one: self.whole(one).start, default=None)
@@ -122,10 +219,10 @@ class Places:
     def _last_row(self, statement: cst.CSTNode) -> int:
         body = getattr(statement, "body", None)
         if isinstance(body, cst.SimpleStatementSuite):
-            return self._range(body).end.line
+            return self._range(body).end.line + self._offset
         if isinstance(statement, _HEADED):
-            return self._end_of_header(statement).line
-        return self._range(statement).end.line
+            return self._end_of_header(statement).line + self._offset
+        return self._range(statement).end.line + self._offset
 
     def _end_of_header(self, statement: cst.CSTNode) -> CodePosition:
         """The white space behind the colon begins where the header ends."""
@@ -144,6 +241,5 @@ class Places:
             raise AssertionError(f"rules report nodes of the module, which this {type(node).__name__} is not")
         return found
 
-
-def _position(position: CodePosition) -> Position:
-    return Position(position.line, position.column + 1)
+    def _position(self, position: CodePosition) -> Position:
+        return Position(position.line + self._offset, position.column + 1)

@@ -100,8 +100,7 @@ def _clause(
     if iterable is None:
         iterable = lower_expression(scope, clause.iter)
     for name in target_names(clause.target):
-        # A dot cannot stand in a variable's name, so the renamed one meets no other.
-        scope.renames[name] = f"{name}.{scope.temp()}"
+        scope.rename(name)
     item = scope.temp()
 
     def body() -> None:

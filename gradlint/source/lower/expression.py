@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -51,16 +50,30 @@ _KEYWORDS: dict[str, object] = {"None": None, "True": True, "False": False}
 
 
 def _number(scope: Scope, node: cst.Integer | cst.Float | cst.Imaginary, dest: Dest | None) -> Operand:
-    value = int(node.value) if node.value.isdecimal() else ast.literal_eval(node.value)
-    return scope.copied(node, Const(value), dest)
+    return scope.copied(node, Const(_READ[type(node)](node.value)), dest)
+
+
+_READ: dict[type[cst.CSTNode], Callable[[str], object]] = {
+    cst.Integer: lambda literal: int(literal, 0),
+    cst.Float: float,
+    cst.Imaginary: complex,
+}
+"""What reads a literal; `ast.literal_eval` would start CPython's parser for each."""
 
 
 def _string(scope: Scope, node: cst.SimpleString, dest: Dest | None) -> Operand:
     return scope.copied(node, Const(_text(node)), dest)
 
 
-def _text(node: cst.SimpleString) -> str | bytes:
-    """What a literal says; most need no parser for it."""
+def _text(node: cst.BaseString) -> str | bytes | None:
+    """What a literal says, or several side by side; most need no parser for it. None for one with holes in it."""
+    if isinstance(node, cst.ConcatenatedString):
+        left, right = _text(node.left), _text(node.right)
+        if isinstance(left, bytes) and isinstance(right, bytes):
+            return left + right
+        return left + right if isinstance(left, str) and isinstance(right, str) else None
+    if not isinstance(node, cst.SimpleString):
+        return None
     literal = node.value
     if literal[0] not in "'\"" or "\\" in literal or "\r" in literal:
         return node.evaluated_value
@@ -69,7 +82,7 @@ def _text(node: cst.SimpleString) -> str | bytes:
 
 
 def _concatenated(scope: Scope, node: cst.ConcatenatedString, dest: Dest | None) -> Operand:
-    value = node.evaluated_value
+    value = _text(node)
     if value is not None:
         return scope.copied(node, Const(value), dest)
     parts = [lower_expression(scope, node.left), lower_expression(scope, node.right)]

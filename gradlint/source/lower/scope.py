@@ -8,7 +8,7 @@ import libcst as cst
 
 from gradlint.source.core import Block, Code, Const, Copy, Dest, Instr, Operand, Return
 
-_temporaries = count(1)
+_renamed = count(1)
 
 
 class Scope:
@@ -17,7 +17,7 @@ class Scope:
     `lost`: the assignments to a loop's variable whose value nobody reads.
     """
 
-    __slots__ = ("block", "code", "globals", "lost", "nonlocals", "renames")
+    __slots__ = ("block", "code", "globals", "lost", "nonlocals", "renames", "taken")
 
     def __init__(self, code: Code) -> None:
         self.code = code
@@ -26,14 +26,22 @@ class Scope:
         self.globals: set[str] = set()
         self.nonlocals: set[str] = set()
         self.lost: dict[cst.CSTNode, str] = {}
+        self.taken = 0
+        """How many temporaries are in use: a statement gives back those that it took, and the next one takes them."""
 
     def emit(self, instr: Instr) -> None:
         """Append one instruction."""
         self.block.append(instr)
 
     def temp(self) -> int:
-        """A fresh temporary; unique over all scopes, so that merging never confuses two."""
-        return next(_temporaries)
+        """A temporary that no statement around this one uses."""
+        self.taken += 1
+        return self.taken
+
+    def rename(self, name: str) -> str:
+        """A name of its own for the variable of a comprehension: a dot cannot stand in any other."""
+        self.renames[name] = renamed = f"{name}.{next(_renamed)}"
+        return renamed
 
     def read(self, name: str) -> Operand:
         """The operand for a variable."""

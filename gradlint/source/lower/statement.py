@@ -43,12 +43,15 @@ from gradlint.source.lower.target import assign, delete, simple_dest
 
 def lower_statements(scope: Scope, body: Sequence[cst.CSTNode]) -> None:
     """Emit a body, statement by statement."""
+    taken = scope.taken
     for statement in body:
         if isinstance(statement, cst.SimpleStatementLine):
             for small in statement.body:
                 _LOWER[type(small)](scope, small)
+                scope.taken = taken
         else:
             _LOWER[type(statement)](scope, statement)
+            scope.taken = taken
 
 
 def lower_suite(scope: Scope, suite: cst.BaseSuite) -> Block:
