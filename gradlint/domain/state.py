@@ -238,3 +238,7 @@ class State:
     def decide(self, key: object, truth: object) -> None:
         """Remember that a test came out this way."""
         self.facts = {**self.facts, key: truth}
+
+    def undecided_since(self, address: int) -> bool:
+        """Whether this path went one of two ways since something was made: such forks are facts by their numbers."""
+        return any(type(key) is int and key > address for key in self.facts)

@@ -119,11 +119,13 @@ class Super(NamedTuple):
 class NoGradient(NamedTuple):
     """The None that `.grad` is where no backward has filled it: like None, and it knows whose it is.
 
-    `since` is the age of the None, or -1 for that of a non-leaf, of which another event has told.
+    `since` is the age of the None, or -1 for that of a non-leaf, of which another event has told, at `read`.
+    Of a leaf, `read` is where it was read on one of two ways.
     """
 
     syntax: cst.CSTNode | None
     since: int
+    read: cst.CSTNode | None = None
 
 
 class Context(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import resources
@@ -43,6 +44,10 @@ def newer(path: str) -> str | None:
     return found
 
 
+_OF_BACKENDS = re.compile(r"is_[a-z]{1,2}pu")
+"""What a package for another accelerator adds to torch, with `torch.utils.rename_privateuse1_backend`: `is_npu`."""
+
+
 @cache
 def meant(path: str, name: str) -> str | None:
     """The real name of a namespace or class that a missing one is a slip of; None if it has the name, or none is near.
@@ -51,7 +56,7 @@ def meant(path: str, name: str) -> str | None:
     'softmax'
     """
     known = names_of(path)
-    if known is None or name in known or name.startswith("_"):
+    if known is None or name in known or name.startswith("_") or _OF_BACKENDS.fullmatch(name):
         return None
     return nearest(name, (one for one in known if not one.startswith("_")))
 

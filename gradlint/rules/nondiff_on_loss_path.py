@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gradlint.domain.event import Event, LostLeaf
 from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.lost import report
 from gradlint.rules.phrases import operation
 
 _RAISES = "element 0 of tensors does not require grad"
@@ -119,13 +120,7 @@ straight_through.sum().backward()
         """A leaf that is lost behind an operation without a gradient; other cuts have rules of their own."""
         if not isinstance(event, LostLeaf) or event.kind not in _KINDS:
             return
-        kind = "parameter" if event.parameter else "leaf"
-        silent = f"a {kind} behind it gets no gradient"
-        result = "the backward of this loss raises" if event.raises else silent
-        yield Report(
-            event.node,
-            f"{operation(event.op, event.node)} has no gradient and is the only way to the loss: {result}",
-            hint="put a smooth function in its place, or keep it out of the loss",
-            related=((event.leaf, f"this {kind} is lost"), (event.backward, "the backward of the loss")),
-            effect="raises" if event.raises else None,
-        )
+        op = operation(event.op, event.node)
+        way = "" if event.term else " and is the only way to the loss"
+        hint = "put a smooth function in its place, or keep it out of the loss"
+        yield report(event, f"{op} has no gradient{way}", hint)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from gradlint.domain import dtype as dtypes
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Bound,
@@ -55,6 +56,8 @@ def get_attribute(machine: Machine, state: State, obj: Value, name: str, node: c
             absent_gradient(machine, obj, node)
         return machine.unknown("raised")
     if isinstance(obj, External):
+        if name in _OF_TYPES and (known := _OF_TYPES[name](dtypes.named(obj.path.removeprefix("torch.")))) is not None:
+            return known
         if obj.path.startswith("torch"):
             slips.of_namespace(machine, obj.path, name, node)
         return machine.program.external(f"{obj.path}.{name}")
@@ -77,6 +80,7 @@ def get_attribute(machine: Machine, state: State, obj: Value, name: str, node: c
 _OF_CTX = frozenset({"save_for_backward", "mark_dirty", "mark_non_differentiable", "needs_input_grad", "saved_tensors"})
 """What only the `ctx` of a custom function has, in the place of which None was given."""
 
+_OF_TYPES = {"is_floating_point": dtypes.is_floating, "is_complex": dtypes.is_complex}
 _FIELDS = {
     "values": 0,
     "eigenvalues": 0,

@@ -114,8 +114,11 @@ def _branch(machine: Machine, state: State, instr: If) -> list[State]:
         return machine.run(instr.then if known else instr.orelse, [state])
     region = machine.open(state)
     other = state.fork()
+    assert state.history is not None
     assume(state, test, True)
     assume(other, test, False)
+    state.decide(state.history.number, True)
+    other.decide(state.history.number, False)
     after = machine.run(instr.then, [state])
     after = after + machine.run(instr.orelse, [other])
     after = machine.meet(after, () if instr.out is None else (instr.out,))

@@ -35,6 +35,8 @@ def _compare(machine: Machine, state: State, instr: Compare, left: Value, right:
     if type(left) in CONSTANT and type(right) in CONSTANT and op in FOLD:
         return fold(op, left, right)
     if op in ("is", "is not"):
+        if type(left) is NoGradient:
+            machine.asked.add(left.read)
         same = _identical(state, left, right)
         if same is None:
             return machine.symbol("==", left, right, kind="bool") if op == "is" else _negated(machine, left, right)
@@ -52,6 +54,8 @@ def _compare(machine: Machine, state: State, instr: Compare, left: Value, right:
         one, other = (dtypes.named(value.path.removeprefix("torch.")) for value in (left, right))
         if one is not None and other is not None:
             return (one == other) is (op == "==")
+        if "." not in left.path + right.path:
+            return (left == right) is (op == "==")
     counted = compared(op, left, right)
     if counted is not None:
         return counted

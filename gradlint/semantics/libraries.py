@@ -22,6 +22,14 @@ from gradlint.semantics.torch.methods import call_tensor_method
 from gradlint.semantics.torch.size import Operand, result
 from gradlint.semantics.torch.tensor import SUMMARY, UNCOUNTED, known_tensor, new_leaf, new_tensor, tensor_at
 
+
+def _is_chosen(machine: Machine, state: State, func: cst.CSTNode | None) -> bool:
+    """Whether a local variable stands for numpy on one of two ways, as in `lib = torch if is_tensor(x) else np`."""
+    root = func.value if isinstance(func, cst.Attribute) else None
+    local = bool(machine.stack) and isinstance(root, cst.Name) and root.value in state.locals
+    return local and state.undecided_since(state.frame)
+
+
 _SHAPE_ONLY = frozenset({"shape", "ndim", "size", "isscalar", "squeeze", "array_equal"})
 """numpy functions that take a tensor which requires grad (measured with torch 2.13)."""
 
@@ -41,7 +49,7 @@ def _numpy(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Val
             record = tensor_at(state, ref)
             if scalar and is_single(record.shape) is not False:  # type: ignore[arg-type]
                 continue
-            if record.grad is True and state.grad is True and not args.open:
+            if record.grad is True and state.grad is True and not args.open and not _is_chosen(machine, state, name):
                 related = [] if record.syntax is None else [(record.syntax, "the tensor comes from here")]
                 faults.refused(machine, "numpy-on-grad", node, related=related)
                 refused = True

@@ -84,6 +84,7 @@ class Machine:
         self.watched: set[int] = set()
         self.expected = 0
         self.warned = 0
+        self.asked: set[cst.CSTNode | None] = set()
         self.unpacked: set[int] = set()
         self.gradients = Gradients()
         self.backwards = 0
@@ -214,7 +215,12 @@ class Machine:
         """Judge absence, now that all paths are known: leaves that no backward reached, optimizers of nothing."""
         self.settle_walk()
         rootless = {id(event) for event, call in self.rootless if call in self.rooted}
-        self.events[:] = [event for event in self.events if id(event) not in rootless]
+        asked = self.asked
+        self.events[:] = [
+            event
+            for event in self.events
+            if id(event) not in rootless and not (event.node in asked and _is_warned_of(event))
+        ]
         for node, empty in self.emptied.items():
             if empty:
                 self.emit(Refused(node, "empty-optimizer"))

@@ -171,7 +171,11 @@ def absent_gradient(machine: Machine, value: Value, node: cst.CSTNode) -> None:
     """None stands where a gradient is computed with."""
     assert isinstance(value, NoGradient)
     related = [] if value.syntax is None else [(value.syntax, "the tensor whose .grad is None comes from here")]
-    machine.emit(Refused(node, "none-grad-used", "", tuple(related)))
+    event = Refused(node, "none-grad-used", "", tuple(related))
+    machine.emit(event)
+    if value.read is not None and value.since >= 0:
+        # One of two ways went past the tensor: it is no fault, if the same read finds a gradient on the other.
+        machine.rootless.append((event, (value.read, "gradient")))
 
 
 def symbolic(machine: Machine, op: str, left: Value, right: Value, node: cst.CSTNode) -> Value:

@@ -20,6 +20,7 @@ from gradlint.domain.value import (
     Imported,
     Instance,
     Mapping,
+    NoGradient,
     Partial,
     Ref,
     Sequence,
@@ -32,6 +33,7 @@ from gradlint.semantics.annotation import annotated
 from gradlint.semantics.args import Args
 from gradlint.semantics.imports import UNITS, Loaded, Loading, binds, from_stars, imported
 from gradlint.semantics.machine import Machine
+from gradlint.semantics.torch.frozen import thaw
 from gradlint.semantics.torch.names import star_names
 from gradlint.semantics.torch.order import handed_out
 from gradlint.source.core import Import, Param
@@ -226,9 +228,13 @@ class Program:
         if type(node) is cst.Decorator and len(values) == 1:
             return values[0]
         let_go(machine, state, values)
+        if machine.ledger.frozen:
+            thaw(machine, state, values)
         for receiver in machine.hooked_elsewhere:
             forget_attributes(state, receiver)
         for value in values:
+            if type(value) is NoGradient and _asserts(node):
+                machine.asked.add(value.read)
             forget_attributes(state, value)
             _give_away(machine, state, value)
         given = origins(state, values)
@@ -256,6 +262,13 @@ class Program:
         if makes_network(path):
             return new_network(machine, state, node)
         return self.opaque(machine, state, args.values(), node)
+
+
+def _asserts(node: cst.CSTNode) -> bool:
+    """Whether a call is an assertion of a test: `self.assertIsNone(...)`."""
+    func = node.func if isinstance(node, cst.Call) else None
+    name = func.attr if isinstance(func, cst.Attribute) else func
+    return isinstance(name, cst.Name) and name.value.startswith("assert")
 
 
 def forget_attributes(state: State, value: Value, depth: int = 3) -> None:

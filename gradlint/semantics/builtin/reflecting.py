@@ -27,6 +27,7 @@ from gradlint.semantics.classes import find_in_class, library_base, linear_bases
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import let_go
 from gradlint.semantics.torch.slips import has_name
+from gradlint.semantics.torch.tensor import SUMMARY
 
 
 def _isinstance(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -185,7 +186,13 @@ def _type(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
 
 
 def _id(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    return machine.symbol("id", args.get(0, "obj"), kind="int")
+    """id(obj): a number of its own for each thing, unless one address stands for several."""
+    value = args.get(0, "obj")
+    if isinstance(value, Ref):
+        record = state[value]
+        if isinstance(record, Tensor) and SUMMARY not in record.tags:
+            return value.id
+    return machine.symbol("id", value, kind="int")
 
 
 def _callable(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:

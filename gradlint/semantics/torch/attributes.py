@@ -86,20 +86,19 @@ def has_gradient(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) ->
 def _grad(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
     record = tensor_at(state, ref)
     if not has_gradient(machine, state, ref, node):
-        return NoGradient(record.syntax, -1)
+        return NoGradient(record.syntax, -1, node)
     machine.gradients.read.add(leaf_key(record.node))
     if record.retains is True or record.leaf is not True:
         return Unknown("gradient", Node("gradient", node, [Edge(record.node, False, "gradient")]), None, node)
     machine.holdings.handled.add(ref.id)
     value = record.accumulated
-    if isinstance(value, Unknown):
-        return state.facts.get(("tensor", value)) or value
     if value is None or isinstance(value, NoGradient):
         since = ref.id if value is None else value.since
         if record.leaf is None or since <= state.escaped:
             return machine.symbol("gradient", ref, state.escaped, kind="gradient")
-        return NoGradient(record.syntax, since)
-    return value
+        return NoGradient(record.syntax, since, node if state.undecided_since(ref.id) else None)
+    machine.rooted.add((node, "gradient"))
+    return (state.facts.get(("tensor", value)) or value) if isinstance(value, Unknown) else value
 
 
 def _is_given(record: Tensor) -> bool:

@@ -11,7 +11,7 @@ import libcst as cst
 from gradlint.domain.dtype import can_require_grad
 from gradlint.domain.graph import Node, Tri
 from gradlint.domain.state import State
-from gradlint.domain.value import Bound, External, Function, Ref, Value
+from gradlint.domain.value import Bound, External, Function, Ref, Unknown, Value
 from gradlint.semantics.args import Args
 from gradlint.semantics.classes import find_in_class
 from gradlint.semantics.machine import Machine
@@ -115,7 +115,8 @@ def _judge_count(machine: Machine, backward: Function, inputs: Inputs, found: li
 
 def _miscounted(value: Value, fewest: int, most: int) -> bool:
     parts = parts_of(value)
-    return len(parts) < fewest or any(part is not None for part in parts[most:])
+    # What is not known may be the None of an argument that was left out.
+    return len(parts) < fewest or any(part is not None and not isinstance(part, Unknown) for part in parts[most:])
 
 
 def _nones(value: Value, count: int) -> set[int]:

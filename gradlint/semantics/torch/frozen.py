@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import libcst as cst
 
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
-from gradlint.domain.value import Instance, NoGradient, Ref, Tensor, Value
+from gradlint.domain.value import Bound, Instance, NoGradient, Ref, Sequence, Tensor, Value
 from gradlint.semantics.flow import leaf_key
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch import faults
@@ -26,6 +26,28 @@ def note_frozen(machine: Machine, record: Tensor, wanted: bool | None, syntax: c
         machine.ledger.frozen.pop(leaf, None)
     elif record.grad is True:
         machine.ledger.frozen[leaf] = syntax
+
+
+def thaw(machine: Machine, state: State, values: Iterable[Value]) -> None:
+    """Something unknown is given what is frozen: it may switch it on again."""
+    left = {leaf for leaf in machine.ledger.frozen if _is_off(state, leaf)}
+    seen: set[int] = set()
+    stack = list(values)
+    while stack and left:
+        value = stack.pop()
+        if type(value) is tuple:
+            stack.extend(value)
+        elif isinstance(value, Bound):
+            stack.append(value.receiver)
+        elif isinstance(value, Ref) and value.id not in seen:
+            seen.add(value.id)
+            record = state.heap.get(value.id)
+            if isinstance(record, Tensor) and record.node.leaf in left and record.node.leaf is not None:
+                left.discard(record.node.leaf)
+                machine.ledger.frozen.pop(record.node.leaf)
+                state.put(value.id, record._replace(grad=None))
+            elif isinstance(record, (Instance, Sequence)):
+                stack.extend(record.attrs.values() if isinstance(record, Instance) else record.items)
 
 
 def is_left_off(machine: Machine, state: State, root: Node, backward: cst.CSTNode) -> bool:
@@ -57,7 +79,7 @@ def _freeze_behind(machine: Machine, state: State, root: Node) -> cst.CSTNode | 
     return None
 
 
-def note_idle_step(machine: Machine, state: State, optimizer: Ref, params: Sequence[Ref], step: cst.CSTNode) -> None:
+def note_idle_step(machine: Machine, state: State, optimizer: Ref, params: tuple[Ref, ...], step: cst.CSTNode) -> None:
     """A step of an optimizer all of whose parameters are frozen, or never required grad.
 
     That it is a fault shows only later: a part of a network may be trained from some epoch on.

@@ -29,7 +29,7 @@ _KINDS: dict[str, Refusal] = {
 _FILLING = frozenset(
     (
         *("fill_", "zero_", "masked_fill_", "index_fill_", "fill_diagonal_", "tril_", "triu_", "conj_physical_"),
-        *("threshold_", "nn.functional.threshold", "nn.functional.threshold_", "nn.Threshold"),
+        *("index_put_", "threshold_", "nn.functional.threshold", "nn.functional.threshold_", "nn.Threshold"),
     )
 )
 """Writes that do not go through torch's element-wise iterator: an untracked expanded tensor takes them (measured)."""

@@ -238,6 +238,8 @@ def apply_to(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CST
 def _contiguous(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """contiguous(): the tensor itself where it is laid out so, else a copy."""
     record = tensor_at(state, ref)
+    if args.has(0, "memory_format"):
+        return apply_to(machine, state, ref, args, node)
     if "contiguous" in record.tags:
         return ref
     clone = method_fact("clone")

@@ -348,6 +348,9 @@ def call_module_method(
     elif (known := engine_method(record, name)) is not None:
         return known(machine, state, args, node)
     else:
+        base = library_base(state, record.cls)
+        if base is not None and is_scheduler_path(base):
+            return machine.unknown()
         step = OPTIMIZER_METHODS.get(name)
         if step is not None:
             return step(machine, state, ref, args, node)

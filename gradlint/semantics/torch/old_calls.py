@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from gradlint.domain.dtype import can_require_grad, is_floating
 from gradlint.domain.event import LegacyVariable, RemovedName
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor, Unknown, Value
@@ -34,9 +35,25 @@ def modern(machine: Machine, state: State, entry: Entry, args: Args, node: cst.C
     """The arguments as they are passed today."""
     if len(args.positional) >= 3:
         args = _number_last(machine, state, entry, args, node)
+    if entry.name == _BAG:
+        args = _weight_second(machine, state, args)
     tell_reduction(machine, entry, args, node)
     tell_implicit_dim(machine, state, entry, args, node)
     return args
+
+
+_BAG = "nn.functional.embedding_bag"
+
+
+def _weight_second(machine: Machine, state: State, args: Args) -> Args:
+    """embedding_bag(weight, input): torch warns, and takes the one that holds integers for the input."""
+    first, second = (known_tensor(machine, state, value) for value in (*args.positional[:2], None, None)[:2])
+    if first is None or second is None:
+        return args
+    floats, integers = tensor_at(state, first).dtype, tensor_at(state, second).dtype
+    if not is_floating(floats) or can_require_grad(integers) is not False:
+        return args
+    return args._replace(positional=(second, first, *args.positional[2:]))
 
 
 def _number_last(machine: Machine, state: State, entry: Entry, args: Args, node: cst.CSTNode) -> Args:

@@ -125,6 +125,7 @@ def _collect(
     found: dict[int, Ref] = {}
     items = items_of(machine, state, value, node) if known_tensor(machine, state, value) is None else Sequence(())
     is_open = items.open
+    settled = True
     for item in items.items:
         if type(item) is tuple and len(item) == 2:
             item = item[1]
@@ -140,13 +141,19 @@ def _collect(
                 found[single.id] = single
                 continue
             more, more_open = _collect(machine, state, inner, node)
-            if shared is not None:
+            settled = settled and not _is_picked(state, inner)
+            if shared is not None and settled:
                 shared.extend(one for one in more if one.id in found)
             found.update({one.id: one for one in more})
             is_open = is_open or more_open or inner is None
         else:
             is_open = True
     return list(found.values()), is_open
+
+
+def _is_picked(state: State, items: Value) -> bool:
+    """Whether tests that are not decided may have picked what is in a list: each group may hold the others' rest."""
+    return isinstance(items, Ref) and state.undecided_since(items.id)
 
 
 def _params(state: State, ref: Ref) -> tuple[Ref, ...]:

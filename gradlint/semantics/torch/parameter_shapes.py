@@ -71,7 +71,9 @@ def _convolution(rank: int, transposed: bool) -> Callable[[str, Config], Shape]:
         sizes = kernel if isinstance(kernel, tuple) else (kernel,) * rank
         first, second = (into, out) if transposed else (out, into)
         if groups != 1:
-            second = second // groups if isinstance(second, int) and isinstance(groups, int) else Sym()
+            # Zero groups are refused by torch itself.
+            known = isinstance(second, int) and isinstance(groups, int) and groups > 0
+            second = second // groups if known else Sym()  # type: ignore[operator]
         return (first, second, *(_size(size) for size in sizes))
 
     return shape

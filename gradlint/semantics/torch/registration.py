@@ -273,12 +273,13 @@ def _is_forward(machine: Machine) -> bool:
 def _built_in_forward(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> None:
     """A module whose weights are new at each call; weights that the program writes are a fixed filter.
 
-    A slice of a registered container is a new module around weights that are there already.
+    A slice of a registered container is a new module around weights that are there already, and a copy has the values
+    of what it was copied from.
     """
     trained = frozenset(leaf for leaf in _trained(state, ref) if leaf > state.frame)
     record = state[ref]
     assert isinstance(record, Instance)
-    if not trained or record.syntax is None or record.open or _written(state, record, trained):
+    if not trained or record.syntax is None or record.open or _is_filled(state, record, trained):
         return
     event = Noticed(record.syntax, "module-built-in-forward", "", ((node, "it is called here"),))
     machine.holdings.doubts.append(Doubt(trained, event))
@@ -290,11 +291,13 @@ def _trained(state: State, ref: Ref) -> frozenset[int]:
     return frozenset(one.node.leaf for one in found if isinstance(one, Tensor) and one.grad and one.node.leaf)
 
 
-def _written(state: State, record: Instance, leaves: frozenset[int]) -> bool:
-    """Whether the program has put values of its own into a module since it made it."""
+def _is_filled(state: State, record: Instance, leaves: frozenset[int]) -> bool:
+    """Whether a module has been copied from another, or the program has put values of its own into it."""
     for leaf in leaves:
         tensor = state.heap[leaf]
         assert isinstance(tensor, Tensor)
+        if any(edge.cut == "copy" for edge in tensor.node.edges):
+            return True
         if state.writes(tensor.counter) or state.writes(tensor.memory):
             return True
     of_torch = not isinstance(record.cls, Ref)

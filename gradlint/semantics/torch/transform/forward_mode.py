@@ -36,9 +36,11 @@ def enter(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
 
 def leave(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """exit_dual_level()"""
-    if state.facts.get(DUAL, False) is False:
+    inside = state.facts.get(DUAL, False)
+    if inside is False:
         return mismatch(machine, node, "exit_dual_level", "is called where no level has been entered")
-    state.decide(DUAL, False)
+    if inside is True:  # Whether one is open that somebody else has entered, only its end would tell.
+        state.decide(DUAL, False)
     return None
 
 
