@@ -55,6 +55,8 @@ def _from_items(
         return any_of(machine, state, items, node) if has_graph(state, items[-1]) else items[-1]
     if isinstance(index, slice):
         parts = (index.start, index.stop, index.step)
+        if index.step == 0:
+            return machine.unknown("raised")
         if all(part is None or isinstance(part, int) for part in parts) and not is_open:
             chosen = items[index]
             return chosen if type(obj) is tuple else state.new(Sequence(chosen, kind))
