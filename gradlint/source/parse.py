@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -22,11 +23,12 @@ MAX_BRACKETS = 200
 USUAL_RECURSION = 1_000
 """What Python starts with, and so what decides which programs it compiles."""
 
-LONG_TEXT = 30_000
-LONG_LINE = 5_000
-"""Texts beyond these sizes are shown to CPython first: it refuses deep nesting, on which libcst's parser
-takes time in the cube of the depth and in the end overruns the stack. CPython's parser costs a twelfth of
-libcst's."""
+LONG_STATEMENT = 5_000
+MANY_LEVELS = 100
+MANY_ELIFS = 1_000
+"""Texts with longer statements, deeper blocks, or more branches are shown to CPython first: it refuses deep nesting, on
+which libcst's parser takes time in the cube of the depth and in the end overruns the stack. CPython's parser costs a
+twelfth of libcst's."""
 
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"()[]{}"))
 
@@ -69,9 +71,26 @@ def _explain(text: str, error: Exception) -> Unusable:
 
 
 def _may_be_deep(text: str) -> bool:
-    if len(text) > LONG_TEXT or bracket_depth(text) > MAX_BRACKETS:
+    if bracket_depth(text) > MAX_BRACKETS or text.count("elif") > MANY_ELIFS or _INDENTED.search(text):
         return True
-    return len(text) > LONG_LINE and max(map(len, split_lines(text))) > LONG_LINE
+    return len(text) > LONG_STATEMENT and _has_long_statement(text)
+
+
+_INDENTED = re.compile(rf"^[ \t]{{{MANY_LEVELS}}}", re.MULTILINE)
+
+
+def _has_long_statement(text: str) -> bool:
+    """An estimate, found fast: a bracket in a string may hold a statement open, which errs to the safe side."""
+    depth = length = 0
+    for line in split_lines(text):
+        length += len(line)
+        if length > LONG_STATEMENT:
+            return True
+        for bracket in line.encode("ascii", "ignore").translate(None, _NOT_BRACKETS):
+            depth += 1 if bracket in b"([{" else -1
+        if depth <= 0 and not line.endswith("\\"):
+            depth = length = 0
+    return False
 
 
 def bracket_depth(text: str) -> int:
