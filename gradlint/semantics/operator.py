@@ -129,6 +129,8 @@ def operate(
     if _raised(left) or _raised(right):
         return machine.unknown("raised")
     left, right = _shown(state, left), _shown(state, right)
+    if op == "%" and left == 0 and type(left) is int and isinstance(right, Unknown) and right.origin is None:
+        return 0  # The number of the first turn.
     left_tensor = isinstance(left, Ref) and isinstance(state[left], Tensor)
     if left_tensor or (isinstance(right, Ref) and isinstance(state[right], Tensor)):
         return tensor_operator(machine, state, op, left, right, node, inplace and left_tensor)

@@ -291,6 +291,6 @@ def _is_reborn(leaf: Node) -> bool:
 def note_blind(machine: Machine, found: Walk) -> None:
     """Remember a backward that may go anywhere: no leaf is known behind it, or something that a caller passed in."""
     nodes = found.possible.values()
-    passed = any(node.op == "input" and isinstance(node.syntax, cst.Param) for node in nodes)
+    passed = any(isinstance(node.syntax, cst.Param) and (node.op == "input" or node.leaf) for node in nodes)
     if passed or not any(node.leaf is not None for node in nodes):
         machine.gradients.blind = True

@@ -93,5 +93,15 @@ def call_supposed(state: State, ref: Ref, record: Instance, args: Args, node: cs
         if SOME not in record.attrs:
             state.put(single.id, tensor_at(state, single)._replace(tags=frozenset({SCALAR})))
         return single
+    if SOME not in record.attrs and len(pieces) > 1 and any(pieces):
+        return tuple(_apart(state, made, one, node) for one in pieces)
     known = [new_tensor(state, made, grad=made.tracked) if one else Unknown(None, made, None, node) for one in pieces]
     return tuple(known) if any(pieces) else Unknown(None, made, None, node)
+
+
+def _apart(state: State, made: Node, is_tensor: bool, node: cst.CSTNode) -> Value:
+    """One of several losses: what of the arguments it is computed from, and how, only the loss knows."""
+    edges = [edge._replace(flows=None if edge.flows else edge.flows) for edge in made.edges]
+    tracked = None if made.tracked else made.tracked
+    own = Node("call", node, edges, tracked=tracked, cut=made.cut, place=made.place)
+    return new_tensor(state, own, grad=tracked) if is_tensor else Unknown(None, own, None, node)

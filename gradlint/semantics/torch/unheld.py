@@ -13,7 +13,7 @@ from gradlint.semantics.held import is_held
 from gradlint.semantics.holdings import Doubt
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.torch import faults
-from gradlint.semantics.torch.parameters import is_module, modules_of, parameters_of
+from gradlint.semantics.torch.parameters import SUPPOSED, is_module, modules_of, parameters_of
 from gradlint.semantics.torch.registration import doubt_listed_parameters
 
 FAULT = "optimizer-misses-parameter"
@@ -112,6 +112,10 @@ def _trains_network(state: State, own: frozenset[int]) -> bool:
 
 
 def _fed(state: State, module: Ref) -> set[int]:
+    """The parameters of a module that have a gradient. What stands in for a network is not known to get any later."""
+    record = state[module]
+    if isinstance(record, Instance) and SUPPOSED in record.config:
+        return set()
     return {parameter.id for _, parameter in parameters_of(state, module)[0] if _has_gradient(state, parameter.id)}
 
 
