@@ -31,7 +31,7 @@ def fill_fields(machine: Machine, state: State, ref: Ref, cls: Ref, args: Args, 
         return
     classes = [state[base] for base in linear_bases(state, cls) if isinstance(base, Ref)]
     records = [record for record in reversed(classes) if isinstance(record, Class)]
-    names = list(dict.fromkeys(name for record in records for name in _annotated_names(record)))
+    names = list(dict.fromkeys(name for record in records for name in annotated_names(record)))
     given = {**dict(zip(names, args.positional, strict=False)), **args.keywords}
     for name in names:
         if name not in given:
@@ -68,7 +68,7 @@ def _inherited_constructor(machine: Machine, state: State, ref: Ref, cls: Ref, a
     return True
 
 
-def _annotated_names(record: Class) -> list[str]:
+def annotated_names(record: Class) -> list[str]:
     assert isinstance(record.code.node, cst.ClassDef)
     names: list[str] = []
     for statement in record.code.node.body.body:

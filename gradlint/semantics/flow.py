@@ -113,6 +113,11 @@ def judge(machine: Machine) -> None:
     groups = _by_leaf(gradients.lost)
     for key, group in groups.items():
         if key in reached:
+            # Something trains the leaf; but a backward that starts at a leaf trains nothing at all.
+            vain = next((one for one in group if one.started and one.alone and one.event.kind not in _TELLING), None)
+            event = None if vain is None else _reborn(gradients, vain)
+            if event is not None:
+                machine.emit(event)
             continue
         event = _verdict(gradients, key, group, closed and key not in gradients.spared, reached)
         if event is not None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import libcst as cst
 
-from gradlint.domain.event import UNCALLED, Event, Refused, RefusedWrite
+from gradlint.domain.event import UNCALLED, Event, LostLeaf, Refused, RefusedWrite
 from gradlint.domain.state import State
 from gradlint.domain.unit import Neighbours, Unit
 from gradlint.domain.value import Bound, Class, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
@@ -110,7 +110,14 @@ def interpret(
     seen = len(machine.events)
     machine.flow()
     units = () if loading is None else loading.units()
-    return Interpretation(tuple(machine.events[:seen]), machine.give_ups, tuple(machine.events[seen:]), units)
+    missing = machine.events[seen:]
+    told = (*machine.events[:seen], *filter(_is_accident, missing))
+    return Interpretation(told, machine.give_ups, tuple(event for event in missing if not _is_accident(event)), units)
+
+
+def _is_accident(event: Event) -> bool:
+    """Whether a leaf is lost by what nobody does on purpose, so that no use elsewhere makes it right."""
+    return isinstance(event, LostLeaf) and event.kind in ("item", "numpy", "rewrap", "nondiff", "integer", "zero")
 
 
 def _may_walk(module: cst.Module, path: str, neighbours: Neighbours | None) -> bool:

@@ -44,7 +44,7 @@ def _items_of_record(machine: Machine, state: State, value: Ref, node: cst.CSTNo
         return Sequence(tuple(record.items), open=record.open)
     if isinstance(record, Tensor):
         return iterate_tensor(machine, state, value, node)
-    fields = items_in_order(record) if isinstance(record, Instance) else None
+    fields = items_in_order(state, record) if isinstance(record, Instance) else None
     if fields is not None:
         return Sequence(fields)
     if isinstance(record, Instance):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.state import State
-from gradlint.domain.value import External, Instance, Partial, Ref, Sequence, Value
+from gradlint.domain.value import Class, External, Instance, Partial, Ref, Sequence, Value
 from gradlint.semantics.args import Args
+from gradlint.semantics.fields import annotated_names
 from gradlint.semantics.machine import Machine
 
 MAKER = "collections.<named>"
@@ -42,6 +43,16 @@ def new_tuple(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> 
     return state.new(Instance(NAMED, {name: given[name] for name in named}, {}, False, node))
 
 
-def items_in_order(record: Instance) -> tuple[Value, ...] | None:
-    """The items of such a tuple; None for any other object."""
-    return tuple(record.attrs.values()) if record.cls == NAMED else None
+def items_in_order(state: State, record: Instance) -> tuple[Value, ...] | None:
+    """The items of such a tuple, or of an object of a class that is one; None for any other object."""
+    if record.cls == NAMED:
+        return tuple(record.attrs.values())
+    cls = state.heap.get(record.cls.id) if isinstance(record.cls, Ref) else None
+    if not isinstance(cls, Class) or _BASE not in cls.order:
+        return None
+    names = annotated_names(cls)
+    # A field with a default may be missing among the attributes.
+    return tuple(record.attrs[name] for name in names) if record.attrs.keys() == set(names) else None
+
+
+_BASE = External("typing.NamedTuple")

@@ -40,7 +40,7 @@ def read_item(machine: Machine, state: State, obj: Value, index: Value, node: cs
             record = state[obj]
         if isinstance(record, (Sequence, Mapping)):
             return get_item(machine, state, obj, index, node)
-        named = items_in_order(record) if isinstance(record, Instance) else None
+        named = items_in_order(state, record) if isinstance(record, Instance) else None
         if named is not None:
             return get_item(machine, state, named, index, node)
         if isinstance(record, Instance):

@@ -75,7 +75,7 @@ def _age(node: Node) -> int:
 
 def _only(node: Node, flowing: list[Edge]) -> bool:
     """Whether the gradient has but one way to go; what happens in a call that is not known, is not known."""
-    return len(flowing) == 1 and node.op != "call"
+    return len(flowing) == 1 and node.op not in ("call", "rsample")
 
 
 def run_backward(

@@ -13,13 +13,34 @@ from gradlint.semantics.program import origins
 from gradlint.semantics.torch.tensor import both, either, known_tensor, new_tensor, tensor_at, unknown_tensor
 from gradlint.semantics.torch.transform.levels import refuses_random
 
-_KNOWN = frozenset(
-    ("Categorical", "Normal", "Bernoulli", "Beta", "Gamma", "Laplace", "MultivariateNormal", "Independent", "LogNormal")
+_REPARAMETERISED = frozenset(
+    {
+        *("Beta", "Cauchy", "Dirichlet", "Exponential", "Gamma", "Gumbel", "HalfNormal", "Independent", "Laplace"),
+        *("LogNormal", "LowRankMultivariateNormal", "MultivariateNormal", "Normal", "RelaxedBernoulli", "StudentT"),
+        *("RelaxedOneHotCategorical", "Uniform"),
+    }
 )
-"""Distributions of which the density was measured to be differentiable in every parameter."""
+"""Distributions of which a sample by `rsample` was measured to be differentiable in every parameter."""
+
+_KNOWN = _REPARAMETERISED | {
+    *("Bernoulli", "Categorical", "Geometric", "MixtureSameFamily", "Multinomial", "NegativeBinomial"),
+    *("OneHotCategorical", "Poisson", "VonMises"),
+}
+"""Those of which the density was."""
+
+_DIVERGING = frozenset(
+    {
+        *("Bernoulli", "Beta", "Categorical", "Dirichlet", "Gamma", "Independent", "Laplace", "MultivariateNormal"),
+        "Normal",
+    }
+)
+"""Those of which the divergence from one of their kind was, in every parameter of both."""
 
 _DISCRETE = frozenset({"Categorical", "Bernoulli", "Beta"})
 """Those of which the entropy depends on every parameter; that of a normal distribution does not on its mean."""
+
+_SMOOTH = {"log_prob": _KNOWN, "entropy": _DISCRETE, "rsample": _REPARAMETERISED}
+"""The distributions of which what a method gives depends on every parameter."""
 
 _NO_RSAMPLE = frozenset(
     {
@@ -42,8 +63,7 @@ def call_distribution(
     """A method of a distribution; the shapes are its own affair."""
     values = (ref, *args.values())
     edges = [Edge(origin, None) for origin in origins(state, values)]
-    assert isinstance(record.cls, External)
-    kind = record.cls.path.rpartition(".")[2]
+    kind = _kind(record)
     if name in ("sample", "rsample") and machine.transforms and refuses_random(machine, node):
         return Unknown("raised")
     if name == "sample":
@@ -51,19 +71,39 @@ def call_distribution(
         op = f"{kind}.sample" if kind in _NO_RSAMPLE else "sample"
         return new_tensor(state, Node(op, node, cut, cut="sample"))
     parameters = _parameters(state, record)
-    smooth = (name == "log_prob" and kind in _KNOWN) or (name == "entropy" and kind in _DISCRETE)
+    smooth = kind in _SMOOTH.get(name, ())
     if parameters is not None and smooth:
         given = [found for value in args.values() if (found := known_tensor(machine, state, value)) is not None]
         scored = [tensor_at(state, one) for one in given]
         hidden = any(isinstance(value, Unknown) for value in args.values()) and len(given) < len(tuple(args.values()))
         tracked = both(either([*(one.grad for one in (*parameters, *scored)), None if hidden else False]), state.grad)
-        flows = [Edge(one.node, one.grad) for one in parameters]
+        # Behind a sample an agent's critic is asked, who is trained elsewhere: what gets there is not taken for certain.
+        flows = [Edge(one.node, None if name == "rsample" and one.grad else one.grad) for one in parameters]
         flows += [Edge(one.node, one.grad, "scored" if one.grad is False else None) for one in scored]
         others = [Edge(value.origin, None) for value in args.values() if isinstance(value, Unknown) and value.origin]
         made = Node(name, node, [*flows, *others], tracked=tracked, maybe_saved=True)
         return new_tensor(state, made, grad=tracked)
     live = parameters is None or any(edge.node.live for edge in edges)
     return unknown_tensor(state, node, Node("call", node, edges, tracked=None if live else False))
+
+
+def kl_divergence(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """kl_divergence(p, q)"""
+    found: list[Tensor] = []
+    for value in (args.get(0, "p"), args.get(1, "q")):
+        record = state.heap.get(value.id) if isinstance(value, Ref) else None
+        known = isinstance(record, Instance) and _kind(record) in _DIVERGING
+        parameters = _parameters(state, record) if known and isinstance(record, Instance) else None
+        if parameters is None:
+            return machine.program.opaque(machine, state, args.values(), node)
+        found.extend(parameters)
+    tracked = both(either(one.grad for one in found), state.grad)
+    made = Node("kl_divergence", node, [Edge(one.node, one.grad) for one in found], tracked=tracked, maybe_saved=True)
+    return new_tensor(state, made, grad=tracked)
+
+
+def _kind(record: Instance) -> str:
+    return record.cls.path.rpartition(".")[2] if isinstance(record.cls, External) else ""
 
 
 def _parameters(state: State, record: Instance) -> list[Tensor] | None:

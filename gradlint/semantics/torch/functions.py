@@ -29,7 +29,7 @@ from gradlint.semantics.torch.apply import apply
 from gradlint.semantics.torch.checkpoint import checkpoint
 from gradlint.semantics.torch.creation import CREATION, initialise, lay_out, note_wanted, tag
 from gradlint.semantics.torch.data_loader import SAMPLERS, new_data, new_sampler
-from gradlint.semantics.torch.distribution import new_distribution
+from gradlint.semantics.torch.distribution import kl_divergence, new_distribution
 from gradlint.semantics.torch.foreach import PREFIX, call_foreach
 from gradlint.semantics.torch.gradcall import autograd_backward, autograd_grad
 from gradlint.semantics.torch.inplace import bump, write
@@ -316,6 +316,8 @@ SPECIAL: dict[str, Native] = {
     "torch.Size": _size,
     "torch.finfo": limits,
     "torch.iinfo": limits,
+    "torch.distributions.kl_divergence": kl_divergence,
+    "torch.distributions.kl.kl_divergence": kl_divergence,
     "torch.utils.checkpoint.checkpoint": checkpoint,
     "torch.distributed.fsdp.fully_shard": fully_shard,
     "torch.distributed._composable.fsdp.fully_shard": fully_shard,

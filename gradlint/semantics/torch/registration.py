@@ -127,7 +127,8 @@ def _moved_parameter(machine: Machine, state: State, record: Tensor, name: str, 
         if made in calls and leaf.parameter:
             faults.noticed(machine, "parameter-moved", node, name, [(made, "the parameter is made here, and lost")])
             return
-        if made in calls and leaf.grad is True and made not in machine.holdings.offered and _made_of_sizes(made, leaf):
+        plain = made in calls and leaf.grad is True and not _is_move(record.node.syntax)
+        if plain and made not in machine.holdings.offered and _made_of_sizes(made, leaf):
             _doubt_plain(machine, leaf, name, node)
             return
 

@@ -37,10 +37,10 @@ def _log(call: Operation) -> None:
         exponential = _one_plus_exp(inner)
         if exponential is not None:
             _say(call, "softplus", inner, exponential)
-    elif name == "sum":
+    elif name in ("sum", "cumsum"):
         exponential = term(node)
         if exponential is not None and op_of(exponential) == "exp" and not _bounded_exponent(exponential):
-            _say(call, "logsumexp", inner, exponential)
+            _say(call, "logsumexp" if name == "sum" else "logcumsumexp", inner, exponential)
 
 
 def _scaled(call: Operation, inner: Term) -> None:
