@@ -87,8 +87,8 @@ class Meeting:
         left.dirty |= right.dirty
         left.dirty_frames |= right.dirty_frames
         if left.facts is not right.facts:
-            facts = right.facts
-            left.facts = {key: truth for key, truth in left.facts.items() if facts.get(key) is truth}
+            facts = left.facts
+            left.facts = dict(compress(facts.items(), map(is_, facts.values(), map(right.facts.get, facts))))
         return left
 
     def _old(self, freed: dict[int, cst.CSTNode | None]) -> set[int]:

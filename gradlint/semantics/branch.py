@@ -78,20 +78,23 @@ def _symbol_truth(state: State, value: Unknown) -> bool | None:
 _FREE: object = object()
 
 
-def assume(state: State, value: Value, holds: bool) -> None:
-    """Go on knowing how a test came out."""
-    if not isinstance(value, Unknown):
-        return
-    state.decide(value, holds)
-    key = value.key
-    if key is None:
-        return
-    if key[0] == "not":
-        assume(state, key[1], not holds)
-    elif key[0] in ("==", "!=") and holds is (key[0] == "=="):
-        state.decide(("is", key[1]), (type(key[2]), key[2]))
-    elif key[0] == "isinstance" and holds:
-        state.decide(("type", key[1]), key[2])
+def assume(state: State, value: Value, holds: bool, fork: int | None = None) -> None:
+    """Go on knowing how a test came out, at a fork of that number."""
+    learnt: dict[object, object] = {} if fork is None else {fork: holds}
+    while isinstance(value, Unknown):
+        learnt[value] = holds
+        key = value.key
+        if key is None:
+            break
+        if key[0] == "not":
+            value, holds = key[1], not holds
+            continue
+        if key[0] in ("==", "!=") and holds is (key[0] == "=="):
+            learnt["is", key[1]] = type(key[2]), key[2]
+        elif key[0] == "isinstance" and holds:
+            learnt["type", key[1]] = key[2]
+        break
+    state.facts = {**state.facts, **learnt}
 
 
 def run_if(machine: Machine, states: list[State], instr: If) -> list[State]:
@@ -115,10 +118,8 @@ def _branch(machine: Machine, state: State, instr: If) -> list[State]:
     region = machine.open(state)
     other = state.fork()
     assert state.history is not None
-    assume(state, test, True)
-    assume(other, test, False)
-    state.decide(state.history.number, True)
-    other.decide(state.history.number, False)
+    assume(state, test, True, state.history.number)
+    assume(other, test, False, state.history.number)
     after = machine.run(instr.then, [state])
     after = after + machine.run(instr.orelse, [other])
     after = machine.meet(after, () if instr.out is None else (instr.out,))
