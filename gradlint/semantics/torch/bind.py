@@ -13,7 +13,7 @@ from gradlint.facts import Param, Signature
 from gradlint.facts.row import NO_CONSTANT
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
-from gradlint.semantics.torch.size import UNKNOWN, Operand
+from gradlint.semantics.torch.size import UNKNOWN, Operand, Several
 from gradlint.semantics.torch.tensor import is_scalar, known_tensor, size_symbol, tensor_at
 
 
@@ -175,8 +175,9 @@ def operand_of(machine: Machine, state: State, value: Value) -> object:
         record = state[value]
         if isinstance(record, Tensor):
             return Operand(record.shape, record.dtype)  # type: ignore[arg-type]
-        if isinstance(record, Sequence) and not record.open:
-            return [operand_of(machine, state, item) for item in record.items]
+        if isinstance(record, Sequence):
+            items = [operand_of(machine, state, item) for item in record.items]
+            return _alike(items) if record.open else items
         return UNKNOWN
     if isinstance(value, Unknown):
         found = state.facts.get(("tensor", value))
@@ -196,6 +197,14 @@ def operand_of(machine: Machine, state: State, value: Value) -> object:
         return slice(*(operand_of(machine, state, part) for part in (value.start, value.stop, value.step)))
     if isinstance(value, External):
         return dtypes.named(value.path.removeprefix("torch.")) or UNKNOWN
+    return UNKNOWN
+
+
+def _alike(items: list[object]) -> object:
+    """More items like those shown, if these are alike."""
+    first = items[0] if items else None
+    if isinstance(first, Operand) and first.shape is not None and all(one == first for one in items):
+        return Several(None, first)
     return UNKNOWN
 
 
