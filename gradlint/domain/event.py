@@ -255,11 +255,15 @@ class MaskedSingularity(Event):
 
 @dataclass(frozen=True)
 class RootOfZero(Event):
-    """An operation with an infinite derivative at zero is given zeros for certain; `zero` is where they come from."""
+    """An operation with an infinite derivative somewhere is given just that for certain; `zero` is where it comes from.
+
+    `slope`: what the gradient is there.
+    """
 
     op: str
     zero: cst.CSTNode
     why: str
+    slope: str = "NaN"
 
 
 @dataclass(frozen=True)

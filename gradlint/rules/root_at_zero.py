@@ -15,7 +15,8 @@ class RootAtZero(Rule):
     """A root is taken of what is exactly zero by construction.
 
     What torch does
-        The slope of `sqrt`, and of a power between 0 and 1, is infinite at 0. Backward multiplies it with
+        The slope of `sqrt`, of `log`, and of a power between 0 and 1, is infinite at 0, and that of `acos`, `asin` and
+        `atanh` at 1 and -1. Backward multiplies it with
         the slope of what stands under the root, which for a square or an absolute value is 0 there: the
         gradient is NaN. `x.norm()`, `torch.cdist` and `torch.linalg.vector_norm` know about it and give 0.
         The standard deviation of a single element is 0 / 0.
@@ -141,16 +142,21 @@ torch.zeros(3).sqrt()
         if not isinstance(event, RootOfZero):
             return
         alone = event.op in ("std", "var")
-        what = f"`{event.op}` of a single element" if alone else f"`{event.op}` gets exact zeros ({event.why})"
-        hint = (
-            "use `unbiased=False`, or more elements"
-            if alone
-            else "add a small number first, or use `torch.cdist` or `norm`"
+        what, hint = (
+            f"`{event.op}` gets exact zeros ({event.why})",
+            "add a small number first, or use `cdist` or `norm`",
         )
-        related = () if alone else ((event.zero, "the zeros come from here"),)
-        yield Report(
-            event.node, f"{what}: its gradient there is NaN", hint=hint, related=related, repair=_repair(event)
-        )
+        if alone:
+            what, hint = f"`{event.op}` of a single element", "use `unbiased=False`, or more elements"
+        elif event.op in _BOUNDED:
+            what, hint = f"`{event.op}` gets exactly {event.why}", "keep the values off the bound, or use `torch.atan2`"
+        related = () if alone else ((event.zero, "this comes from here"),)
+        said = f"{what}: its gradient there is {event.slope}"
+        yield Report(event.node, said, hint=hint, related=related, repair=_repair(event))
+
+
+_BOUNDED = frozenset({"acos", "asin", "atanh"})
+"""What has an infinite slope at the bounds of its range, 1 and -1."""
 
 
 def _repair(event: RootOfZero) -> Repair | None:

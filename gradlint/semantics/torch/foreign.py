@@ -87,7 +87,9 @@ def call_foreign(machine: Machine, state: State, ref: Ref, args: Args, node: cst
     tracked: Tri = True if any(edge.flows for edge in edges) else None
     if state.grad is None:
         tracked = None
-    return Unknown(None, Node("call", node, edges, tracked=tracked, maybe_saved=True), None, node)
+    # All outputs have the same trunk, which keeps what a backward frees.
+    made = Node("call", node, edges, tracked=tracked, maybe_saved=True, frees=tracked)
+    return Unknown(None, made, None, node)
 
 
 def flag_of_leaf(state: State, leaf: Node) -> Tri:

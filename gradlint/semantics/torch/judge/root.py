@@ -5,6 +5,7 @@ from __future__ import annotations
 from gradlint.domain.event import RootOfZero
 from gradlint.domain.graph import Term
 from gradlint.domain.shape import is_single
+from gradlint.semantics.torch.judge.constant import constant
 from gradlint.semantics.torch.judge.formula import plain
 from gradlint.semantics.torch.judge.register import judges
 from gradlint.semantics.torch.judge.zeros import zeros_in
@@ -17,6 +18,22 @@ def _sqrt(call: Operation) -> None:
     _judge(call)
 
 
+@judges("log", "log2", "log10", "rsqrt")
+def _pole(call: Operation) -> None:
+    """x.log()"""
+    _judge(call, "infinite")
+
+
+@judges("acos", "asin", "atanh")
+def _bound(call: Operation) -> None:
+    """torch.acos(x) with x exactly 1 or -1"""
+    found = _input(call)
+    number = None if found is None else constant(call.state, found)
+    if found is not None and number in (1.0, -1.0):
+        why = f"{number:g}, the bound of its range"
+        call.machine.emit(RootOfZero(call.node, plain(call.name), found.node.syntax, why, "infinite"))
+
+
 @judges("pow")
 def _pow(call: Operation) -> None:
     """x ** 0.5"""
@@ -25,20 +42,24 @@ def _pow(call: Operation) -> None:
         _judge(call)
 
 
-def _judge(call: Operation) -> None:
+def _input(call: Operation) -> Term | None:
+    """What an operation is computed of, if a gradient flows back to it."""
     found = call.terms.get("input", call.terms.get("self"))
-    if not isinstance(found, Term) or found.grad is not True or call.state.grad is not True:
-        return
-    zeros = zeros_in(call.state, found)
+    return found if isinstance(found, Term) and found.grad is True and call.state.grad is True else None
+
+
+def _judge(call: Operation, slope: str = "NaN") -> None:
+    found = _input(call)
+    zeros = None if found is None else zeros_in(call.state, found)
     if zeros is not None:
-        call.machine.emit(RootOfZero(call.node, plain(call.name), zeros.syntax, zeros.why))
+        call.machine.emit(RootOfZero(call.node, plain(call.name), zeros.syntax, zeros.why, slope))
 
 
 @judges("std", "var")
 def _spread(call: Operation) -> None:
     """The standard deviation of one element, of which there is none: 0 / 0."""
-    found = call.terms.get("input", call.terms.get("self"))
-    if not isinstance(found, Term) or found.grad is not True or call.state.grad is not True:
+    found = _input(call)
+    if found is None:
         return
     plain_call = set(call.terms) <= {"input", "self", "dim", "keepdim"}
     dim = call.terms.get("dim")

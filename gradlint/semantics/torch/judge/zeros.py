@@ -8,7 +8,8 @@ import libcst as cst
 
 from gradlint.domain.graph import Node, Term
 from gradlint.domain.state import State
-from gradlint.domain.value import Tensor
+from gradlint.semantics.torch.judge.alike import is_alike
+from gradlint.semantics.torch.judge.constant import is_written
 from gradlint.semantics.torch.judge.formula import LONGEST, op_of, operand, pair, term
 
 Axes: TypeAlias = "tuple[int, int] | None"
@@ -35,6 +36,11 @@ def zeros_in(state: State, found: Term, depth: int = LONGEST) -> Zeros | None:
         return _difference(state, node, left, right)
     if not isinstance(left, Term):
         return None
+    if name in _DISTANCES:
+        target = term(node, "target")
+        return (
+            None if target is None else _difference(state, node, left, target) or _of_zeros(state, node, left, target)
+        )
     if name == "mul" and isinstance(right, Term):
         return zeros_in(state, left, depth - 1) or zeros_in(state, right, depth - 1)
     if name in ("abs", "square", "neg", "div", "mul", "to", "float", "double", "sin", "tanh"):
@@ -49,6 +55,16 @@ def zeros_in(state: State, found: Term, depth: int = LONGEST) -> Zeros | None:
     return None
 
 
+_DISTANCES = frozenset({"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"})
+
+
+def _of_zeros(state: State, loss: Node, prediction: Term, target: Term) -> Zeros | None:
+    """The loss of zeros against zeros that have no name, and so are what they were made as."""
+    made, call = target.node.syntax, loss.syntax
+    unnamed = isinstance(call, cst.Call) and made in [arg.value for arg in call.args]
+    return zeros_in(state, prediction) if unnamed and op_of(target) in ("zeros", "zeros_like") else None
+
+
 def _lets_zero_pass(node: Node) -> bool:
     """Measured: clamp passes the gradient at its very bound, too."""
     low, high = operand(node, "min"), operand(node, "max")
@@ -60,7 +76,7 @@ def _lets_zero_pass(node: Node) -> bool:
 def _fresh_zeros(state: State, node: Node) -> Zeros | None:
     """A leaf made of zeros that nothing has been written to."""
     made = term(node, "value")
-    if made is None or op_of(made) not in ("zeros", "zeros_like") or _written(state, node):
+    if made is None or op_of(made) not in ("zeros", "zeros_like") or is_written(state, node):
         return None
     return Zeros(node.syntax, "the zeros that it begins with", None)
 
@@ -68,7 +84,8 @@ def _fresh_zeros(state: State, node: Node) -> Zeros | None:
 def _difference(state: State, node: Node, left: Term, right: Term) -> Zeros | None:
     """x - x, or each row of x less each row of x: the diagonal is zero."""
     one, other = inserted(left), inserted(right)
-    if left.node is right.node or _is_copied(state, left.node, right.node):
+    one_value = left.node is right.node  # A leaf less itself is zero, whatever is written to it.
+    if one_value or is_alike(_original(left.node), _original(right.node), lambda leaf: not is_written(state, leaf)):
         return Zeros(node.syntax, "a value less itself", None)
     if one is None and other is not None:
         one = Inserted(left.node, 0)
@@ -80,27 +97,19 @@ def _difference(state: State, node: Node, left: Term, right: Term) -> Zeros | No
     return Zeros(node.syntax, "the difference of each row with itself", axes)
 
 
-def _is_copied(state: State, left: Node, right: Node) -> bool:
-    """Whether both are copies of one leaf, or one of the other, to which nothing has been written."""
-    one, other = _original(left), _original(right)
-    return one is other and one.leaf is not None and not _written(state, one)
-
-
 def _original(node: Node) -> Node:
     while op_of(Term(node)) in _COPIES:
         inner = term(node)
-        if inner is None:
+        if inner is not None:
+            node = inner.node
+        elif len(node.edges) == 1:
+            node = node.edges[0].node
+        else:
             break
-        node = inner.node
     return node
 
 
 _COPIES = frozenset({"clone", "contiguous", "detach"})
-
-
-def _written(state: State, leaf: Node) -> bool:
-    record = state.heap.get(leaf.leaf or 0)
-    return not isinstance(record, Tensor) or bool(state.writes(record.counter) or state.writes(record.memory))
 
 
 class Inserted(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gradlint.domain.graph import Node
+from gradlint.domain.graph import Edge, Node
 from gradlint.domain.shape import is_single, same_shape
 from gradlint.domain.state import State
 from gradlint.domain.value import Context, Ref, Tensor, Value
@@ -12,6 +12,7 @@ from gradlint.semantics.args import Args, Native
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.modes import enter_mode, leave_mode
 from gradlint.semantics.torch import faults
+from gradlint.semantics.torch.tensor import new_tensor
 from gradlint.semantics.torch.transform.inside import (
     RAISED,
     as_leaves,
@@ -23,7 +24,7 @@ from gradlint.semantics.torch.transform.inside import (
     tensors_of,
 )
 from gradlint.semantics.torch.transform.levels import UNSUPPORTED
-from gradlint.semantics.torch.transform.trees import no_tensor, structure, tensor_of
+from gradlint.semantics.torch.transform.trees import changed, no_tensor, structure, tensor_of
 
 _OF_NUMBERS = frozenset({"hessian", "vhp", "hvp"})
 _WITH_VECTOR = frozenset({"vjp", "jvp", "vhp", "hvp"})
@@ -71,7 +72,14 @@ def _call(machine: Machine, state: State, name: str, args: Args, node: cst.CSTNo
         return RAISED
     if name in _WITH_VECTOR and not _vector(machine, state, name, args.get(2, "v"), given, value, node):
         return RAISED
+    create = args.get(_CREATE_GRAPH[name], "create_graph", False)
+    if create is False:
+        return _constants(machine, state, name, inner, value, given, node)
     return _result(state, name, value, given, node)
+
+
+_CREATE_GRAPH = {"jacobian": 2, "hessian": 2, "vjp": 3, "jvp": 3, "vhp": 3, "hvp": 3}
+"""Where `create_graph` stands among the arguments."""
 
 
 def _fits(machine: Machine, state: State, name: str, output: Value, node: cst.CSTNode) -> bool:
@@ -161,6 +169,53 @@ def _vector(
             mismatch(machine, node, name, f"is given `v` of another shape than the {what}")
             return False
     return True
+
+
+def _constants(
+    machine: Machine,
+    state: State,
+    name: str,
+    inner: tuple[Value, ...],
+    output: Value,
+    given: tuple[Value, ...],
+    node: cst.CSTNode,
+) -> Value:
+    """Derivatives without a graph: what the function takes from outside, such as parameters, gets no gradient."""
+    outputs = tensors_of(state, output if type(output) is tuple else (output,))
+    sources = tensors_of(state, given)
+    own = {one.node.id for one in tensors_of(state, inner)}
+    edges = [Edge(one.node, False, "grad") for one in (*outputs, *sources)]
+    trains = any(one.grad is True for one in sources) or any(_takes_leaves(one.node, own) for one in outputs)
+
+    def made(value: Value, *, sized: bool) -> Value:
+        def constant(leaf: Value) -> Value:
+            record = tensor_of(state, leaf)
+            if record is None:
+                return leaf
+            one = Node("grad", node, edges, cut="grad")
+            if trains:
+                machine.ledger.gradients.add(one.id)
+            return new_tensor(state, one, dtype=record.dtype, shape=record.shape if sized else None)
+
+        return changed(state, value, constant)
+
+    if name in ("jacobian", "hessian"):
+        return RAISED if len(given) > 1 or type(output) is tuple else made(output, sized=False)
+    derivative = given if name != "jvp" else output if type(output) is tuple else (output,)
+    return made(output, sized=True), made(derivative if len(derivative) > 1 else derivative[0], sized=True)
+
+
+def _takes_leaves(root: Node, own: set[int]) -> bool:
+    """Whether a gradient would flow back to a leaf that is none of the function's own arguments."""
+    stack, seen = [root], {root.id}
+    while stack:
+        one = stack.pop()
+        if one.leaf is not None and one.id not in own:
+            return True
+        fresh = [edge.node for edge in one.edges if edge.flows is True and edge.node.id not in seen]
+        seen.update(other.id for other in fresh)
+        stack.extend(fresh)
+    return False
 
 
 def _result(state: State, name: str, output: Value, given: tuple[Value, ...], node: cst.CSTNode) -> Value:
