@@ -20,8 +20,11 @@ def _sqrt(call: Operation) -> None:
 
 @judges("log", "log2", "log10", "rsqrt")
 def _pole(call: Operation) -> None:
-    """x.log()"""
-    _judge(call, "infinite")
+    """x.log(); where the value is infinite as well, nobody begins with zeros but to mask them."""
+    found = _input(call)
+    zeros = None if found is None else zeros_in(call.state, found)
+    if zeros is not None and not zeros.fresh:
+        call.machine.emit(RootOfZero(call.node, plain(call.name), zeros.syntax, zeros.why, "infinite"))
 
 
 @judges("acos", "asin", "atanh")
@@ -48,11 +51,11 @@ def _input(call: Operation) -> Term | None:
     return found if isinstance(found, Term) and found.grad is True and call.state.grad is True else None
 
 
-def _judge(call: Operation, slope: str = "NaN") -> None:
+def _judge(call: Operation) -> None:
     found = _input(call)
     zeros = None if found is None else zeros_in(call.state, found)
     if zeros is not None:
-        call.machine.emit(RootOfZero(call.node, plain(call.name), zeros.syntax, zeros.why, slope))
+        call.machine.emit(RootOfZero(call.node, plain(call.name), zeros.syntax, zeros.why))
 
 
 @judges("std", "var")

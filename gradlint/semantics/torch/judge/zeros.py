@@ -17,11 +17,12 @@ Axes: TypeAlias = "tuple[int, int] | None"
 
 
 class Zeros(NamedTuple):
-    """Where zeros come from, why, and where in the tensor they stand."""
+    """Where zeros come from, why, and where in the tensor they stand. `fresh`: they are what a leaf was made with."""
 
     syntax: cst.CSTNode
     why: str
     axes: Axes
+    fresh: bool = False
 
 
 def zeros_in(state: State, found: Term, depth: int = LONGEST) -> Zeros | None:
@@ -78,7 +79,7 @@ def _fresh_zeros(state: State, node: Node) -> Zeros | None:
     made = term(node, "value")
     if made is None or op_of(made) not in ("zeros", "zeros_like") or is_written(state, node):
         return None
-    return Zeros(node.syntax, "the zeros that it begins with", None)
+    return Zeros(node.syntax, "the zeros that it begins with", None, True)
 
 
 def _difference(state: State, node: Node, left: Term, right: Term) -> Zeros | None:
