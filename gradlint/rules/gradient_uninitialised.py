@@ -79,8 +79,7 @@ import torch
 
 x = torch.randn(5, requires_grad=True)
 y = x**2
-weights = torch.empty_like(y)
-x.grad = torch.autograd.grad(y, x, grad_outputs=weights)[0]  # GRD203
+x.grad = torch.autograd.grad(y, x, grad_outputs=torch.empty_like(y))[0]  # GRD203
 """,
             shows="not torch.equal(x.grad, 2 * x.detach())",
         ),
