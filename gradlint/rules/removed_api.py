@@ -18,7 +18,8 @@ class RemovedApi(Rule):
     """Something is used that torch has removed, or still takes with a warning.
 
     What torch does
-        It raises: an IndexError for `loss.data[0]` ("invalid index of a 0-dim tensor"), an AttributeError
+        It raises: an IndexError for `loss.data[0]` ("invalid index of a 0-dim tensor"), and for
+        `loss.data.numpy()[0]` ("too many indices for array"), an AttributeError
         for `.creator` and for `torch.rfft`, a RuntimeError for `torch.symeig` ("This function was
         deprecated since version 1.9 and is now removed"), a TypeError for `retain_variables=` and for
         `verbose=` of a scheduler. It still takes `size_average=`, `reduce=`, `x.add_(0.9, y)`,
@@ -58,6 +59,19 @@ loss.backward()
 print(loss.data[0])  # GRD804
 """,
             error="invalid index of a 0-dim tensor",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model, criterion = nn.Linear(3, 2), nn.CrossEntropyLoss()
+total = 0.0
+for x, y in [(torch.randn(8, 3), torch.ones(8).long())]:
+    loss = criterion(model(x), y)
+    total += loss.data.cpu().numpy()[0] * len(x)  # GRD804
+""",
+            error="too many indices for array",
         ),
         Bad(
             """\
@@ -140,9 +154,15 @@ values.add_(vectors[0], alpha=0.9)
         )
 
 
+_INDEXED = {
+    "tensor": "a tensor without dimensions has no items: torch",
+    "array": "the array of a tensor without dimensions has no items: numpy",
+}
+
+
 def _words(event: RemovedName) -> tuple[str, str]:
     if event.kind == "index":
-        return "a tensor without dimensions has no items: torch raises here", "write `.item()`"
+        return f"{_INDEXED[event.name]} raises here", "write `.item()`"
     if event.kind == "number first":
         return (
             f"factors of `{event.name}` are passed by name since torch 1.5: {event.instead}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.state import State
-from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Unknown, Value
+from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.semantics.args import Args
 from gradlint.semantics.calling import call_in_place
 from gradlint.semantics.classes import find_method
@@ -16,6 +16,7 @@ from gradlint.semantics.named_tuples import items_in_order
 from gradlint.semantics.operator import shares_memory
 from gradlint.semantics.torch.index import index_tensor, write_tensor
 from gradlint.semantics.torch.module import index_module, replace_module
+from gradlint.semantics.torch.old_calls import tell_number_indexed
 from gradlint.semantics.torch.tensor import known_tensor
 from gradlint.source.core import Item, SetItem
 
@@ -49,12 +50,21 @@ def read_item(machine: Machine, state: State, obj: Value, index: Value, node: cs
                 return call_in_place(machine, state, method, Args((index,)), node)
             return index_module(machine, state, obj, record, index)
     if isinstance(obj, Unknown):
+        if _is_number(machine, state, obj, index, node):
+            return Unknown("number", obj.origin, None, node)
         if obj.origin is not None:
             return Unknown(obj.kind if obj.kind == "array" else None, obj.origin, None, node)
         if obj.key is not None and obj.key[0] == "array":
             return Unknown("array", None, ("array", None, obj.key[2], node), node)
         return machine.symbol("item", obj, index, kind="array" if obj.kind == "array" else None)
     return machine.symbol("item", obj, index)
+
+
+def _is_number(machine: Machine, state: State, obj: Unknown, index: Value, node: cst.CSTNode) -> bool:
+    """loss.data.numpy()[0]: the array of a tensor without dimensions has no items either."""
+    shared = obj.key[1] if obj.key is not None and obj.key[0] == "memory" else None
+    record = state.heap.get(shared.id) if isinstance(shared, Ref) else None
+    return isinstance(record, Tensor) and tell_number_indexed(machine, record, index, node, "array")
 
 
 def write_item(machine: Machine, state: State, instr: SetItem) -> None:

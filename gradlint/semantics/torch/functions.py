@@ -189,6 +189,11 @@ def _same(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
     return args.positional[0] if args.positional else External("builtins.<same>")
 
 
+def _parallelised(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """parallelize_module(module, ...): the module itself, parts of which are sharded."""
+    return args.get(0, "module")
+
+
 def _data(path: str) -> Native:
     def make(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
         return new_data(machine, state, path, args, node)
@@ -319,6 +324,7 @@ SPECIAL: dict[str, Native] = {
     "torch.distributions.kl_divergence": kl_divergence,
     "torch.distributions.kl.kl_divergence": kl_divergence,
     "torch.utils.checkpoint.checkpoint": checkpoint,
+    "torch.distributed.tensor.parallel.parallelize_module": _parallelised,
     "torch.distributed.fsdp.fully_shard": fully_shard,
     "torch.distributed._composable.fsdp.fully_shard": fully_shard,
     "torch.func.functional_call": functional_call,

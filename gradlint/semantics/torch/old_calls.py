@@ -154,15 +154,17 @@ def tell_gone_keyword(machine: Machine, name: str, instead: str, args: Args, nod
         machine.emit(RemovedName(node, name, name, instead, True))
 
 
-def tell_number_indexed(machine: Machine, record: Tensor, index: Value, node: cst.CSTNode) -> bool:
-    """loss.data[0]: a tensor without dimensions has no items. Says whether torch raises.
+def tell_number_indexed(
+    machine: Machine, record: Tensor, index: Value, node: cst.CSTNode, what: str = "tensor"
+) -> bool:
+    """loss.data[0]: a tensor without dimensions, or the array of one, has no items. Says whether torch raises.
 
     Of a loss that the file does not show it is asked only for its number, in this way.
     """
     number = record.shape == () or (record.tags >= {SCALAR, "data"} and index == 0)
     if not number or isinstance(index, bool) or not isinstance(index, int):
         return False
-    machine.emit(RemovedName(node, "index", "", "item()", True))
+    machine.emit(RemovedName(node, "index", what, "item()", True))
     return True
 
 
