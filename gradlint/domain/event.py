@@ -317,13 +317,14 @@ class RemovedName(Event):
 class LegacyVariable(Event):
     """A call of `Variable`. `volatile`: the argument is given; `live`: whether the data has a graph.
 
-    `recorded`: grad mode is on, or may be.
+    `recorded`: grad mode is on, or may be. `written`: the call of the program's that passed `volatile` on.
     """
 
     volatile: bool
     live: bool | None
     requires_grad: bool | None
     recorded: bool = True
+    written: cst.CSTNode | None = None
 
 
 @dataclass(frozen=True)

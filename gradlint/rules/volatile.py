@@ -99,6 +99,21 @@ with torch.no_grad():
     prediction = model(x)
 """,
         ),
+        Bad(
+            """\
+import torch
+from torch import autograd, nn
+
+
+def variable(*args, **kwargs):
+    return autograd.Variable(*args, **kwargs)
+
+
+model = nn.Linear(3, 1)
+prediction = model(variable(torch.randn(8, 3), volatile=True))  # GRD803
+""",
+            shows="prediction.requires_grad",
+        ),
     )
     good = (
         Good(
@@ -129,10 +144,10 @@ with torch.inference_mode():
         """The argument or the attribute is there."""
         if isinstance(event, LegacyVariable) and event.volatile:
             yield Report(
-                event.node,
+                event.written or event.node,
                 "`volatile` has no effect since torch 0.4: the graph is recorded",
                 hint="put the evaluation under `with torch.no_grad():`",
-                repair=_repair(event.node, event.recorded),
+                repair=_repair(event.node, event.recorded) if event.written is None else None,
             )
 
 

@@ -176,4 +176,17 @@ def tell_variable(machine: Machine, state: State, data: Ref, args: Args, node: c
     wish = wanted if isinstance(wanted, bool) else None
     live = True if record.grad is False and record.node.live else record.grad
     volatile = args.has(2, "volatile") and args.get(2, "volatile") is not False
-    machine.emit(LegacyVariable(node, volatile, live, wish, state.grad is not False))
+    written = _written(state, node) if volatile else None
+    machine.emit(LegacyVariable(node, volatile, live, wish, state.grad is not False, written))
+
+
+def _written(state: State, node: cst.CSTNode) -> cst.CSTNode | None:
+    """The call that names `volatile`, where this one hands on what it was given: `Variable(*args, **kwargs)`."""
+    if not isinstance(node, cst.Call) or all(arg.star != "**" for arg in node.args):
+        return None
+    site = state.site
+    while site is not None:
+        call, site = site
+        if isinstance(call, cst.Call) and any(arg.keyword and arg.keyword.value == "volatile" for arg in call.args):
+            return call
+    return None
