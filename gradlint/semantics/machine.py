@@ -224,7 +224,8 @@ class Machine:
         for node, empty in self.emptied.items():
             if empty:
                 self.emit(Refused(node, "empty-optimizer"))
-        self.ledger.incomplete = self.give_ups["out of steps"] > 0
+        unsearched = self.search.left <= 0 or (not self.program.walks_back and self.give_ups["paths dropped"] > 0)
+        self.ledger.incomplete = unsearched or self.give_ups["out of steps"] > 0
         for absence in self.ledger.absences():
             self.emit(absence)
         for verdict in self.holdings.verdicts():
