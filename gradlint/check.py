@@ -146,7 +146,7 @@ class Checker:
         return replace(last, mended=mended) if touched else last
 
     def check_text(self, text: str, filename: str, config: Config, also: Sequence[Finding] = ()) -> Checked:
-        """Parse, interpret, judge, suppress; a text that is not about torch is only parsed.
+        """Parse, interpret, judge, suppress; a text that is not about torch, of which nothing is said, is only parsed.
 
         `also` is what the check of other files has found in this one.
         """
@@ -154,7 +154,7 @@ class Checker:
         unit = self._files.own(path, text)
         if isinstance(unit, Unusable):
             return self._refuse(unit, text, filename, config)
-        if not is_about_torch(text):
+        if not is_about_torch(text) and not also:
             return Checked(filename)
         interpretation = self._interpret(unit.module, text.count("\n") + 1, path, self._files)
         rules = self._rules_for(config, filename)
