@@ -10,6 +10,7 @@ from gradlint.domain.value import External, Instance, Ref, Tensor, Unknown, Valu
 from gradlint.semantics.args import Args
 from gradlint.semantics.machine import Machine
 from gradlint.semantics.program import origins
+from gradlint.semantics.torch.size_distribution import result_shape
 from gradlint.semantics.torch.tensor import both, either, known_tensor, new_tensor, tensor_at, unknown_tensor
 from gradlint.semantics.torch.transform.levels import refuses_random
 
@@ -60,7 +61,7 @@ def new_distribution(machine: Machine, state: State, path: str, args: Args, node
 def call_distribution(
     machine: Machine, state: State, ref: Ref, record: Instance, name: str, args: Args, node: cst.CSTNode
 ) -> Value:
-    """A method of a distribution; the shapes are its own affair."""
+    """A method of a distribution."""
     values = (ref, *args.values())
     edges = [Edge(origin, None) for origin in origins(state, values)]
     kind = _kind(record)
@@ -69,7 +70,7 @@ def call_distribution(
     if name == "sample":
         cut = [Edge(edge.node, False, "sample") for edge in edges]
         op = f"{kind}.sample" if kind in _NO_RSAMPLE else "sample"
-        return new_tensor(state, Node(op, node, cut, cut="sample"))
+        return new_tensor(state, Node(op, node, cut, cut="sample"), shape=result_shape(state, record, name, args))
     parameters = _parameters(state, record)
     smooth = kind in _SMOOTH.get(name, ())
     if parameters is not None and smooth:
@@ -82,7 +83,7 @@ def call_distribution(
         flows += [Edge(one.node, one.grad, "scored" if one.grad is False else None) for one in scored]
         others = [Edge(value.origin, None) for value in args.values() if isinstance(value, Unknown) and value.origin]
         made = Node(name, node, [*flows, *others], tracked=tracked, maybe_saved=True)
-        return new_tensor(state, made, grad=tracked)
+        return new_tensor(state, made, grad=tracked, shape=result_shape(state, record, name, args))
     live = parameters is None or any(edge.node.live for edge in edges)
     return unknown_tensor(state, node, Node("call", node, edges, tracked=None if live else False))
 
