@@ -88,12 +88,13 @@ class Term(NamedTuple):
 class Node:
     """One operation, or the making of a leaf.
 
-    `tracked`: whether autograd recorded it. `frees`: whether a backward frees something, so that a second one raises.
-    `saved` is certain, `maybe_saved` says that it may keep more. `leaf` is the tensor that a gradient is accumulated
-    into. `cut` names why nothing flows through an untracked node, `place` where that was decided, if elsewhere: the
-    `no_grad` block, the flag that makes a leaf. `key`: what a leaf is known by on all paths. `live`: some leaf, or
-    something unknown, stands behind it; where it does not, no gradient could flow anyway. `operands` are the arguments
-    by parameter name, with a `Term` for a tensor: with them, a value is known as the formula that it was computed by.
+    `tracked`: whether autograd recorded it. `frees`: whether a backward frees something, so that a second one
+    raises. `saved` is certain, `maybe_saved` says that it may keep more. `leaf` is the tensor that a gradient is
+    accumulated into. `cut` names why nothing flows through an untracked node, `place` where that was decided, if
+    elsewhere: the `no_grad` block, the flag that makes a leaf; and where a value was made of which nothing else is
+    known. `key`: what a leaf is known by on all paths. `live`: some leaf, or something unknown, stands behind it;
+    where it does not, no gradient could flow anyway. `operands` are the arguments by parameter name, with a `Term`
+    for a tensor: with them, a value is known as the formula that it was computed by.
     """
 
     __slots__ = (

@@ -280,7 +280,7 @@ def may_pass(node: Node) -> bool:
     """Whether a graph may stand behind a node that is not known. Data that comes from elsewhere has none."""
     if node.tracked is not None or (node.edges and node.op != "call"):
         return False
-    return node.op != "input" or isinstance(node.syntax, (cst.Param, cst.Call))
+    return node.op != "input" or isinstance(node.place, (cst.Param, cst.Call))
 
 
 def _is_reborn(leaf: Node) -> bool:

@@ -122,9 +122,9 @@ def new_leaf(
     return Ref(address)
 
 
-def unknown_tensor(state: State, syntax: cst.CSTNode, origin: Node | None = None) -> Ref:
-    """A tensor of which nothing is known but that it is one."""
-    node = origin or Node("input", syntax, tracked=None)
+def unknown_tensor(state: State, syntax: cst.CSTNode, origin: Node | None = None, *, used: bool = False) -> Ref:
+    """A tensor of which nothing is known but that it is one. `used`: the syntax is where it is used, not made."""
+    node = origin or Node("input", syntax, tracked=None, place=None if used else syntax)
     grad = False if node.cut is not None and node.tracked is False else None
     return state.new(
         Tensor(
@@ -190,7 +190,7 @@ def as_tensor(machine: Machine, state: State, value: Value, syntax: cst.CSTNode)
     if found is not None:
         return found
     if isinstance(value, Unknown) and value.kind not in NO_TENSOR:
-        ref = unknown_tensor(state, value.syntax or syntax, value.origin)
+        ref = unknown_tensor(state, value.syntax or syntax, value.origin, used=value.syntax is None)
         state.decide(("tensor", value), ref)
         return ref
     return None
