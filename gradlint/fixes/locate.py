@@ -126,8 +126,18 @@ class Locator:
             place = self._imports.place(path)
             if place is None or not self._imports.can_add(path):
                 raise _ImpossibleError
-            start = Position(self._places.whole(place).start.row, 1)
-            yield _insert(start, f"import {path.partition('.')[0]}{self._module.default_newline}")
+            yield self._new_import(path.partition(".")[0], place)
+
+    def _new_import(self, package: str, place: cst.CSTNode) -> Edit:
+        """An import on a row of its own before a statement, apart from what is no import."""
+        first = (
+            place.decorators[0] if isinstance(place, (cst.FunctionDef, cst.ClassDef)) and place.decorators else place
+        )
+        small = place.body[0] if isinstance(place, cst.SimpleStatementLine) else None
+        blank = 2 if isinstance(place, (cst.FunctionDef, cst.ClassDef)) else 1
+        rows = 0 if isinstance(small, (cst.Import, cst.ImportFrom)) else blank
+        start = Position(self._places.whole(first).start.row, 1)
+        return _insert(start, f"import {package}" + self._module.default_newline * (1 + rows))
 
     def _alone(self, node: cst.CSTNode) -> Span:
         """The statement around a node, which must have its rows for itself."""

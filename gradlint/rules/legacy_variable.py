@@ -106,7 +106,10 @@ def _repair(event: VariableMade) -> Repair | None:
     if len(call.args) == 1:
         return Repair("use the tensor itself", (Change(call, code(data)),), event.live is False)
     keyword = call.args[1].keyword
-    if len(call.args) == 2 and keyword is not None and keyword.value == "requires_grad" and event.requires_grad is True:
+    flagged = len(call.args) == 2 and keyword is not None and keyword.value == "requires_grad"
+    if flagged and event.requires_grad is False and event.live is False:
+        return Repair("use the tensor itself", (Change(call, code(data)),))
+    if flagged and event.requires_grad is True:
         text = _flagged(data) or f"{operand(data)}.detach().requires_grad_()"
         return Repair("make the tensor a leaf", (Change(call, text),), event.live is False)
     return None

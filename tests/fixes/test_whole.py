@@ -78,3 +78,10 @@ def _mended(text: str) -> str:
         return Checked(FILENAME, check_source(text, FILENAME))
 
     return mend(text, check(text), check, lambda finding, _: finding.fix is not None)[1].after
+
+
+def test_a_new_import_stands_apart_from_a_definition() -> None:
+    """Above its decorators, where there are no imports to join."""
+    made = "    a = torch.nn.Linear(1, 1)\n    b = a\n    b.load_state_dict(a.state_dict())\n"
+    text = "@print\ndef f():\n    import torch\n\n" + made
+    assert _mended(text).startswith("import copy\n\n\n@print\ndef f():\n")
