@@ -7,6 +7,7 @@ was left undone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 import libcst as cst
@@ -47,8 +48,9 @@ class Ledger:
         """Where leaves that had been trained were frozen last."""
         self.constants: dict[int, tuple[cst.CSTNode, cst.CSTNode | None]] = {}
         """The optimizers whose steps find no tensor that requires grad: where made, and such a step if all do."""
-        self.idle: dict[int, tuple[cst.CSTNode, cst.CSTNode]] = {}
-        """The optimizers all of whose parameters are frozen for good: where, and the first step behind it."""
+        self.idle: dict[int, tuple[cst.CSTNode, cst.CSTNode, cst.CSTNode]] = {}
+        """The optimizers all of whose parameters are frozen for good: where it was made, where they
+        were frozen, and the first step behind that."""
         self.taken: dict[int, object] = {}
         """State dicts by their address, and of what and when they were taken."""
         self.modes: dict[int, object] = {}
@@ -121,8 +123,8 @@ class Ledger:
             if event is not None:
                 yield event
 
-    def absences(self) -> Iterator[Event]:
-        """What the program left undone."""
+    def absences(self, explained: AbstractSet[cst.CSTNode] = frozenset()) -> Iterator[Event]:
+        """What the program left undone. `explained`: optimizers of which is known what they should hold instead."""
         for syntax, opened in self.cycles.items():
             if not opened:
                 nodes = self.second.get(syntax, set())
@@ -132,8 +134,9 @@ class Ledger:
             if optimizer not in self.busy and not self.incomplete:
                 told = "this backward fills the gradients, and no step follows"
                 yield Noticed(step, "step-before-backward", "last", ((backward, told),))
-        for switch, idle in self.idle.values():
-            yield Noticed(switch, "grad-mode-left-off", "", ((idle, "this step finds no gradient any more"),))
+        for made, switch, idle in self.idle.values():
+            if made not in explained:
+                yield Noticed(switch, "grad-mode-left-off", "", ((idle, "this step finds no gradient any more"),))
         for made, constant in self.constants.values():
             if constant is not None and not self.incomplete:
                 yield Noticed(made, "constants-in-optimizer", "", ((constant, "this step finds no gradient"),))

@@ -215,20 +215,22 @@ class Machine:
         """Judge absence, now that all paths are known: leaves that no backward reached, optimizers of nothing."""
         self.settle_walk()
         rootless = {id(event) for event, call in self.rootless if call in self.rooted}
-        asked = self.asked
+        # Who asks of several tensors in turn whether they have a gradient knows that some have none.
+        known = {node for node in self.asked if (node, "leaf") in self.rooted}
         self.events[:] = [
             event
             for event in self.events
-            if id(event) not in rootless and not (event.node in asked and _is_warned_of(event))
+            if id(event) not in rootless and not (event.node in known and _is_warned_of(event))
         ]
         for node, empty in self.emptied.items():
             if empty:
                 self.emit(Refused(node, "empty-optimizer"))
         unsearched = self.search.left <= 0 or (not self.program.walks_back and self.give_ups["paths dropped"] > 0)
         self.ledger.incomplete = unsearched or self.give_ups["out of steps"] > 0
-        for absence in self.ledger.absences():
+        verdicts = list(self.holdings.verdicts())
+        for absence in self.ledger.absences({verdict.node for verdict in verdicts}):
             self.emit(absence)
-        for verdict in self.holdings.verdicts():
+        for verdict in verdicts:
             self.emit(verdict)
         judge(self)
 

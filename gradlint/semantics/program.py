@@ -235,6 +235,7 @@ class Program:
         for value in values:
             if type(value) is NoGradient and _asserts(node):
                 machine.asked.add(value.read)
+                machine.rooted.add((value.read, "leaf"))
             forget_attributes(state, value)
             _give_away(machine, state, value)
         given = origins(state, values)

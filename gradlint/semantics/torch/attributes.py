@@ -88,6 +88,7 @@ def _grad(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
     if not has_gradient(machine, state, ref, node):
         return NoGradient(record.syntax, -1, node)
     machine.gradients.read.add(leaf_key(record.node))
+    machine.rooted.add((node, "leaf"))
     if record.retains is True or record.leaf is not True:
         return Unknown("gradient", Node("gradient", node, [Edge(record.node, False, "gradient")]), None, node)
     machine.holdings.handled.add(ref.id)

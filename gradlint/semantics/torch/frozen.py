@@ -89,7 +89,7 @@ def note_idle_step(machine: Machine, state: State, optimizer: Ref, params: tuple
         return
     ledger, frozen, number = machine.ledger, machine.ledger.frozen, optimizer.id
     if frozen and all(param.id in frozen and _is_off(state, param.id) for param in params):
-        ledger.idle.setdefault(number, (frozen[params[0].id], step))
+        ledger.idle.setdefault(number, (made.syntax, frozen[params[0].id], step))
     else:
         ledger.idle.pop(number, None)
         if LAST_BACKWARD in state.facts:
