@@ -15,6 +15,7 @@ DEFECTS = {
     "clip-misplaced": "Gradients are clipped where nothing is left to clip, or not yet there.",
     "checkpoint-reentrant": "A backward asks of a reentrant checkpoint what it cannot do.",
     "closure-missing": "LBFGS steps without the closure that computes the loss.",
+    "constants-in-optimizer": "An optimizer holds nothing that requires grad.",
     "create-graph-leak": "backward(create_graph=True) lets parameters and gradients keep each other alive.",
     "create-graph-missing": "A gradient that is differentiated again was made without create_graph.",
     "custom-function": "A torch.autograd.Function that breaks the contract of forward and backward.",

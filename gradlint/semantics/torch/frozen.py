@@ -102,7 +102,10 @@ def _is_constant(machine: Machine, state: State, param: Ref) -> bool:
     record = state.heap.get(param.id)
     if not isinstance(record, Tensor) or record.grad is not False or param.id in machine.ledger.frozen:
         return False
-    return is_absent(state, param, record.accumulated)
+    # A graph that went elsewhere fills no gradient of what is in none, unless the tensor went there itself.
+    empty = record.accumulated is None or isinstance(record.accumulated, NoGradient)
+    kept = empty and not record.parameter and param.id not in machine.gradients.gone
+    return kept or is_absent(state, param, record.accumulated)
 
 
 def is_absent(state: State, param: Ref, gradient: Value) -> bool:
