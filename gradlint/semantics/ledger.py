@@ -38,6 +38,8 @@ class Ledger:
         self.steps = 0
         self.depth = 0
         """How many loops are being run."""
+        self.turns: list[int] = []
+        """When the turns of these began."""
         self.walked: set[int] = set()
         """The nodes that some backward may have run."""
         self.trained: set[cst.CSTNode] = set()

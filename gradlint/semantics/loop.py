@@ -67,8 +67,9 @@ def _for(machine: Machine, state: State, instr: For) -> list[State]:
             # What a backward left in the second turn meets the third: a state carried over, then a step.
             turns.append(_like(machine, live[0], item))
             more = True
-    if not (exact and _are_objects(state, iterable, items)):
-        behind.judge(live, bounded=_counted(state, iterable, items, exact))
+    behind.judge(
+        live, bounded=_counted(state, iterable, items, exact), listed=exact and _are_objects(state, iterable, items)
+    )
     if not exact:
         for other in live + broken:
             _widen(machine, before, other)
@@ -85,14 +86,11 @@ def _consume(machine: Machine, state: State, instr: For, generator: Ref) -> list
     region = machine.open(state)
     before = state.fork()
     behind = Turns(machine.ledger, before)
-    numbers: list[Value] = [start.start if isinstance(start, Suspended) else None]
 
     def turn(states: list[State], items: list[Value]) -> list[State]:
         behind.begin()
-        number = numbers[-1]
-        numbers.append(next_position(number))
         for one, item in zip(states, items, strict=True):
-            one.set(instr.item, (number, item) if numbered else item)
+            one.set(instr.item, (machine.unknown("int"), item) if numbered else item)
         live, left = _turn(machine, states, instr.body)
         machine.exits.extend(Exit("break", one) for one in left)
         behind.end(live)
@@ -120,7 +118,7 @@ def _counted(state: State, iterable: Value, items: Sequence, exact: bool) -> boo
 def _are_objects(state: State, iterable: Value, items: Sequence) -> bool:
     """Whether a loop goes over what the program lists, such as pairs of networks and optimizers: there are no more.
 
-    What it gathers is gone with the next loop of the same kind, or does not grow.
+    What it gathers in something that the loop around it makes anew does not grow.
     """
     first = items.items[0] if items.items else None
     if type(iterable) is tuple and first is not None and not isinstance(first, int):

@@ -190,6 +190,7 @@ class Machine:
             del self.exits[exits:]
             self.expected = expected
             self.ledger.depth = loops
+            del self.ledger.turns[loops:]
         finally:
             self.limit = outer
 

@@ -34,19 +34,25 @@ class Turns:
     def begin(self) -> None:
         """A turn begins: what is made from now on is younger than the mark."""
         self.marks.append(fresh_number())
+        self.ledger.turns.append(self.marks[-1])
         self.ledger.depth += 1
 
     def end(self, states: Iterable[State]) -> None:
         """A turn is over: remember what places hold, on any path."""
         self.ledger.depth -= 1
+        self.ledger.turns.pop()
         union: dict[Place, set[Root]] = {}
         for state in states:
             for place, held in held_by(state, self.before).items():
                 union.setdefault(place, set()).update(one.root for one in held)
         self.held.append(union)
 
-    def judge(self, states: list[State], *, bounded: bool) -> None:
-        """The last turn is over: enter the places that grow; what is never walked only where data bounds the loop."""
+    def judge(self, states: list[State], *, bounded: bool, listed: bool = False) -> None:
+        """The last turn is over: enter the places that grow; what is never walked only where data bounds the loop.
+
+        `listed`: the program lists what the loop goes over, so that a list which the loop around it makes anew in each
+        turn does not grow.
+        """
         if len(self.held) < 2 or not any(self.held):
             return
         growing: list[dict[Place, Waiting]] = []
@@ -56,7 +62,9 @@ class Turns:
                 {
                     place: one
                     for place, held in found.items()
-                    if (one := self._grown(state, place, held)) and not self._replaced(state, place)
+                    if (one := self._grown(state, place, held))
+                    and not self._replaced(state, place)
+                    and not (listed and self._made_anew(place))
                 }
             )
         for found_here in growing:
@@ -64,6 +72,11 @@ class Turns:
                 if is_certain(one) or (not bounded and all(place in other for other in growing)):
                     self._enter(one)
         self.ledger.settle()
+
+    def _made_anew(self, place: Place) -> bool:
+        """Whether a container is younger than the turn of the loop around this one."""
+        around = self.ledger.turns
+        return bool(around) and place[0] == "items" and isinstance(place[1], int) and place[1] > around[-1]
 
     def _replaced(self, state: State, place: Place) -> bool:
         """Whether a name has lost a container that it had before the loop: what that holds is gone."""

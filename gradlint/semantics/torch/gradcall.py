@@ -24,7 +24,7 @@ from gradlint.semantics.torch.backward import (
 from gradlint.semantics.torch.bind import tensors_in
 from gradlint.semantics.torch.checkpoint import refuses_walk
 from gradlint.semantics.torch.hooks import gradients_pass
-from gradlint.semantics.torch.lost import may_pass, note_blind, note_lost
+from gradlint.semantics.torch.lost import note_blind, note_lost
 from gradlint.semantics.torch.old_calls import tell_gone_keyword
 from gradlint.semantics.torch.order import fed, forget
 from gradlint.semantics.torch.roots import check_root, gradient_arguments, is_number, retains, roots_of
@@ -91,8 +91,6 @@ def _backward(
         machine.ledger.retain(node, found.possible.values())
     note_lost(machine, state, nodes, found, node)
     note_blind(machine, found)
-    if any(map(may_pass, found.possible.values())):
-        state.escape()
     state.decide(LAST_BACKWARD, node)
     machine.ledger.backwards += 1
     state.trained = fresh_number()

@@ -273,10 +273,10 @@ def _passes(term: Node) -> bool:
     if term.tracked is False and term.leaf is None:
         return False
     found = walk([term])
-    return bool(felt_leaves(found)) or any(may_pass(node) for node in found.possible.values())
+    return bool(felt_leaves(found)) or any(_may_pass(node) for node in found.possible.values())
 
 
-def may_pass(node: Node) -> bool:
+def _may_pass(node: Node) -> bool:
     """Whether a graph may stand behind a node that is not known. Data that comes from elsewhere has none."""
     if node.tracked is not None or (node.edges and node.op != "call"):
         return False
