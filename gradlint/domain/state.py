@@ -55,7 +55,10 @@ def rebound(now: dict[str | int, Value], before: dict[str | int, Value]) -> Iter
 
 
 class State:
-    """Heap, frames, and what is known of the path: the truth of tests, the grad mode."""
+    """Heap, frames, and what is known of the path: the truth of tests, the grad mode.
+
+    `owed`: the optimizers that have used gradients which nothing has cleared since.
+    """
 
     __slots__ = (
         "_owned",
@@ -75,6 +78,7 @@ class State:
         "locals",
         "off",
         "once",
+        "owed",
         "site",
         "spent",
         "trained",
@@ -91,6 +95,7 @@ class State:
         self.spent: frozenset[int] = frozenset()
         self.once: frozenset[int] = frozenset()
         self.twice: frozenset[int] = frozenset()
+        self.owed: frozenset[int] = frozenset()
         self.history: Fork | None = None
         self.grad: Tri = True
         self.blocked: Blocked | None = None
@@ -116,6 +121,7 @@ class State:
         other.freed = self.freed
         other.trained = self.trained
         other.spent, other.once, other.twice = self.spent, self.once, self.twice
+        other.owed = self.owed
         other.grad = self.grad
         other.blocked = self.blocked
         other.inference = self.inference

@@ -6,6 +6,7 @@ was left undone.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
@@ -63,6 +64,8 @@ class Ledger:
         """Graphs that went where gradlint does not look: they may be backpropagated there."""
         self.stored: dict[tuple[object, Value], cst.CSTNode] = {}
         """Where a container was given a value."""
+        self.zeroed: defaultdict[int, int] = defaultdict(lambda: -1)
+        """In how many loops, at the most, the gradients of an optimizer were cleared."""
         self.late: dict[cst.CSTNode, tuple[int, cst.CSTNode]] = {}
         """Steps that found no gradient, and the backward that filled them behind: for which optimizer."""
         self.busy: set[int] = set()

@@ -59,6 +59,9 @@ def order_of(state: State, optimizer: int) -> Order | None:
 
 def _enter(state: State, optimizer: int, order: Order | None) -> None:
     state.decide(("order", optimizer), order)
+    state.owed -= {optimizer}
+    if order is not None and (order.used is not None or order.mixed is not None):
+        state.owed |= {optimizer}
 
 
 def made(machine: Machine, state: State, optimizer: Ref) -> None:
@@ -71,6 +74,7 @@ def forget(state: State) -> None:
     """Anything may have happened to gradients, optimizers and scalers."""
     for key in [key for key in state.facts if is_order(key)]:
         state.decide(key, None)
+    state.owed = frozenset()
 
 
 def handed_out(machine: Machine, state: State, values: Iterable[Value]) -> None:
@@ -138,11 +142,14 @@ def _mixed(state: State, used: Used | None, certain: set[int], node: cst.CSTNode
     return None if used is None or not kept else (node, Used(used.step, kept))
 
 
-def _judge_missing(machine: Machine, state: State, order: Order) -> None:
+def _judge_missing(machine: Machine, state: State, optimizer: int, order: Order) -> None:
     """A step uses the mixture: others may have cleared it, as a discriminator clears what its generator left."""
     if order.mixed is None:
         return
     backward, used = order.mixed
+    apart = state.undecided_since(min(gradient.id for _, gradient, *_ in used.gradients))
+    if apart and machine.ledger.zeroed[optimizer] >= machine.ledger.depth:
+        return  # It steps in some turns and clears in some, which may be the same ones.
     if any(_is_sum(state, *one) for one in used.gradients):
         related = ((used.step, "this step has used the gradients already"),)
         faults.noticed(machine, "zero-grad-missing", backward, related=related)
@@ -196,7 +203,7 @@ def stepped(machine: Machine, state: State, optimizer: Ref, node: cst.CSTNode) -
     if order is None or not nothing or not all(_is_cleared(state, param) for param in params):
         machine.ledger.busy.add(optimizer.id)
     if order is not None:
-        _judge_missing(machine, state, order)
+        _judge_missing(machine, state, optimizer.id, order)
     if order is not None and order.wiped is not None and nothing:
         _judge_wiped(machine, order, node)
         _enter(state, optimizer.id, Order(idle=order.idle, stepped=True))
@@ -285,7 +292,7 @@ def zeroed(machine: Machine, state: State, params: Iterable[Ref], node: cst.CSTN
     for optimizer in machine.optimizers:
         held = params_of(state, optimizer)
         if held and all(param.id in cleared for param in held):
-            _wipe(state, optimizer, node)
+            _wipe(machine, state, optimizer, node)
 
 
 def dropped(machine: Machine, state: State, param: Ref, node: cst.CSTNode) -> None:
@@ -293,10 +300,11 @@ def dropped(machine: Machine, state: State, param: Ref, node: cst.CSTNode) -> No
     for optimizer in machine.optimizers:
         held = params_of(state, optimizer)
         if held and held[-1] == param and all(_is_empty(state, one) for one in held):
-            _wipe(state, optimizer, node)
+            _wipe(machine, state, optimizer, node)
 
 
-def _wipe(state: State, optimizer: int, node: cst.CSTNode) -> None:
+def _wipe(machine: Machine, state: State, optimizer: int, node: cst.CSTNode) -> None:
+    machine.ledger.zeroed[optimizer] = max(machine.ledger.zeroed[optimizer], machine.ledger.depth)
     order = order_of(state, optimizer) or Order(stepped=None)
     wiped = (node, order.filled) if order.filled is not None else order.wiped
     _enter(state, optimizer, Order(wiped=wiped, idle=order.idle, stepped=order.stepped))
