@@ -16,6 +16,9 @@ from gradlint.source.gitignore import Gitignores
 from gradlint.source.unusable import Unusable, unreadable
 
 SUFFIX = ".py"
+NOTEBOOK = ".ipynb"
+
+_OF_A_NOTEBOOK = "notebooks are not read: check the script that `jupyter nbconvert --to script` makes of it"
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,8 @@ class Discovery:
             if not (self.force_exclude and self._kept_out(path, is_directory=True)):
                 yield from self._walk(path, name)
         elif not (self.force_exclude and self._kept_out(path, is_directory=False)):
-            yield Found(name, path, self.configs.of(path.parent), explicit=True)
+            problem = unreadable(_OF_A_NOTEBOOK) if path.suffix == NOTEBOOK else None
+            yield Found(name, path, self.configs.of(path.parent), explicit=True, problem=problem)
 
     def _walk(self, directory: Path, name: str) -> Iterator[Found]:
         """The Python files in and below one directory; an entry that is kept out is not even looked into."""
