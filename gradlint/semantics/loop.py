@@ -63,6 +63,8 @@ def _for(machine: Machine, state: State, instr: For) -> list[State]:
         behind.end(live)
         if not live:
             break
+        if not exact and instr.counters:
+            _count_on(before, live, instr.counters)
         if not turns and not exact and not more and machine.backwards > backwards:
             # What a backward left in the second turn meets the third: a state carried over, then a step.
             turns.append(_like(machine, live[0], item))
@@ -196,14 +198,17 @@ def _while(machine: Machine, state: State, instr: While) -> list[State]:
     exact = True
     backwards = machine.backwards
     behind = Turns(machine.ledger, before)
-    for turn in range(EXACT + 1):
+    for turn in range(EXACT + 2):
         live, ended, unsure = _heads(machine, live, instr, turn)
         done.extend(ended)
         exact = exact and not unsure
         enough = TURNS + (machine.backwards > backwards)
-        if not live or turn == EXACT or (turn >= enough and (not exact or _endless(instr))):
+        if not live or (turn >= enough and (not exact or _endless(instr))):
             exact = exact and not live
             break
+        exact = exact and turn < EXACT
+        if turn and (not exact or _endless(instr)):
+            _count_on(before, live, instr.counters)
         behind.begin()
         live, left = _turn(machine, live, instr.body)
         broken.extend(left)
@@ -240,6 +245,30 @@ def _heads(machine: Machine, states: list[State], instr: While, turn: int) -> tu
                 assume(state, test, True)
         taken.append(state)
     return taken, done, unsure
+
+
+def _count_on(before: State, states: list[State], counters: frozenset[str]) -> None:
+    """What a turn has added a number to stands for the count of any later turn, as the number of a turn does."""
+    for state in states:
+        old = before.frames.get(state.frame, {})
+        for name in list(rebound(state.locals, old)):
+            if name in counters and _rises(state.locals[name], old[name]):
+                state.set(name, nth(state.locals[name], upwards=old[name] >= 0))  # type: ignore[arg-type, operator]
+        for address in list(state.dirty):
+            former, record = before.heap.get(address), state.heap.get(address)
+            if not isinstance(former, Instance) or not isinstance(record, Instance) or former is record:
+                continue
+            attrs = {
+                name: nth(value, upwards=former.attrs[name] >= 0)  # type: ignore[arg-type, operator]
+                for name, value in record.attrs.items()
+                if f".{name}" in counters and _rises(value, former.attrs.get(name))
+            }
+            if attrs:
+                state.put(address, record._replace(attrs={**record.attrs, **attrs}))
+
+
+def _rises(value: Value, former: Value) -> bool:
+    return type(value) is int and type(former) is int and value > former
 
 
 def _widen(machine: Machine, before: State, after: State) -> None:

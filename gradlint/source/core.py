@@ -368,12 +368,24 @@ class If(Instr):
 
 
 class For(Instr):
-    """`item` is the temporary that each turn's item is stored in before the body starts."""
+    """`item` is the temporary that each turn's item is stored in before the body starts.
 
-    __slots__ = ("body", "item", "iterable", "orelse")
+    `counters`: what the body adds to, variables by their names and attributes of anything by `.name`.
+    """
 
-    def __init__(self, node: cst.CSTNode, iterable: Operand, item: Dest, body: Block, orelse: Block) -> None:
+    __slots__ = ("body", "counters", "item", "iterable", "orelse")
+
+    def __init__(
+        self,
+        node: cst.CSTNode,
+        iterable: Operand,
+        item: Dest,
+        body: Block,
+        orelse: Block,
+        counters: frozenset[str] = frozenset(),
+    ) -> None:
         self.node = node
+        self.counters = counters
         self.iterable = iterable
         self.item = item
         self.body = body
@@ -381,12 +393,15 @@ class For(Instr):
 
 
 class While(Instr):
-    """`head` computes `test` before each turn."""
+    """`head` computes `test` before each turn. `counters` as for `For`."""
 
-    __slots__ = ("body", "head", "orelse", "test")
+    __slots__ = ("body", "counters", "head", "orelse", "test")
 
-    def __init__(self, node: cst.CSTNode, head: Block, test: Operand, body: Block, orelse: Block) -> None:
+    def __init__(
+        self, node: cst.CSTNode, head: Block, test: Operand, body: Block, orelse: Block, counters: frozenset[str]
+    ) -> None:
         self.node = node
+        self.counters = counters
         self.head = head
         self.test = test
         self.body = body

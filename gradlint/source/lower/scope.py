@@ -17,7 +17,7 @@ class Scope:
     `lost`: the assignments to a loop's variable whose value nobody reads.
     """
 
-    __slots__ = ("block", "code", "globals", "lost", "nonlocals", "renames", "taken")
+    __slots__ = ("block", "code", "counters", "globals", "lost", "nonlocals", "renames", "taken")
 
     def __init__(self, code: Code) -> None:
         self.code = code
@@ -26,6 +26,8 @@ class Scope:
         self.globals: set[str] = set()
         self.nonlocals: set[str] = set()
         self.lost: dict[cst.CSTNode, str] = {}
+        self.counters: list[str] = []
+        """What was added to so far: names, and attributes as `.name`."""
         self.taken = 0
         """How many temporaries are in use: a statement gives back those that it took, and the next one takes them."""
 

@@ -111,6 +111,8 @@ def _annotated(scope: Scope, node: cst.AnnAssign) -> None:
 def _augmented(scope: Scope, node: cst.AugAssign) -> None:
     op = _AUGMENTED[type(node.operator)]
     target = node.target
+    if isinstance(node.operator, cst.AddAssign) and isinstance(target, (cst.Name, cst.Attribute)):
+        scope.counters.append(target.value if isinstance(target, cst.Name) else f".{target.attr.value}")
     if isinstance(target, cst.Attribute):
         obj = lower_expression(scope, target.value)
         old, new = scope.temp(), scope.temp()
@@ -232,7 +234,10 @@ def _orelse(scope: Scope, node: cst.Else | None) -> Block:
 def _while(scope: Scope, node: cst.While) -> None:
     test: list[Operand] = []
     head = nested(scope, lambda: test.append(lower_expression(scope, node.test)))
-    scope.emit(While(node, head, test[0], lower_suite(scope, node.body), _orelse(scope, node.orelse)))
+    first = len(scope.counters)
+    body = lower_suite(scope, node.body)
+    counters = frozenset(scope.counters[first:])
+    scope.emit(While(node, head, test[0], body, _orelse(scope, node.orelse), counters))
 
 
 def _for(scope: Scope, node: cst.For) -> None:
@@ -240,8 +245,10 @@ def _for(scope: Scope, node: cst.For) -> None:
     item = scope.temp()
     scope.lost.update(lost_bindings(node))
     bind = nested(scope, lambda: assign(scope, node, node.target, item))
+    first = len(scope.counters)
     body = lower_suite(scope, node.body)
-    scope.emit(For(node, iterable, item, bind + body, _orelse(scope, node.orelse)))
+    counters = frozenset(scope.counters[first:])
+    scope.emit(For(node, iterable, item, bind + body, _orelse(scope, node.orelse), counters))
 
 
 def _with(scope: Scope, node: cst.With) -> None:
