@@ -69,9 +69,8 @@ def _for(machine: Machine, state: State, instr: For) -> list[State]:
             # What a backward left in the second turn meets the third: a state carried over, then a step.
             turns.append(_like(machine, live[0], item))
             more = True
-    behind.judge(
-        live, bounded=_counted(state, iterable, items, exact), listed=exact and _are_objects(state, iterable, items)
-    )
+    listed = exact and _are_objects(state, iterable, items)
+    behind.judge(live, bounded=listed or _counted(state, iterable, items, exact), listed=listed)
     if not exact:
         for other in live + broken:
             _widen(machine, before, other)
@@ -88,11 +87,14 @@ def _consume(machine: Machine, state: State, instr: For, generator: Ref) -> list
     region = machine.open(state)
     before = state.fork()
     behind = Turns(machine.ledger, before)
+    numbers: list[Value] = [start.start if isinstance(start, Suspended) else None]
 
     def turn(states: list[State], items: list[Value]) -> list[State]:
         behind.begin()
+        number = numbers[-1]
+        numbers.append(next_position(number))
         for one, item in zip(states, items, strict=True):
-            one.set(instr.item, (machine.unknown("int"), item) if numbered else item)
+            one.set(instr.item, (number, item) if numbered else item)
         live, left = _turn(machine, states, instr.body)
         machine.exits.extend(Exit("break", one) for one in left)
         behind.end(live)
