@@ -212,7 +212,7 @@ def view_of(
     record = tensor_at(state, base)
     view = record.view
     root = base.id if view is None else view.base
-    if view is not None and kind == "plain" and view.kind != "maybe":
+    if view is not None and kind == "plain":
         kind = view.kind
     seen = len(state.writes(record.counter))
     ref = state.new(
