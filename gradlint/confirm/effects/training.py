@@ -161,6 +161,20 @@ def unreached():
     return any(leaf.grad is None for leaf in made)
 """
 
+_CONSTANTS = """\
+from torch.optim.optimizer import register_optimizer_step_post_hook
+made, steps = [], []
+def watched(optimizer):
+    made.append(optimizer)
+    return optimizer
+register_optimizer_step_post_hook(lambda optimizer, args, kwargs: steps.append(optimizer))
+def is_trained(leaf):
+    return leaf.requires_grad or leaf.grad is not None
+def constant():
+    held = [[leaf for group in one.param_groups for leaf in group['params']] for one in steps if one in made]
+    return any(not any(map(is_trained, leaves)) for leaves in held)
+"""
+
 _MODES = """\
 import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
@@ -291,6 +305,15 @@ UNREACHED = Measure(
     watches=_OWN,
 )
 
+CONSTANT = Measure(
+    "an optimizer steps, and none of its tensors requires grad or has a gradient",
+    (Variant(_CONSTANTS),),
+    ("len(made) > 0 and len(steps) > 0", "constant()"),
+    shown=(Variant(_CONSTANTS),),
+    proof="assert not constant(), 'no tensor requires grad'",
+    watches=_OWN,
+)
+
 MODE = Measure(
     "a step is made while the network is in evaluation mode",
     (Variant(_MODES),),
@@ -355,7 +378,8 @@ RULES = {
     **dict.fromkeys(("zero-grad-misplaced", "step-before-backward"), IDLE),
     "clip-misplaced": CLIPPED,
     "optimizer-misses-parameter": UNTRAINED,
-    **dict.fromkeys(("parameter-never-reached", "constants-in-optimizer"), UNREACHED),
+    "parameter-never-reached": UNREACHED,
+    "constants-in-optimizer": CONSTANT,
     "train-mode-missing": MODE,
     "scheduler-before-optimizer": SCHEDULED,
     "sampler-set-epoch": SAME_ORDER,
