@@ -64,7 +64,7 @@ _CONSTRUCTS = (
 
 FUNCTIONS["builtins.reveal"] = reveal
 
-STEPS_PER_LINE = 10
+STEPS_PER_LINE = 8
 STEPS_AT_LEAST = 4_000
 STEPS_TO_TRAIN = 12_000
 """At least so many for a file that may backpropagate: training loops are short, and their paths many."""
