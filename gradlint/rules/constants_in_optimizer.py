@@ -71,6 +71,45 @@ while (generator(code) - wanted).abs().max() > 0.01:
 """,
             shows="torch.equal(code, before)",
         ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+
+class Attack:
+    def __init__(self, model, image):
+        self.model, self.image = model, image
+        self.noise = torch.zeros_like(image)
+        self.optimizer = torch.optim.SGD([self.noise], lr=0.5)  # GRD614
+
+    def run(self, steps):
+        for _ in range(steps):
+            self.optimizer.zero_grad()
+            (-self.model(self.image + self.noise).sum()).backward()
+            self.optimizer.step()
+        return self.noise
+
+
+noise = Attack(nn.Linear(4, 2), torch.rand(1, 4)).run(3)
+""",
+            shows="not noise.any()",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+field = nn.Linear(2, 1)
+points = [torch.rand(5, 2) for _ in range(2)]
+first = points[0].clone()
+optimizer = torch.optim.RMSprop(points, lr=0.01)  # GRD614
+energy = sum(field(one).pow(2).mean() for one in points)
+energy.backward()
+optimizer.step()
+""",
+            shows="torch.equal(points[0], first)",
+        ),
     )
     good = (
         Good(
@@ -120,6 +159,21 @@ for epoch in range(4):
     slow.step(), fast.step()
     slow.zero_grad(), fast.zero_grad()
 """,
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+field = nn.Linear(2, 1)
+points = [torch.rand(5, 2).requires_grad_() for _ in range(2)]
+first = points[0].detach().clone()
+optimizer = torch.optim.RMSprop(points, lr=0.01)
+energy = sum(field(one).pow(2).mean() for one in points)
+energy.backward()
+optimizer.step()
+""",
+            shows="not torch.equal(points[0], first)",
         ),
     )
 
