@@ -12,8 +12,8 @@ import sys
 import time
 from collections import Counter
 
-from gradlint.confirm.ran import Device
-from gradlint.confirm.sandbox import Sandbox
+from gradlint.confirm.run.protocol import Device
+from gradlint.confirm.run.sandbox import Sandbox
 from gradlint.rules.registry import all_rules
 
 AIM = 20.0

@@ -12,10 +12,10 @@ from typing import Literal, TypeAlias
 import libcst as cst
 
 from gradlint.facts import load
-from gradlint.semantics import interpret
-from gradlint.semantics.program import Program
-from gradlint.semantics.torch.module_methods import METHODS as MODULE_METHODS
-from gradlint.semantics.torch.optim import OPTIMIZER_METHODS
+from gradlint.interpreter import interpret
+from gradlint.interpreter.program import Program
+from gradlint.interpreter.torch.module_methods import METHODS as MODULE_METHODS
+from gradlint.interpreter.torch.optim import OPTIMIZER_METHODS
 
 How: TypeAlias = Literal["row", "written", "no operation", "missing"]
 

@@ -21,12 +21,12 @@ __all__ = ["Config", "Finding", "Outcome", "__version__", "check_paths", "check_
 
 if TYPE_CHECKING:
     from gradlint.check import check_paths, check_source
-    from gradlint.config import Config
     from gradlint.domain.finding import Finding
     from gradlint.outcome import Outcome
+    from gradlint.settings.config import Config
 
 _HOMES = {
-    "Config": "gradlint.config",
+    "Config": "gradlint.settings.config",
     "Finding": "gradlint.domain.finding",
     "Outcome": "gradlint.outcome",
     "check_paths": "gradlint.check",

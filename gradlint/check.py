@@ -13,21 +13,21 @@ from typing import Protocol
 
 import libcst as cst
 
-from gradlint.config import Config, Configs
 from gradlint.domain.event import Event
 from gradlint.domain.finding import Finding
-from gradlint.domain.unit import Neighbours, Unit
 from gradlint.fixes.mend import mend, without_fix_on_other_rows
 from gradlint.judgement import finding_about, findings_of, judge
 from gradlint.outcome import Checked, Crash, Outcome
 from gradlint.rules.base import Rule
 from gradlint.rules.registry import all_rules
 from gradlint.running import no_collection, with_deep_stack
-from gradlint.selection import select
-from gradlint.silencing import OUT_OF_STEPS, Silencing
+from gradlint.settings.config import Config, Configs
+from gradlint.settings.selection import select
+from gradlint.settings.silencing import OUT_OF_STEPS, Silencing
 from gradlint.source.discover import Discovery, Found
 from gradlint.source.files import Files
 from gradlint.source.read import decode, is_about_torch, mentions_torch, read_bytes
+from gradlint.source.unit import Neighbours, Unit
 from gradlint.source.unusable import Unusable
 
 
@@ -222,6 +222,6 @@ class Checker:
 
 def _default_interpret() -> Interpret:
     """Loaded late: a run that meets no file about torch needs no interpreter."""
-    from gradlint.semantics import interpret
+    from gradlint.interpreter import interpret
 
     return interpret

@@ -9,10 +9,10 @@ import libcst as cst
 
 from gradlint.domain.event import Event
 from gradlint.domain.finding import SEVERITY_OF, Finding, Fix, Related, Span
-from gradlint.domain.unit import Unit
 from gradlint.fixes.locate import Locator
 from gradlint.rules.base import Repair, Report, Rule
 from gradlint.source.place import Places
+from gradlint.source.unit import Unit
 from gradlint.source.unusable import Unusable
 
 

@@ -17,41 +17,22 @@ MAY_IMPORT = {
     "core": set(),
     "domain": {"core"},
     "facts": {"domain"},
-    "source": {"core", "domain", "config"},
-    "semantics": {"core", "domain", "facts"},
+    "source": {"core", "domain", "settings"},
+    "shapes": {"domain", "facts", "interpreter"},
+    "interpreter": {"core", "domain", "facts", "source", "shapes", "detect"},
+    "detect": {"core", "domain", "facts", "source", "shapes", "interpreter"},
     "rules": {"domain"},
-    "selection": {"rules"},
-    "config": {"domain", "rules", "selection", "config_file"},
-    "config_file": {"config", "rules", "selection"},
+    "settings": {"domain", "rules", "source"},
     "fixes": {"domain", "outcome", "source", "rules"},
     "outcome": {"domain"},
     "running": set(),
     "judgement": {"domain", "fixes", "rules", "source"},
-    "report": {"config", "domain", "rules", "source", "outcome"},
-    "check": {
-        *("config", "domain", "fixes", "judgement", "outcome", "rules", "running"),
-        *("selection", "semantics", "silencing", "source"),
-    },
-    "silencing": {"config", "domain", "rules", "source"},
-    "confirm": {"domain", "source", "semantics", "facts", "outcome"},
-    "entrypoints": {
-        *(
-            "check",
-            "config",
-            "domain",
-            "config_file",
-            "facts",
-            "outcome",
-            "report",
-            "rules",
-            "selection",
-            "fixes",
-            "confirm",
-        ),
-        "",
-    },
+    "report": {"settings", "domain", "rules", "source", "outcome"},
+    "check": {"domain", "fixes", "judgement", "outcome", "rules", "running", "settings", "interpreter", "source"},
+    "confirm": {"domain", "source", "interpreter", "facts", "outcome"},
+    "entrypoints": {"check", "settings", "domain", "facts", "outcome", "report", "rules", "fixes", "confirm", ""},
     "__main__": {"entrypoints"},
-    "": {"check", "config", "domain", "outcome"},
+    "": {"check", "settings", "domain", "outcome"},
 }
 
 
@@ -146,15 +127,15 @@ def test_checking_imports_no_torch() -> None:
 def test_preparing_to_confirm_imports_no_torch() -> None:
     """Executed: gate, sandbox, and verdict run in the process of the user."""
     program = (
-        "import gradlint.confirm.safety, gradlint.confirm.sandbox, gradlint.confirm.verdict;"
-        "gradlint.confirm.safety.admit('import torch\\nx = torch.ones(2)\\n')"
+        "import gradlint.confirm.gate.admit, gradlint.confirm.run.sandbox, gradlint.confirm.check.verdict;"
+        "gradlint.confirm.gate.admit.admit('import torch\\nx = torch.ones(2)\\n')"
     )
     loaded = loaded_by(program)
-    assert "gradlint.confirm.sandbox" in loaded
+    assert "gradlint.confirm.run.sandbox" in loaded
     assert loaded.isdisjoint({"torch", "numpy", WORKER})
 
 
 def test_starting_up_is_light() -> None:
     """The command line loads click; neither the parser nor any rule, nor what reads configuration."""
     loaded = loaded_by("import gradlint.entrypoints.cli, gradlint.entrypoints.flake8")
-    assert loaded.isdisjoint({"libcst", "pathspec", "tomllib", "gradlint.check", "gradlint.config", "json"})
+    assert loaded.isdisjoint({"libcst", "pathspec", "tomllib", "gradlint.check", "gradlint.settings.config", "json"})

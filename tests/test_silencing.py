@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gradlint.check import Checker, check_source
-from gradlint.config import Config
-from gradlint.selection import Selection
+from gradlint.settings.config import Config
+from gradlint.settings.selection import Selection
 
 HEAD = "import torch\n\nw = torch.ones(2, requires_grad=True)\n"
 

@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from gradlint.confirm.evidence import evidence  # noqa: E402  (found only once the path is set)
+from gradlint.confirm.check.evidence import evidence  # noqa: E402  (found only once the path is set)
 from gradlint.report.rule_page import page, summary_of  # noqa: E402  (found only once the path is set)
 from gradlint.rules.base import Rule  # noqa: E402
 from gradlint.rules.registry import all_rules  # noqa: E402

@@ -11,19 +11,19 @@ from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
+from gradlint.confirm.check.effect import MADE_UP, NO_PLACE, NOTHING, Silence
+from gradlint.confirm.check.error import Claim, Raising
+from gradlint.confirm.check.evidence import is_known, is_local, obstacle, pattern_of, slips_of
 from gradlint.confirm.effects.table import measure_of
-from gradlint.confirm.entry import Way, ways_to
-from gradlint.confirm.evidence import is_known, is_local, obstacle, pattern_of, slips_of
-from gradlint.confirm.forward import agree, forward_values
-from gradlint.confirm.holes import Sketch
-from gradlint.confirm.hurry import hurried
-from gradlint.confirm.linked import Importers, linked, parsed
-from gradlint.confirm.raising import Claim, Raising
-from gradlint.confirm.sandbox import Sandbox, TorchMissingError
-from gradlint.confirm.search import MOST_RUNS, Found, filled
-from gradlint.confirm.silence import MADE_UP, NO_PLACE, NOTHING, Silence
-from gradlint.confirm.sketch import sketch
-from gradlint.confirm.slicing import Slice, slices
+from gradlint.confirm.prepare.candidates import Sketch
+from gradlint.confirm.prepare.entry import Way, ways_to
+from gradlint.confirm.prepare.limit_iterations import hurried
+from gradlint.confirm.prepare.link import Importers, linked, parsed
+from gradlint.confirm.prepare.sketch import sketch
+from gradlint.confirm.prepare.slice import Slice, slices
+from gradlint.confirm.prepare.values import agree, forward_values
+from gradlint.confirm.run.sandbox import Sandbox, TorchMissingError
+from gradlint.confirm.run.search import MOST_RUNS, Found, filled
 from gradlint.domain.confirmation import Confirmation
 from gradlint.domain.finding import Finding
 from gradlint.source.neighbours import Layout

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from gradlint.config import Config, Configs, Overrides
     from gradlint.domain.finding import Finding
     from gradlint.outcome import Outcome
     from gradlint.report.paint import Paint
+    from gradlint.settings.config import Config, Configs, Overrides
 
 STDIN = "-"
 FORMATS = ("concise", "full", "json")
@@ -137,7 +137,7 @@ def _ask_torch(outcome: Outcome, wishes: Wishes, output_format: str) -> Outcome:
 
 def _piped(wishes: Wishes) -> bytes | None:
     """Standard input, where it stands for a file."""
-    from gradlint.config import ConfigError
+    from gradlint.settings.config import ConfigError
 
     if STDIN not in wishes.paths:
         return None
@@ -214,8 +214,8 @@ def _print(outcome: Outcome, wishes: Wishes, configs: Configs, piped: bytes | No
 
 
 def _configs(wishes: Wishes) -> Configs:
-    from gradlint.config import Config, ConfigError, Configs
-    from gradlint.config_file import load
+    from gradlint.settings.config import Config, ConfigError, Configs
+    from gradlint.settings.file import load
 
     if wishes.config is not None and wishes.isolated:
         raise ConfigError("--config and --isolated exclude each other")
@@ -225,9 +225,9 @@ def _configs(wishes: Wishes) -> Configs:
 
 def _overrides(wishes: Wishes) -> Overrides:
     """What the command line says, its words checked."""
-    from gradlint.config import Overrides, parse_file_ignores
-    from gradlint.config_file import check_words
-    from gradlint.selection import Selection
+    from gradlint.settings.config import Overrides, parse_file_ignores
+    from gradlint.settings.file import check_words
+    from gradlint.settings.selection import Selection
 
     ignores = parse_file_ignores(Path.cwd(), wishes.per_file_ignores)
     selection = Selection(

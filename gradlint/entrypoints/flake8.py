@@ -39,8 +39,8 @@ class Plugin:
         if not any("torch" in line for line in self._lines):
             return
         from gradlint.check import check_content
-        from gradlint.config import Config
         from gradlint.report.concise import on_one_line
+        from gradlint.settings.config import Config
 
         config = Config(ignore_noqa=self.ignore_noqa)
         outcome = check_content("".join(self._lines), self._filename, config)

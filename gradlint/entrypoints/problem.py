@@ -8,7 +8,7 @@ from typing import IO, Any
 
 import click
 
-from gradlint.config import ConfigError
+from gradlint.settings.config import ConfigError
 
 
 class Problem(click.ClickException):

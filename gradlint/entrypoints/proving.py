@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from gradlint.confirm.linked import lowered
+from gradlint.confirm.prepare.link import lowered
 from gradlint.confirm.prove import Prover
-from gradlint.confirm.sandbox import Sandbox
+from gradlint.confirm.run.sandbox import Sandbox
 from gradlint.domain.confirmation import Confirmation
 from gradlint.domain.finding import Finding
 from gradlint.fixes.edits import apply, moved

@@ -13,6 +13,7 @@ from gradlint.fixes.edits import Text, apart
 from gradlint.fixes.imports import Imports
 from gradlint.fixes.readings import needing, read_as_number, readings_of
 from gradlint.fixes.rewrite import bracketed, in_place, indented, rewritten, rows_to_indent
+from gradlint.rules.authoring.repairs import operand
 from gradlint.rules.base import (
     Before,
     Behind,
@@ -27,7 +28,6 @@ from gradlint.rules.base import (
     Wrap,
 )
 from gradlint.rules.base import Edit as Wish
-from gradlint.rules.repairs import operand
 from gradlint.source.lines import split_lines
 from gradlint.source.place import Places
 

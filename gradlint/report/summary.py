@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gradlint.config import Config
 from gradlint.domain.finding import Finding
 from gradlint.outcome import Outcome
+from gradlint.settings.config import Config
 
 MOST = 20
 """How many kinds of what was not followed are listed."""

@@ -1,4 +1,4 @@
-"""All rules, found in the files of this package; a rule that does not load stops the run."""
+"""All rules, found in the files of the families; a rule that does not load stops the run."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from abc import ABCMeta
 from functools import cache
 from types import ModuleType
 
-import gradlint.rules
 from gradlint.rules.base import Rule
 
-_NO_RULE = frozenset({"arguments", "base", "leaves", "lost", "phrases", "registry", "repairs"})
+_FAMILIES = "files", "inplace", "backward", "lost_gradient", "numerics", "training_loop", "modules", "losses", "legacy"
 _CODE = re.compile(r"GRD[0-8]\d\d")
 
 
 @cache
 def all_rules() -> tuple[Rule, ...]:
     """One instance of each rule, by code."""
-    found = pkgutil.iter_modules(gradlint.rules.__path__)
-    names = sorted(module.name for module in found if not module.ispkg and module.name not in _NO_RULE)
-    return ordered([_rule_of(importlib.import_module(f"gradlint.rules.{name}")) for name in names])
+    families = (importlib.import_module(f"gradlint.rules.{family}") for family in _FAMILIES)
+    names = (
+        f"{family.__name__}.{found.name}" for family in families for found in pkgutil.iter_modules(family.__path__)
+    )
+    return ordered([_rule_of(importlib.import_module(name)) for name in names])
 
 
 def ordered(rules: list[Rule]) -> tuple[Rule, ...]:
@@ -48,7 +49,7 @@ def _rule_of(module: ModuleType) -> Rule:
         if isinstance(member, ABCMeta) and member.__module__ == module.__name__ and issubclass(member, Rule)
     ]
     file = module.__name__.rpartition(".")[2]
-    place = f"gradlint/rules/{file}.py"
+    place = f"{module.__name__.replace('.', '/')}.py"
     if len(classes) != 1:
         raise RuntimeError(f"{place} must hold one rule, and holds {len(classes)}")
     rule = classes[0]()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pathspec import GitIgnoreSpec
 
-from gradlint.config import Config, Configs
+from gradlint.settings.config import Config, Configs
 from gradlint.source.gitignore import Gitignores
 from gradlint.source.unusable import Unusable, unreadable
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gradlint.domain.unit import Unit
 from gradlint.source.neighbours import Layout
 from gradlint.source.parse import parse
 from gradlint.source.read import decode, read_bytes
+from gradlint.source.unit import Unit
 from gradlint.source.unusable import Unusable
 
 ROOM = 6_000_000

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from gradlint.confirm.prove import Prover
-from gradlint.confirm.sandbox import Sandbox
+from gradlint.confirm.run.sandbox import Sandbox
 from gradlint.rules.registry import all_rules
 
 

@@ -8,13 +8,13 @@ from functools import cache
 from typing import NamedTuple
 
 from gradlint.check import check_source
-from gradlint.config import Config
+from gradlint.confirm.check.evidence import obstacle
 from gradlint.confirm.effects.table import MEASURES
-from gradlint.confirm.evidence import obstacle
 from gradlint.domain.finding import Finding, Position, Related, Span
 from gradlint.rules.base import Rule
 from gradlint.rules.registry import all_rules
-from gradlint.selection import Selection
+from gradlint.settings.config import Config
+from gradlint.settings.selection import Selection
 
 
 class Claim(NamedTuple):

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import pytest
 
+from gradlint.confirm.check.evidence import obstacle
 from gradlint.confirm.effects.table import MEASURES
-from gradlint.confirm.evidence import obstacle
 from gradlint.confirm.prove import Prover
 from gradlint.domain.confirmation import Confirmation
 from gradlint.rules.registry import all_rules

@@ -19,10 +19,10 @@ from typing import NamedTuple
 
 import pytest
 
-from gradlint.confirm.ran import Ran
-from gradlint.confirm.safety import admit
-from gradlint.confirm.sandbox import Sandbox
-from gradlint.confirm.verdict import Expectation, judge
+from gradlint.confirm.check.verdict import Expectation, judge
+from gradlint.confirm.gate.admit import admit
+from gradlint.confirm.run.protocol import Ran
+from gradlint.confirm.run.sandbox import Sandbox
 
 HOSTILE = sorted(Path(__file__).with_name("hostile").glob("*.py"))
 SECRET = "a-secret-3f9c"
@@ -139,7 +139,7 @@ def test_the_folder_of_the_program_holds_no_modules(tmp_path: Path) -> None:
     for name in ("torch", "math", "json"):
         (tmp_path / f"{name}.py").write_text("open('written', 'w')\n", encoding="utf-8")
     program = (
-        "import sys; sys.path.remove(''); import gradlint.confirm.sandbox as s; sys.path.insert(0, '');"
+        "import sys; sys.path.remove(''); import gradlint.confirm.run.sandbox as s; sys.path.insert(0, '');"
         "print(s.Sandbox().run('import torch, math\\nx = math.pi').outcome)"
     )
     environment = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}

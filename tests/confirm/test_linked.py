@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from gradlint.check import check_paths
-from gradlint.config import Config
-from gradlint.confirm.linked import linked
+from gradlint.confirm.prepare.link import linked
 from gradlint.confirm.prove import Prover
 from gradlint.domain.confirmation import Confirmation
+from gradlint.settings.config import Config
 from tests.harness.torch_run import run_under_torch
 
 NET = """\

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradlint.confirm.safety import admit
+from gradlint.confirm.gate.admit import admit
 
 ADMITTED = [
     "import torch as t\nx = t.ones(2)\n",

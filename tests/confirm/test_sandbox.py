@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from gradlint.confirm.ran import Probed
-from gradlint.confirm.sandbox import Sandbox
-from gradlint.confirm.verdict import Expectation, judge
+from gradlint.confirm.check.verdict import Expectation, judge
+from gradlint.confirm.run.protocol import Probed
+from gradlint.confirm.run.sandbox import Sandbox
 from gradlint.rules.base import Bad
 from gradlint.rules.registry import all_rules
 from tests.harness.marks import marks_of

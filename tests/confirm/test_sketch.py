@@ -7,13 +7,13 @@ import ast
 import pytest
 
 from gradlint.check import check_source
-from gradlint.confirm.holes import Sketch
-from gradlint.confirm.hurry import hurried
+from gradlint.confirm.prepare.candidates import Sketch
+from gradlint.confirm.prepare.limit_iterations import hurried
+from gradlint.confirm.prepare.script import render
+from gradlint.confirm.prepare.sketch import sketch
 from gradlint.confirm.prove import Prover
-from gradlint.confirm.ran import Ran
-from gradlint.confirm.script import render
-from gradlint.confirm.search import attempts, filled
-from gradlint.confirm.sketch import sketch
+from gradlint.confirm.run.protocol import Ran
+from gradlint.confirm.run.search import attempts, filled
 
 
 def made(text: str) -> Sketch:

@@ -8,8 +8,8 @@ import textwrap
 import pytest
 
 from gradlint.check import check_source
+from gradlint.confirm.prepare.slice import Slice, slices
 from gradlint.confirm.prove import Prover
-from gradlint.confirm.slicing import Slice, slices
 
 TRAINING = """\
 import torch

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gradlint.confirm.ran import Probed, Ran
-from gradlint.confirm.verdict import Expectation, judge
+from gradlint.confirm.check.verdict import Expectation, judge
+from gradlint.confirm.run.protocol import Probed, Ran
 
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
 RAISES = Expectation("raises", "a leaf Variable", 3)

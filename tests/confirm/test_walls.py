@@ -121,7 +121,7 @@ def test_who_is_no_administrator_has_the_same_walls() -> None:
     pytest.importorskip("torch", reason="torch is not installed, and there is nothing to execute")
     program = """
 import sys
-from gradlint.confirm.sandbox import Sandbox
+from gradlint.confirm.run.sandbox import Sandbox
 from gradlint.confirm.worker import kernel
 if sys.argv[1] == "plain":
     kernel.give_up_privileges()

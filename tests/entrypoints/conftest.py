@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 import gradlint.check
-import gradlint.config_file
 import gradlint.rules.registry
+import gradlint.settings.file
 from gradlint.entrypoints.cli import cli
 from tests.entrypoints.fakes import FAKE_RULES, fake_interpret
 
@@ -31,7 +31,7 @@ Run = Callable[..., Ran]
 @pytest.fixture
 def fake_world(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fake rules and interpreter, wherever the real ones are looked up."""
-    for module in (gradlint.check, gradlint.config_file, gradlint.rules.registry):
+    for module in (gradlint.check, gradlint.settings.file, gradlint.rules.registry):
         monkeypatch.setattr(module, "all_rules", lambda: FAKE_RULES)
     monkeypatch.setattr(gradlint.check, "_default_interpret", lambda: fake_interpret)
 

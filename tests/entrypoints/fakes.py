@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from gradlint.domain.event import Event
-from gradlint.domain.unit import Neighbours, Unit
 from gradlint.rules.base import Change, Repair, Report, Rule
-from gradlint.rules.invalid_syntax import InvalidSyntax
-from gradlint.rules.unreadable_file import UnreadableFile
+from gradlint.rules.files.invalid_syntax import InvalidSyntax
+from gradlint.rules.files.unreadable_file import UnreadableFile
+from gradlint.source.unit import Neighbours, Unit
 
 
 @dataclass(frozen=True)

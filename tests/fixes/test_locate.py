@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from gradlint.domain.finding import Finding, Fix
 from gradlint.fixes.edits import apply
 from gradlint.fixes.locate import Locator
+from gradlint.rules.authoring.repairs import code
 from gradlint.rules.base import Before, Below, Change, Edit, Reading, Remove, Repair, Statement, Wrap
-from gradlint.rules.repairs import code
 from gradlint.source.place import Places
 
 

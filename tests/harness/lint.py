@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from gradlint.check import check_source
-from gradlint.config import Config
 from gradlint.domain.event import Reveal
-from gradlint.selection import Selection
-from gradlint.semantics import interpret
+from gradlint.interpreter import interpret
+from gradlint.settings.config import Config
+from gradlint.settings.selection import Selection
 from gradlint.source.parse import parse
 from gradlint.source.place import Places
 from gradlint.source.unusable import Unusable

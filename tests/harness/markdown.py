@@ -56,7 +56,7 @@ def blocks_of(page: Path) -> tuple[Block, ...]:
 
 def blocks_under(folder: Path) -> tuple[Block, ...]:
     """The programs of all pages of a folder; a folder without any is a mistake of the caller."""
-    blocks = tuple(block for page in sorted(folder.glob("*.md")) for block in blocks_of(page))
+    blocks = tuple(block for page in sorted(folder.rglob("*.md")) for block in blocks_of(page))
     if not blocks:
         raise PageError(f"{folder}: no page holds a program")
     return blocks

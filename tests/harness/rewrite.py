@@ -2,7 +2,7 @@
 
     python -m tests.harness.rewrite [PAGE ...]
 
-Without arguments all pages of `tests/semantics` and `tests/rules` are rewritten. Findings are not touched:
+Without arguments all pages of `tests/interpreter` and `tests/rules` are rewritten. Findings are not touched:
 what is to be found is a decision, what is revealed is a snapshot.
 """
 
@@ -33,7 +33,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _all_pages() -> list[Path]:
-    return [page for folder in ("semantics", "rules") for page in sorted((TESTS / folder).glob("*.md"))]
+    return [page for folder in ("interpreter", "rules") for page in sorted((TESTS / folder).rglob("*.md"))]
 
 
 def rewritten(page: Path) -> str:

@@ -7,12 +7,11 @@ from functools import cache
 import libcst as cst
 
 from gradlint.domain.graph import Node
-from gradlint.domain.meeting import Meeting
+from gradlint.domain.join import Meeting
 from gradlint.domain.state import State
 from gradlint.domain.value import Class, Function, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
-from gradlint.semantics import interpret  # noqa: F401  # Each construct registers with the machine.
-from gradlint.semantics.machine import Machine
-from gradlint.semantics.program import Program
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.program import Program
 from gradlint.source.core import Block
 from gradlint.source.lower import lower_module
 

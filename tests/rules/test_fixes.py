@@ -9,13 +9,13 @@ from functools import cache
 import pytest
 
 from gradlint.check import check_source
-from gradlint.config import Config
 from gradlint.domain.finding import Finding
 from gradlint.fixes.mend import mend
 from gradlint.outcome import Checked, Mended
+from gradlint.rules.authoring.repairs import IN_PLACE_ONLY
 from gradlint.rules.base import Bad, Rule
 from gradlint.rules.registry import all_rules
-from gradlint.rules.repairs import IN_PLACE_ONLY
+from gradlint.settings.config import Config
 from tests.harness.program import FILENAME
 from tests.harness.torch_run import run_under_torch
 

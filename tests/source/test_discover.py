@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gradlint.config import Config, Configs
+from gradlint.settings.config import Config, Configs
 from gradlint.source.discover import Discovery
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from gradlint.semantics.torch.size import Result, has_rule, module_result, result
+from gradlint.shapes.infer import Result, has_rule, module_result, result
 from tests.torch_agrees.shape_agreement import Forgetter, contradiction, is_exact
 from tests.torch_agrees.shape_samples import (
     MODULE_CLASSES,

@@ -16,7 +16,8 @@ import torch
 from gradlint import facts
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.shape import Sym
-from gradlint.semantics.torch.size import (
+from gradlint.shapes.create import nested_shape, nested_type
+from gradlint.shapes.infer import (
     Operand,
     Result,
     Several,
@@ -27,9 +28,8 @@ from gradlint.semantics.torch.size import (
     result,
     under_other_default,
 )
-from gradlint.semantics.torch.size_create import nested_shape, nested_type
-from gradlint.semantics.torch.size_module import MODULES
-from gradlint.semantics.torch.size_rule import RULES
+from gradlint.shapes.module import MODULES
+from gradlint.shapes.rule import RULES
 from tests.torch_agrees.shape_agreement import Forgetter, contradiction
 from tests.torch_agrees.shape_samples import (
     MODULE_CLASSES,

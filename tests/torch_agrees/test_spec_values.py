@@ -23,7 +23,7 @@ from tests.harness.torch_run import run_under_torch
 
 TESTS = Path(__file__).resolve().parents[1]
 TURNS = 2
-PAGES = ("semantics", "rules")
+PAGES = ("interpreter", "rules")
 # Each of these must disagree, so that a gap that is closed is taken off the list.
 KNOWN_GAPS = {
     "silences.md: Mixed precision on the CPU": "autocast changes the type of what a module gives",

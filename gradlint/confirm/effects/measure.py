@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from typing import NamedTuple
 
-from gradlint.confirm.places import Place, Role
+from gradlint.confirm.check.places import Place, Role
 from gradlint.domain.finding import Finding, Span
 
 _DEFINED = re.compile(r"^(?:def (\w+)|([\w, ]+) = )", re.MULTILINE)

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, NoReturn
 
 import torch
 
-from gradlint.confirm import allowed
-from gradlint.confirm.ran import Probed, Ran, Request, encode
+from gradlint.confirm.gate import allowlist as allowed
+from gradlint.confirm.run.protocol import Probed, Ran, Request, encode
 from gradlint.confirm.worker.blame import Blame, known_errors, text_of
 from gradlint.confirm.worker.measures import MEASURES
 from gradlint.confirm.worker.snapshot import Snapshot

@@ -16,7 +16,7 @@ import torch
 import torch.utils.checkpoint
 import torch.utils.data
 
-from gradlint.confirm.ran import Ran, Request, decode, encode
+from gradlint.confirm.run.protocol import Ran, Request, decode, encode
 from gradlint.confirm.worker.child import Prepared, be_the_child
 from gradlint.confirm.worker.taken import Taken
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from types import CodeType
 from typing import NoReturn
 
-from gradlint.confirm import allowed
+from gradlint.confirm.gate import allowlist as allowed
 from gradlint.confirm.worker import kernel, limits
 from gradlint.confirm.worker.guard import Guard
 from gradlint.confirm.worker.syscalls import Filter

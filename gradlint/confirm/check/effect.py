@@ -1,0 +1,194 @@
+"""Silent effects put before torch: the program runs with instruments in it, and what they note is judged."""
+
+from __future__ import annotations
+
+import ast
+import re
+import time
+
+from gradlint.confirm.effects.measure import Measure, Variant
+from gradlint.confirm.prepare.candidates import Sketch
+from gradlint.confirm.prepare.entry import Way, ways_to
+from gradlint.confirm.prepare.instrument import ASKED, INSTRUMENTS, LOSS, instrumented, without_instruments
+from gradlint.confirm.prepare.script import Script, spaced
+from gradlint.confirm.run.protocol import Probed, Ran
+from gradlint.confirm.run.sandbox import Sandbox
+from gradlint.confirm.run.search import MOST_RUNS, Found, attempts, failed_row, guarded
+from gradlint.confirm.run.shrink import shrunk
+from gradlint.domain.confirmation import Confirmation
+from gradlint.domain.finding import Finding
+
+MADE_UP = "with made-up values"
+"""How the reason begins why nothing is confirmed where a run came by the place and did not show the effect."""
+
+NOTHING = "no run had anything to measure"
+NO_PLACE = "what would have to be watched has no place of its own in the program"
+
+_ENOUGH = 4
+_GUARDS = 5
+_LAST_SECONDS = 4.0
+
+
+def _names_in(made: Sketch) -> set[str]:
+    """The names of variables that a program has, wherever: those of its measure must be others."""
+    nodes = (node for part in made.body for node in ast.walk(part))
+    return {node.id for node in nodes if isinstance(node, ast.Name)} - INSTRUMENTS
+
+
+class Silence:
+    """One finding of a silent effect, and how it is measured."""
+
+    def __init__(
+        self, finding: Finding, measure: Measure, sandbox: Sandbox, end: float, shrink: float, most: int = MOST_RUNS
+    ) -> None:
+        """`shrink` is the time for cutting down a proof, `most` the number of values to try."""
+        self._most = most
+        self.has_passed = False
+        """Whether some run came to its end, and did not show the effect."""
+        self.failed: int | None = None
+        """The row of the outermost statement that failed, of the run that came furthest."""
+        self._finding = finding
+        self._measure = measure
+        self._sandbox = sandbox
+        self._end = end
+        self._shrink = shrink
+        self._why = "no run came to the place"
+        self.is_slow = False
+        self._way = 0
+        self.found: Found | None = None
+
+    def confirm(self, made: Sketch) -> Confirmation:
+        """The verdict on the finding in the program of a sketch."""
+        finding, measure = self._finding, self._measure.beside(_names_in(made))
+        self._measure = measure
+        row, rows = finding.span.start.row, range(finding.span.start.row, finding.span.end.row + 1)
+        losses = f"def {LOSS}(" in measure.variants[0].before
+        program, found = instrumented(
+            made,
+            measure.places(finding),
+            losses=losses,
+            asked=f"{ASKED} = " in measure.variants[0].before,
+            loss_rows=rows if measure.own_losses else None,
+            loop_row=row if measure.turns else None,
+        )
+        if (measure.watches or measure.turns) and not found:
+            return Confirmation("unconfirmed", NO_PLACE)
+        for number, way in enumerate(ways_to(program, row)):
+            self._way = number
+            verdict = self._try_way(way, exact=not way.holes and not way.driven and not made.dropped)
+            if verdict is not None:
+                return verdict
+            if time.monotonic() > self._end:
+                break
+        return Confirmation("unconfirmed", self._why)
+
+    def _try_way(self, way: Way, *, exact: bool) -> Confirmation | None:
+        passed = 0
+        for tried in attempts(way.script, way.holes, self._first_run, self._most):
+            script, ran = tried.script, tried.ran
+            shown = self._is_shown(script, ran)
+            if shown and ran.outcome == "raised":
+                script, shown = self._behind(script, ran)
+            if shown:
+                self.found = Found(self._way, tried.values)
+                return self._confirmed(script)
+            if ran.outcome == "finished":
+                passed += 1
+                self.has_passed |= shown is False
+                if shown is False and exact and self._measure.refutes:
+                    return Confirmation("refuted", f"measured: it is not so that {self._measure.said}")
+            else:
+                self._why = f"the repro ends otherwise: {(ran.message or ran.outcome)[:120]}"
+                self.is_slow |= ran.outcome == "timeout"
+                self.failed = max(self.failed or 0, failed_row(script, ran)) or None
+            if passed >= _ENOUGH or time.monotonic() > self._end:
+                break
+        return None
+
+    def _behind(self, script: Script, ran: Ran) -> tuple[Script, bool]:
+        """The program goes on behind an error that came after the effect; whether it then shows the effect."""
+        for _ in range(_GUARDS):
+            again = next((one for number in reversed(ran.lines) if (one := guarded(script, number)) is not None), None)
+            if again is None:
+                break
+            script, ran = again, self._run(again, self._measure.variants[0])
+            if ran.outcome != "raised":
+                break
+        return script, ran.outcome == "finished" and self._is_shown(script, ran) is True
+
+    def _is_shown(self, script: Script, ran: Ran) -> bool | None:
+        """Whether the instruments show the effect; None if there was nothing to measure."""
+        if ran.outcome != "finished" and not (ran.outcome == "raised" and ran.values and self._measure.early):
+            return None
+        first, *rest = ran.values[: len(self._measure.probes)]
+        if first.value is not True:
+            self._why = NOTHING
+            return None
+        if not all(value.value is True for value in rest):
+            self._why = f"{MADE_UP} it is not so that {self._measure.said}"
+            return False
+        return self._differs(script, ran.values[-1])
+
+    def _differs(self, script: Script, usual: Probed) -> bool | None:
+        """Whether one of the other variants gives another value."""
+        if self._measure.compared is None:
+            return True
+        measured = False
+        for variant in self._measure.variants[1:]:
+            ran = self._run(script, variant)
+            if ran.values and (ran.outcome == "finished" or self._measure.early):
+                measured = True
+                if (ran.values[-1].value != usual.value) != self._measure.same:
+                    return True
+        self._why = f"it was not seen that {self._measure.said}"
+        # Values made for the purpose may be the wrong ones to see a difference with.
+        return False if measured and self._measure.proof == "" else None
+
+    def _first_run(self, script: Script) -> Ran:
+        return self._run(script, self._measure.variants[0])
+
+    def _run(self, script: Script, variant: Variant) -> Ran:
+        """A run with the lines counted as in the script."""
+        compared = () if self._measure.compared is None else (f"str({self._measure.compared})",)
+        probes = (*self._measure.probes, *compared)
+        text = variant.around(script.text)
+        ran = self._sandbox.run(text, probes, seconds=max(0.2, min(2.0, self._end - time.monotonic())))
+        shift = text[: text.index(script.text.split("\n")[0])].count("\n")
+        lines = tuple(line - shift for line in ran.lines if 0 < line - shift <= len(script.lines))
+        return ran._replace(lines=lines, line=lines[-1] if lines else None)
+
+    def _confirmed(self, script: Script) -> Confirmation:
+        if self._shrink:
+            self._end = time.monotonic() + self._shrink
+            span = self._finding.span
+            script = shrunk(script, self._still, range(span.start.row, span.end.row + 1), self._end)
+        return Confirmation("confirmed", f"measured: {self._measure.said}", repro=self._repro(script))
+
+    def _still(self, smaller: Script) -> bool:
+        ran = self._run(smaller, self._measure.variants[0])
+        return ran.outcome == "finished" and self._is_shown(smaller, ran) is True
+
+    def _repro(self, script: Script) -> str:
+        """The program with the first instruments with which it fails by itself."""
+        candidates = [self._shown(script, variant) for variant in self._measure.shown]
+        return next((text for text in candidates if self._fails(text)), candidates[0])
+
+    def _fails(self, repro: str) -> bool:
+        """Whether a repro fails in its last statement, or where torch itself looks for the effect."""
+        ran = self._sandbox.run(repro, seconds=_LAST_SECONDS)
+        return ran.outcome == "raised" and (not self._measure.proof or ran.line == len(repro.splitlines()))
+
+    def _shown(self, script: Script, variant: Variant) -> str:
+        """The program with the instruments that its last statement needs."""
+        before = [line for line in variant.before.splitlines() if line and line != "import torch"]
+        needed = {name for name in INSTRUMENTS if re.search(rf"^(def )?{name}\b", variant.before, re.MULTILINE)}
+        lines = [line for line in without_instruments(script.text, INSTRUMENTS - needed) if line != "import torch"]
+        imports = [line for line in lines if line.startswith(("import ", "from "))]
+        rest = [line for line in lines if line not in imports]
+        if variant.block:
+            rest = [variant.block.rstrip(), *(f"    {line}" for line in rest)]
+        imports += [line for line in before if line.startswith("from ")]
+        unused = () if any(f"{ASKED}(" in line for line in rest) else (f"{ASKED} = {LOSS}",)
+        before = [line for line in before if not line.startswith("from ") and line not in unused]
+        proof = [self._measure.proof] if self._measure.proof else []
+        return spaced(["import torch", *imports, *before, *rest, *proof])

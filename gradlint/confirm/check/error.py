@@ -1,0 +1,188 @@
+"""Errors put before torch: the program runs with made-up values, until torch raises what a finding says it will."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from gradlint.confirm.check.effect import MADE_UP
+from gradlint.confirm.check.evidence import slips_of
+from gradlint.confirm.check.verdict import Expectation, judge
+from gradlint.confirm.prepare.entry import Way
+from gradlint.confirm.prepare.placeholder import Made
+from gradlint.confirm.prepare.script import Script, spaced, with_marks
+from gradlint.confirm.run.protocol import Ran
+from gradlint.confirm.run.sandbox import Sandbox
+from gradlint.confirm.run.search import attempts, failed_row, guarded
+from gradlint.confirm.run.shrink import shrunk
+from gradlint.domain.confirmation import Confirmation
+from gradlint.domain.finding import Finding
+
+RAN_THROUGH = f"{MADE_UP} it ran through"
+_GUARDS = 5
+_ENOUGH = 4
+"""After so many runs that came by the place and showed nothing, no other values are made up."""
+_MARK = "reached"
+_WALKS = re.compile(r"\.backward\(|\bgrad\(|\.apply\(")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What confirms a finding: torch's text for one that says torch raises, and the rows where it may raise."""
+
+    pattern: str | None
+    raises: bool
+    rows: frozenset[int]
+    own: frozenset[int]
+    slips: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, finding: Finding, pattern: str | None) -> Claim:
+        """The rows are those of the finding and of the places that explain it."""
+        own = frozenset(range(finding.span.start.row, finding.span.end.row + 1))
+        related = (range(other.span.start.row, other.span.end.row + 1) for other in finding.related)
+        return cls(pattern, finding.effect == "raises", own.union(*related), own, slips_of(finding))
+
+
+class Raising:
+    """One claim, and what the runs so far have shown."""
+
+    def __init__(self, claim: Claim, sandbox: Sandbox, errors: re.Pattern[str], end: float, shrink: float) -> None:
+        """`shrink`: for how many seconds a proof may be shortened; 0 for one that is given as it was found."""
+        self._claim = claim
+        self._sandbox = sandbox
+        self._errors = errors
+        self._end = end
+        self._shrink = shrink
+        self._why = "no run came to the place"
+        self.is_slow = False
+        self.values: tuple[Made, ...] = ()
+        self.failed: int | None = None
+        """The row of the outermost statement that failed, of the run that came furthest."""
+        self._passed = 0
+        self._passed_exactly = False
+
+    def try_way(self, way: Way, most: int) -> Confirmation | None:
+        """Run one program with several made-up values; None if no run is a proof."""
+        for tried in attempts(way.script, way.holes, self._run, most):
+            script, ran, exact = tried.script, tried.ran, not way.holes and not way.driven
+            for _ in range(_GUARDS):
+                if self._shows(script, ran):
+                    self.values = tried.values
+                    return self._confirmed(script, ran)
+                # The same error at another place is that of another finding; it refutes nothing.
+                exact = exact and not self._says(ran)
+                known = not way.holes or self._knows(ran)
+                if not known or self._is_here(script, ran) or not (again := self._behind(script, ran)):
+                    break
+                # What runs behind an error of the program's own is no longer the program.
+                script, ran, exact = again, self._run(again), False
+            self._note(script, ran, exact=exact)
+            if time.monotonic() > self._end or self._passed >= _ENOUGH:
+                return None
+        return None
+
+    @property
+    def has_passed(self) -> bool:
+        """Whether some run came by the place, and torch raised nothing."""
+        return self._passed > 0
+
+    def is_refuted(self, dropped: int) -> bool:
+        """Whether the program itself came by the place, with nothing made up, and torch raised nothing."""
+        return self._passed_exactly and not dropped
+
+    def defeat(self, dropped: int) -> Confirmation:
+        """The verdict if no run is a proof."""
+        if self.is_refuted(dropped) and self._claim.raises:
+            return Confirmation("refuted", "it ran through, and torch raised nothing")
+        if self._passed:
+            return Confirmation("unconfirmed", RAN_THROUGH)
+        return Confirmation("unconfirmed", self._why)
+
+    def _shows(self, script: Script, ran: Ran) -> bool:
+        return self._says(ran) and (self._is_here(script, ran) or self._surfaces(script, ran))
+
+    def _says(self, ran: Ran) -> bool:
+        """Whether torch raised the stated error, wherever."""
+        return judge(Expectation("raises", self._claim.pattern), ran).verdict == "confirmed"
+
+    def _is_here(self, script: Script, ran: Ran) -> bool:
+        """Whether an error came by a place of the finding."""
+        return any(self._meets(script, number, self._claim.rows) for number in ran.lines)
+
+    def _surfaces(self, script: Script, ran: Ran) -> bool:
+        """Whether an error of what the finding points at comes up where the engine of autograd runs."""
+        if ran.line is None or not _WALKS.search(script.lines[ran.line - 1].text):
+            return False
+        own = script.numbers_of(self._claim.own)
+        return bool(own) and not any(_WALKS.search(script.lines[number - 1].text) for number in own)
+
+    def _knows(self, ran: Ran) -> bool:
+        """Whether an error is one of those that gradlint finds: one of another finding, that is not made up."""
+        return ran.outcome == "raised" and self._errors.search(ran.message or "") is not None
+
+    def _meets(self, script: Script, number: int, rows: Iterable[int]) -> bool:
+        first, last = script.origin(number)
+        return first > 0 and any(first <= row <= last for row in rows)
+
+    def _behind(self, script: Script, ran: Ran) -> Script | None:
+        """Another error came first: go on behind it, as the finding takes for granted."""
+        if ran.outcome != "raised" or ran.line is None or not 0 < ran.line <= len(script.lines):
+            return None
+        for number in reversed(ran.lines):
+            if (again := guarded(script, number)) is not None:
+                return again
+        return None
+
+    def _confirmed(self, script: Script, ran: Ran) -> Confirmation:
+        def still(smaller: Script) -> bool:
+            again = self._run(smaller)
+            same = again.error_type == ran.error_type and _gist(again.message) == _gist(ran.message)
+            origin = smaller.origin(again.line or 0) == script.origin(ran.line or 0)
+            return same and origin and self._shows(smaller, again)
+
+        small = shrunk(script, still, self._claim.own, self._end + self._shrink) if self._shrink else script
+        final = self._run(small) if self._shrink else ran
+        repro = _marked(small, final)
+        return Confirmation("confirmed", "torch raised the error", f"{final.error_type}: {final.message}", repro=repro)
+
+    def _note(self, script: Script, ran: Ran, *, exact: bool) -> None:
+        if ran.outcome == "finished":
+            if self._came_by(script):
+                self._passed += 1
+                self._passed_exactly |= exact
+            elif not self._passed:
+                self._why = "no run came to the place"
+            return
+        self.is_slow |= ran.outcome == "timeout"
+        self.failed = max(self.failed or 0, failed_row(script, ran)) or None
+        if not self._passed:
+            self._why = judge(Expectation("raises", self._claim.pattern, -1), ran).reason
+
+    def _came_by(self, script: Script) -> bool:
+        """Whether the lines of the finding are executed: the same run, with marks at them."""
+        marked = with_marks(script, script.numbers_of(self._claim.own), _MARK)
+        ran = self._run(marked, (f"len({_MARK}) > 0",))
+        return ran.outcome == "finished" and ran.values[0].value is True
+
+    def _run(self, script: Script, probes: tuple[str, ...] = ()) -> Ran:
+        seconds = max(0.2, min(2.0, self._end - time.monotonic()))
+        return self._sandbox.run(script.text, probes, seconds=seconds, slips=self._claim.slips)
+
+
+_PASSING = re.compile(r"version \d+|0x[0-9a-f]+")
+
+
+def _gist(message: str | None) -> str:
+    """What a message says, whatever else was written to the tensor before."""
+    return _PASSING.sub("", message or "")
+
+
+def _marked(script: Script, ran: Ran) -> str:
+    """The program with the line marked that raises."""
+    lines = [line.text for line in script.lines]
+    if ran.line is not None:
+        lines[ran.line - 1] += f"  # {ran.error_type}"
+    return spaced(lines)

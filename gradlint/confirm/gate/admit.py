@@ -1,0 +1,360 @@
+"""The gate: what must not be run. Everything that is not known to be harmless is refused, with the reason.
+
+The argument is one of capabilities. A repro gets its values from literals, from the builtins and the dotted names in
+`allowed`, and from operations on values that it has. No builtin or dotted name of the lists leads to a file, a
+process, or code as text; a module is never a value, so a dotted name is resolved here and not at run time; and no
+attribute can be read that leads from a harmless value to the interpreter. Each of the three is checked on every
+node of the syntax; a kind of node that is not listed is refused.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import string
+import symtable
+from collections.abc import Iterable, Iterator
+
+from gradlint.confirm.gate import allowlist as allowed
+
+_LONGEST = 100_000
+
+_HARMLESS: tuple[type[ast.AST], ...] = (
+    *(ast.Module, ast.Expression, ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Delete, ast.Return),
+    *(ast.For, ast.While, ast.If, ast.With, ast.withitem, ast.Raise, ast.Try, ast.ExceptHandler, ast.Assert),
+    *(ast.Global, ast.Nonlocal, ast.Pass, ast.Break, ast.Continue),
+    *(ast.BoolOp, ast.NamedExpr, ast.BinOp, ast.UnaryOp, ast.Lambda, ast.IfExp, ast.Dict, ast.Set, ast.ListComp),
+    *(ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.comprehension, ast.Yield, ast.YieldFrom, ast.Compare),
+    *(ast.FormattedValue, ast.JoinedStr, ast.Constant, ast.Subscript, ast.Starred, ast.List, ast.Tuple, ast.Slice),
+    *(ast.arguments, ast.arg, ast.keyword, ast.expr_context, ast.boolop, ast.operator, ast.unaryop, ast.cmpop),
+)
+
+
+_WORKERS = frozenset(("num_workers", "multiprocessing_context"))
+_BEFORE_WORKERS = 5
+
+
+def admit(script: str, probes: Iterable[str] = (), slips: Iterable[str] = ()) -> list[str]:
+    """The reasons why a repro and the probes of it must not be run; none means that they may.
+
+    `slips` may be read of any value if they look like slips of the pen; whoever runs it sees that nothing has one.
+    """
+    probes = tuple(probes)
+    if len(script) + sum(map(len, probes)) > _LONGEST:
+        return [f"it is longer than {_LONGEST} characters"]
+    try:
+        tree = ast.parse(script)
+        gate = _Gate(tree, slips)
+        gate.check(tree, symtable.symtable(script, "<repro>", "exec"))
+        for probe in probes:
+            gate.check(ast.parse(probe, mode="eval"), symtable.symtable(probe, "<probe>", "eval"))
+    except (SyntaxError, ValueError) as error:
+        return [f"it is no program: {error}"]
+    except (RecursionError, MemoryError):
+        return ["it is nested too deeply"]
+    return list(dict.fromkeys(gate.reasons))
+
+
+def refused(tree: ast.Module, own: Iterable[str] = (), slips: Iterable[str] = ()) -> frozenset[ast.AST]:
+    """The nodes of a program for which the gate would refuse it: what has to be replaced before it may be run.
+
+    `own` are attributes that values to come will have.
+    """
+    gate = _Gate(tree, slips)
+    gate._own.update(own)
+    gate.visit(tree)
+    return frozenset(gate.nodes)
+
+
+class _Gate(ast.NodeVisitor):
+    """Walks over all of the syntax and writes down what is refused."""
+
+    def __init__(self, tree: ast.Module, slips: Iterable[str] = ()) -> None:
+        self._slips = frozenset(filter(allowed.is_slip, slips))
+        self.reasons: list[str] = []
+        self.nodes: list[ast.AST] = []
+        self._modules: dict[str, str] = {}
+        self._own: set[str] = set()
+        self._classes = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+        self._gather(tree)
+
+    def check(self, tree: ast.AST, names: symtable.SymbolTable) -> None:
+        """Look through a program, or an expression that is evaluated in its names."""
+        for name in sorted(_reaching_builtins(names)):
+            if hasattr(builtins, name) and name not in allowed.BUILTINS:
+                self.reasons.append(f"`{name}` is a builtin that is not allowed")
+        self.visit(tree)
+
+    def _refuse(self, node: ast.AST, reason: str) -> None:
+        self.reasons.append(f"line {getattr(node, 'lineno', 0)}: {reason}")
+        self.nodes.append(node)
+
+    # What the whole text says of names comes before the walk: a use may stand above its import.
+
+    def _gather(self, tree: ast.Module) -> None:
+        bound: set[str] = set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                self._modules.update(_imported(node))
+            elif isinstance(node, ast.ImportFrom):
+                names = {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+                self._modules.update({name: path for name, path in names.items() if path in allowed.MODULES})
+            else:
+                bound.update(_bound(node))
+                self._own.update(_attributes_made(node))
+        for name in sorted(bound & set(self._modules)):
+            self.reasons.append(f"`{name}` names a module and something else")
+
+    def generic_visit(self, node: ast.AST) -> None:
+        """Nodes without a method of their own are looked through if they are harmless by kind."""
+        if not isinstance(node, _HARMLESS):
+            self._refuse(node, f"`{type(node).__name__}` is not allowed")
+        super().generic_visit(node)
+
+    def visit_Import(self, node: ast.Import) -> None:
+        """Only modules of the list; `import torch.nn` binds `torch`."""
+        for alias in node.names:
+            if alias.name not in allowed.MODULES:
+                self._refuse(node, f"`import {alias.name}` is not allowed")
+            self._check_name(node, alias.asname or alias.name.split(".")[0])
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        """A module of the list, or what may be a value."""
+        for alias in node.names:
+            path = f"{node.module}.{alias.name}"
+            if node.level or not (path in allowed.MODULES or allowed.is_allowed(path)):
+                self._refuse(node, f"`from {'.' * node.level}{node.module} import {alias.name}` is not allowed")
+            self._check_name(node, alias.asname or alias.name)
+
+    def visit_Name(self, node: ast.Name) -> None:
+        """A module is no value, and neither is a builtin that is allowed for the sake of its arguments."""
+        self._check_name(node, node.id)
+        if isinstance(node.ctx, ast.Load) and node.id in self._modules:
+            self._refuse(node, f"the module `{node.id}` is used as a value")
+        if node.id in allowed.CALLED_ONLY:
+            self._refuse(node, f"`{node.id}` is used as a value")
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        """A dotted name that begins at a module is looked up; an attribute of any other value must be known."""
+        path = self._path(node)
+        if path is not None:
+            self._check_path(node, path)
+            return
+        if _is_super(node.value) and node.attr in allowed.DEFINABLE:
+            self._check_super(node.value)
+            return
+        if _is_name_of_class(node):
+            assert isinstance(node.value, ast.Attribute), "the name is asked of an attribute"
+            self.visit(node.value.value)
+            return
+        if node.attr == "format" and _is_plain_format(node.value):
+            return
+        # `Base.__init__(self)`; of any other value it would make an error say something else.
+        if node.attr == "__init__" and isinstance(node.value, ast.Name) and node.value.id in self._classes:
+            return
+        self._check_attribute(node, node.attr, isinstance(node.ctx, ast.Load))
+        self.visit(node.value)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        """Builtins that reach attributes by name are allowed with names that are read in the text."""
+        called = node.func.id if isinstance(node.func, ast.Name) else None
+        if called in allowed.CALLED_ONLY:
+            self._check_reflection(node, called)
+        else:
+            self.visit(node.func)
+        for argument in (*node.args, *node.keywords):
+            self.visit(argument)
+        for keyword in node.keywords:
+            nothing = isinstance(keyword.value, ast.Constant) and not keyword.value.value
+            if keyword.arg in _WORKERS and not nothing:
+                self._refuse(node, f"`{keyword.arg}` starts processes")
+        if ast.unparse(node.func).endswith("DataLoader") and _may_start_workers(node):
+            self._refuse(node, "a loader that may start processes")
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        """A text may become the name of an argument."""
+        if isinstance(node.value, str) and node.value in _WORKERS:
+            self._refuse(node, f"`{node.value}` starts processes")
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        """Decorators, defaults, annotations, and the body are expressions and statements like any other."""
+        self._check_definition(node, node.name)
+        super().generic_visit(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        """No metaclass, and no special method that Python calls behind the scenes."""
+        self._check_definition(node, node.name)
+        for keyword in node.keywords:
+            self._refuse(node, f"the keyword `{keyword.arg}` of a class is not allowed")
+        for base in node.bases:
+            if isinstance(base, ast.Call) and isinstance(base.func, ast.Name) and base.func.id == "type":
+                self._refuse(base, "a class of classes is not allowed")
+        super().generic_visit(node)
+
+    def visit_arg(self, node: ast.arg) -> None:
+        """A parameter binds a name."""
+        self._check_name(node, node.arg)
+        super().generic_visit(node)
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
+        """`as` binds a name."""
+        self._check_name(node, node.name or "")
+        super().generic_visit(node)
+
+    # The checks that the visits share.
+
+    def _check_name(self, node: ast.AST, name: str) -> None:
+        if _is_dunder(name) and name != "__name__" and name not in allowed.DEFINABLE:
+            self._refuse(node, f"the name `{name}` is not allowed")
+
+    def _check_definition(self, node: ast.AST, name: str) -> None:
+        if _is_dunder(name) and name not in allowed.DEFINABLE:
+            self._refuse(node, f"a definition of `{name}` is not allowed")
+
+    def _check_attribute(self, node: ast.AST, name: str, read: bool) -> None:
+        special = (allowed.DEFINABLE - {"__init__"}) if read else frozenset()
+        if name in special or (read and name in self._slips):
+            return
+        if name in allowed.NEVER or (_is_dunder(name) and name not in allowed.attributes()):
+            self._refuse(node, f"the attribute `{name}` is not allowed")
+        elif read and name not in allowed.attributes() and name not in self._own:
+            self._refuse(node, f"the attribute `{name}` is not known")
+        elif not read and name in allowed.attributes() and name not in allowed.WRITABLE and not _is_own(node):
+            self._refuse(node, f"`{name}` would replace something of torch's own")
+
+    def _check_path(self, node: ast.Attribute, path: str) -> None:
+        if not isinstance(node.ctx, ast.Load):
+            if path not in allowed.SETTABLE:
+                self._refuse(node, f"`{path}` would be replaced")
+            return
+        if path in allowed.MODULES:
+            self._refuse(node, f"the module `{path}` is used as a value")
+            return
+        head, _, last = path.rpartition(".")
+        if last in self._slips and head in allowed.MODULES:
+            return
+        value, rest = path, list[str]()
+        while value and not allowed.is_allowed(value):
+            value, _, name = value.rpartition(".")
+            rest.append(name)
+        if not value:
+            self._refuse(node, f"`{path}` is not allowed")
+        for name in rest if value else ():
+            if not (name in allowed.DEFINABLE or name in allowed.attributes()) or name in allowed.NEVER:
+                self._refuse(node, f"the attribute `{name}` is not allowed")
+
+    def _check_reflection(self, node: ast.Call, called: str) -> None:
+        if called == "super":
+            self._check_super(node)
+        elif called == "type":
+            if len(node.args) != 1 or node.keywords:
+                self._refuse(node, "`type` with more than one argument makes a class")
+        elif len(node.args) < 2 or any(isinstance(argument, ast.Starred) for argument in node.args):
+            self._refuse(node, f"`{called}` without a name in the text")
+        elif not isinstance(node.args[1], ast.Constant) or type(node.args[1].value) is not str:
+            self._refuse(node, f"`{called}` with a computed name")
+        else:
+            self._check_attribute(node, node.args[1].value, called in {"getattr", "hasattr"})
+
+    def _check_super(self, node: ast.expr) -> None:
+        assert isinstance(node, ast.Call), "asked for calls of super only"
+        if len(node.args) not in (0, 2) or node.keywords:
+            self._refuse(node, "`super` in an unusual form")
+
+    def _path(self, node: ast.expr) -> str | None:
+        """The dotted name of an attribute of a module."""
+        names: list[str] = []
+        while isinstance(node, ast.Attribute):
+            names.append(node.attr)
+            node = node.value
+        if isinstance(node, ast.Name) and node.id in self._modules:
+            return ".".join([self._modules[node.id], *reversed(names)])
+        return None
+
+
+def _may_start_workers(node: ast.Call) -> bool:
+    """Whether arguments by place, or from a dict, may be a number of workers."""
+    starred = any(isinstance(argument, ast.Starred) for argument in node.args)
+    return starred or len(node.args) > _BEFORE_WORKERS or any(word.arg is None for word in node.keywords)
+
+
+def _imported(node: ast.Import) -> dict[str, str]:
+    """The names that an import binds to modules; those that are not allowed count as well, and are refused."""
+    return {
+        alias.asname or alias.name.split(".")[0]: alias.name if alias.asname else alias.name.split(".")[0]
+        for alias in node.names
+    }
+
+
+def _bound(node: ast.AST) -> Iterator[str]:
+    """The names that a node binds, imports apart."""
+    if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+        yield node.id
+    elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        yield node.name
+    elif isinstance(node, ast.arg):
+        yield node.arg
+    elif isinstance(node, ast.ExceptHandler) and node.name is not None:
+        yield node.name
+
+
+def _attributes_made(node: ast.AST) -> Iterator[str]:
+    """Names that values of the program may have as attributes, because the program gives them."""
+    if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+        yield node.attr
+    elif isinstance(node, ast.ClassDef):
+        yield from (name for part in node.body for name in _names_in_class(part))
+    elif isinstance(node, ast.Call):
+        yield from _names_given(node)
+
+
+def _names_in_class(statement: ast.stmt) -> Iterator[str]:
+    return (name for node in ast.walk(statement) for name in _bound(node))
+
+
+def _names_given(node: ast.Call) -> Iterator[str]:
+    """A keyword argument or a text may name an attribute: fields of a tuple, submodules, buffers."""
+    yield from (keyword.arg for keyword in node.keywords if keyword.arg is not None)
+    for argument in ast.walk(node):
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+            yield from (word for word in argument.value.replace(",", " ").split() if word.isidentifier())
+
+
+def _is_own(node: ast.AST) -> bool:
+    """Whether an attribute is set on `self` or `ctx`: an instance of a class of the repro may have any."""
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in {"self", "ctx"}
+
+
+def _is_name_of_class(node: ast.Attribute) -> bool:
+    """`x.__class__.__name__`, which is a text and leads nowhere."""
+    return node.attr == "__name__" and isinstance(node.value, ast.Attribute) and node.value.attr == "__class__"
+
+
+def _is_plain_format(node: ast.expr) -> bool:
+    """A text whose fields are bare: neither attributes nor items are read, and no width is computed."""
+    return (
+        isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and all(
+            (name or "0").isalnum() and "{" not in (form or "")
+            for _, name, form, _ in string.Formatter().parse(node.value)
+        )
+    )
+
+
+def _is_super(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
+
+
+def _is_dunder(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
+
+
+def _reaching_builtins(table: symtable.SymbolTable) -> set[str]:
+    """The names that can be looked up among the builtins: all but the locals of functions and of those around."""
+    found = set()
+    for symbol in table.get_symbols():
+        inner = table.get_type() == "function" and (symbol.is_local() or symbol.is_free())
+        if symbol.is_referenced() and not inner:
+            found.add(symbol.get_name())
+    return found.union(*(_reaching_builtins(child) for child in table.get_children()))

@@ -1,0 +1,91 @@
+"""Which names of a program are bound where, and which are bound nowhere that may be run."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator
+from functools import cached_property
+
+from gradlint.confirm.gate import allowlist as allowed
+from gradlint.confirm.prepare.kinds import Parents
+
+Scope = ast.AST | None
+"""A module, function, or class; None for a name that nothing binds."""
+
+_SCOPES = (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+
+
+class Names:
+    """The scopes of one tree, as it stands."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.tree = tree
+        self.parents = Parents(tree)
+        self._bound: dict[ast.AST, set[str]] = {}
+        self._global: dict[ast.AST, set[str]] = {}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Global):
+                self._global.setdefault(self.scope_of(node), set()).update(node.names)
+        for node in ast.walk(tree):
+            for name in bound_by(node):
+                home = self._home(node)
+                self._bound.setdefault(tree if name in self._global.get(home, ()) else home, set()).add(name)
+
+    def scope_of(self, node: ast.AST) -> ast.AST:
+        """The innermost scope that a node stands in."""
+        while (above := self.parents.get(node)) is not None:
+            node = above
+            if isinstance(node, _SCOPES):
+                return node
+        return self.tree
+
+    def binder(self, node: ast.AST, name: str) -> Scope:
+        """The scope in which a name means something, seen from a node."""
+        scope, first = self.scope_of(node), True
+        while True:
+            if name in self._global.get(scope, ()):
+                return self.tree
+            seen = first or not isinstance(scope, ast.ClassDef)
+            if seen and name in self._bound.get(scope, ()):
+                return scope
+            if scope is self.tree:
+                return None
+            scope, first = self.scope_of(scope), False
+
+    def names_of(self, scope: ast.AST) -> frozenset[str]:
+        """The names that a scope binds."""
+        return frozenset(self._bound.get(scope, ()))
+
+    @cached_property
+    def nowhere(self) -> frozenset[str]:
+        """Names that the program uses and does not bind, harmless builtins apart."""
+        return frozenset(
+            node.id
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Name) and node.id not in _HARMLESS and self.binder(node, node.id) is None
+        )
+
+    def _home(self, node: ast.AST) -> ast.AST:
+        """The scope that gets what a node binds: a definition's name goes to the scope around it."""
+        return node if isinstance(node, ast.Lambda) else self.scope_of(node)
+
+
+_HARMLESS = frozenset(name for name in dir(builtins) if name in allowed.BUILTINS) | {"__name__"}
+
+
+def bound_by(node: ast.AST) -> Iterator[str]:
+    """The names that one node binds."""
+    if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+        yield node.id
+    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        yield node.name
+    elif isinstance(node, ast.arg):
+        yield node.arg
+    elif isinstance(node, (ast.Import, ast.ImportFrom)):
+        for alias in node.names:
+            yield alias.asname or alias.name.partition(".")[0]
+    elif isinstance(node, ast.ExceptHandler) and node.name:
+        yield node.name
+    elif isinstance(node, (ast.Global, ast.Nonlocal)):
+        yield from node.names

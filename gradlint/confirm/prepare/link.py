@@ -1,0 +1,345 @@
+"""A program of several files put into one: what a file imports from its project stands before it, as far as it is used.
+
+Rows tell where a statement came from, so each file gets rows of its own: those of the first begin at 1, the next ones
+behind. Names that mean different things in different files are told apart.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from gradlint.confirm.prepare.bindings import Names, bound_by
+from gradlint.domain.finding import Finding, Position, Span
+from gradlint.source.neighbours import Layout
+from gradlint.source.read import decode, read_bytes
+
+_MOST_FILES = 12
+_MOST_ROWS = 4000
+_LONGEST = 200_000
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
+
+
+class Linked(NamedTuple):
+    """One program, and by how many rows the statements of each file stand lower than in it."""
+
+    tree: ast.Module
+    rows: dict[str, int]
+
+    def place(self, finding: Finding) -> Finding:
+        """The finding where it stands in the program; what explains it in files that are no part of it is left out."""
+        own = _path_of(finding.filename)
+        related = [
+            replace(one, span=lowered(one.span, self.rows[path]), filename=None)
+            for one in finding.related
+            if (path := _path_of(one.filename) if one.filename else own) in self.rows
+        ]
+        return replace(finding, span=lowered(finding.span, self.rows[own]), related=tuple(related))
+
+
+def lowered(span: Span, rows: int) -> Span:
+    """The stretch as many rows further down."""
+    return Span(*(Position(place.row + rows, place.column) for place in (span.start, span.end)))
+
+
+def linked(filename: str, text: str | None = None, layout: Layout | None = None) -> Linked | None:
+    """A file with what it imports from its project; None where there is no such file, or nothing that it imports."""
+    linker = _Linker(layout or Layout())
+    main = linker.load(_path_of(filename), text)
+    if main is None or len(linker.files) == 1:
+        return None
+    return linker.join(main)
+
+
+class Importers:
+    """Who imports whom among the files of a project; each is looked at once."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._texts: dict[str, str] = {}
+        self._targets: dict[str, frozenset[str]] = {}
+
+    def runners(self, path: str, files: Sequence[str]) -> list[str]:
+        """The files that import a file, or one that does: those first that look like what is run, then the nearest."""
+        found, waiting = [path], [path]
+        while waiting and len(found) < _MOST_FILES:
+            one = waiting.pop(0)
+            new = [other for other in files if other not in found and one in self._imported_by(other, one)]
+            found += new
+            waiting += new
+        return sorted(found[1:], key=lambda one: "__main__" not in self._text(one))
+
+    def _imported_by(self, path: str, wanted: str) -> frozenset[str]:
+        """The files that one imports; nothing, if it does not even mention the name of the one that is looked for."""
+        name = Path(wanted).stem
+        text = self._text(path)
+        if "import" not in text or (Path(wanted).parent.name if name == "__init__" else name) not in text:
+            return frozenset()
+        if path not in self._targets:
+            tree = parsed(text)
+            imports = () if tree is None else _imports(tree, path, self._layout)
+            self._targets[path] = frozenset(target for _, _, target in imports)
+        return self._targets[path]
+
+    def _text(self, path: str) -> str:
+        if path not in self._texts:
+            self._texts[path] = _read(path) or ""
+        return self._texts[path]
+
+
+@dataclass
+class _File:
+    """A file: its syntax, and what the names of its imports lead to."""
+
+    path: str
+    tree: ast.Module
+    length: int
+    leads: dict[str, tuple[str, str | None]] = field(default_factory=dict)
+    """By the name in this file: the other file, and the name there; None for the file itself."""
+    stars: list[str] = field(default_factory=list)
+
+
+class _Linker:
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self.files: dict[str, _File] = {}
+        self._finals: dict[tuple[str, str], str] = {}
+
+    def load(self, path: str, text: str | None = None) -> _File | None:
+        """Read a file, and before it counts as read all that it imports: those come first in the order."""
+        if path in self.files:
+            return self.files[path]
+        text = _read(path) if text is None else text
+        tree = parsed(text) if text is not None else None
+        if tree is None or text is None:
+            return None
+        file = _File(path, tree, text.count("\n") + 2)
+        loaded: dict[str, _File] = {path: file}
+        self.files[path] = file
+        for node, alias, target in list(_imports(tree, path, self._layout)):
+            if len(self.files) < _MOST_FILES and (other := self.load(target)) is not None:
+                loaded[target] = other
+                self._lead(file, node, alias, target)
+        # Behind what it imports.
+        self.files[path] = self.files.pop(path)
+        return file
+
+    def _lead(self, file: _File, node: ast.Import | ast.ImportFrom, alias: ast.alias, target: str) -> None:
+        name = alias.asname or alias.name
+        if alias.name == "*":
+            file.stars.append(target)
+        elif isinstance(node, ast.Import):
+            file.leads[name] = target, None
+        else:
+            module = self._layout.find(file.path, node.module or "", node.level)
+            file.leads[name] = (target, None) if module != target else (target, alias.name)
+
+    def join(self, main: _File) -> Linked | None:
+        """All files in one, each below its rows."""
+        order = list(self.files.values())
+        assert order[-1] is main, "the importer comes behind what it imports"
+        for file in order:
+            for star in file.stars:
+                names = Names(self.files[star].tree).names_of(self.files[star].tree)
+                file.leads.update({name: (star, name) for name in names if not name.startswith("_")})
+        self._name_all(order)
+        rows: dict[str, int] = {}
+        body: list[ast.stmt] = []
+        lower = 0
+        for file in order:
+            rows[file.path] = lower
+            _Unlinked(self, file).run()
+            ast.increment_lineno(file.tree, lower)
+            lower += file.length
+            body += file.tree.body if file is main else [one for one in file.tree.body if not _is_guard(one)]
+        tree = ast.Module(body, [])
+        own = range(rows[main.path] + 1, lower + 1)
+        tree.body = _used(tree.body, own)
+        length = sum((node.end_lineno or 0) - node.lineno + 1 for node in tree.body)
+        return Linked(tree, rows) if length <= _MOST_ROWS else None
+
+    def _name_all(self, order: list[_File]) -> None:
+        """Names of the last file stay; another file's name that means something else gets the file's before it."""
+        taken: dict[str, object] = {}
+        for file in reversed(order):
+            names = Names(file.tree)
+            for name in sorted(names.names_of(file.tree) - file.leads.keys()):
+                meaning = _meaning(file, name)
+                final = name
+                while taken.setdefault(final, meaning) != meaning:
+                    final = f"{Path(file.path).stem}_{final}"
+                self._finals[file.path, name] = final
+
+    def final(self, path: str, name: str, depth: int = 0) -> str | None:
+        """What a name of a file is called in the program; through files that only pass it on."""
+        if (path, name) in self._finals:
+            return self._finals[path, name]
+        lead = self.files[path].leads.get(name) if path in self.files else None
+        if lead is None or lead[1] is None or depth > _MOST_FILES:
+            return None
+        return self.final(lead[0], lead[1], depth + 1)
+
+    def module(self, file: _File, name: str) -> str | None:
+        """The file that a name stands for."""
+        lead = file.leads.get(name)
+        return lead[0] if lead is not None and lead[1] is None else None
+
+
+class _Unlinked(ast.NodeTransformer):
+    """Takes imports from the project out of a file, and calls everything by the name that it has in the program."""
+
+    def __init__(self, linker: _Linker, file: _File) -> None:
+        self._linker = linker
+        self._file = file
+        self._names = Names(file.tree)
+        self._targets = {(id(node), alias.name) for node, alias, _ in _imports(file.tree, file.path, linker._layout)}
+
+    def run(self) -> None:
+        """Change the file's tree."""
+        self.visit(self._file.tree)
+
+    def _final(self, node: ast.AST, name: str) -> str:
+        """The name that a variable of the module has; another is local, and stays."""
+        binder = self._names.binder(node, name)
+        outside = binder is self._file.tree or (binder is not None and name in self._file.leads)
+        own = binder is None and name in self._file.leads
+        return (self._linker.final(self._file.path, name) or name) if outside or own else name
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """`models.Net` is `Net`."""
+        name = _dotted(node.value)
+        module = self._linker.module(self._file, name) if name else None
+        final = self._linker.final(module, node.attr) if module else None
+        if final is not None:
+            return ast.copy_location(ast.Name(final, node.ctx), node)
+        return self.generic_visit(node)
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        """A variable, by its name in the program."""
+        return ast.copy_location(ast.Name(self._final(node, node.id), node.ctx), node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """Its name belongs to the scope around it."""
+        final = self._final(node, node.name) if self._names.scope_of(node) is self._file.tree else node.name
+        self.generic_visit(node)
+        node.name = final
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        """Like a function."""
+        final = self._final(node, node.name) if self._names.scope_of(node) is self._file.tree else node.name
+        self.generic_visit(node)
+        node.name = final
+        return node
+
+    def visit_Global(self, node: ast.Global) -> ast.AST:
+        """Variables of the module."""
+        node.names = [self._linker.final(self._file.path, name) or name for name in node.names]
+        return node
+
+    def visit_Import(self, node: ast.Import) -> ast.AST | None:
+        """What is not of the project stays, by its name in the program."""
+        return self._without(node)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
+        """Like any import."""
+        return self._without(node)
+
+    def _without(self, node: ast.Import | ast.ImportFrom) -> ast.AST | None:
+        kept = [alias for alias in node.names if (id(node), alias.name) not in self._targets]
+        for alias in kept:
+            name = alias.asname or alias.name
+            final = self._linker.final(self._file.path, name) if "." not in name and name != "*" else None
+            if final not in (None, name):
+                alias.asname = final
+        node.names = kept
+        return node if kept else None
+
+
+def _meaning(file: _File, name: str) -> object:
+    """What a name of a file means: an import of the same is the same everywhere."""
+    for node in file.tree.body:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            for alias in node.names:
+                bound = alias.asname or alias.name.partition(".")[0]
+                if bound == name:
+                    whole = alias.name if alias.asname or isinstance(node, ast.ImportFrom) else bound
+                    return getattr(node, "module", None), whole
+    return file.path
+
+
+def _imports(
+    tree: ast.Module, path: str, layout: Layout
+) -> Iterator[tuple[ast.Import | ast.ImportFrom, ast.alias, str]]:
+    """The imports that lead into the project, with the file that each leads to."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                target = layout.find(path, alias.name, 0)
+                if target is not None and target.endswith(".py"):
+                    yield node, alias, target
+        elif isinstance(node, ast.ImportFrom):
+            module = layout.find(path, node.module or "", node.level)
+            for alias in node.names if module is not None else ():
+                target = layout.below(module or "", alias.name) or module
+                if target is not None and target.endswith(".py"):
+                    yield node, alias, target
+
+
+def _used(body: list[ast.stmt], own: range) -> list[ast.stmt]:
+    """The statements of the last file, and of the others what they use: definitions, and what else is done to these."""
+    keep = [node for node in body if node.lineno in own]
+    others = [node for node in body if node.lineno not in own]
+    wanted: set[str] = set()
+    chosen: set[int] = set()
+    fresh = list(keep)
+    while fresh:
+        wanted |= {part.id for node in fresh for part in ast.walk(node) if isinstance(part, ast.Name)}
+        fresh = [node for node in others if id(node) not in chosen and _is_wanted(node, wanted)]
+        chosen |= {id(node) for node in fresh}
+    return [node for node in body if node.lineno in own or id(node) in chosen]
+
+
+def _is_wanted(node: ast.stmt, wanted: set[str]) -> bool:
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        return True
+    if not isinstance(node, _DEFINITIONS):
+        return any(not wanted.isdisjoint(bound_by(part)) for part in ast.walk(node))
+    bound = (
+        {name for part in ast.walk(node) for name in bound_by(part)} if hasattr(node, "value") else set(bound_by(node))
+    )
+    return not wanted.isdisjoint(bound)
+
+
+def _is_guard(node: ast.stmt) -> bool:
+    return isinstance(node, ast.If) and "__name__" in ast.unparse(node.test)
+
+
+def _dotted(node: ast.expr) -> str:
+    """`a.b` of names only."""
+    if isinstance(node, ast.Name):
+        return node.id
+    inner = _dotted(node.value) if isinstance(node, ast.Attribute) else ""
+    return f"{inner}.{node.attr}" if inner and isinstance(node, ast.Attribute) else ""
+
+
+def parsed(text: str) -> ast.Module | None:
+    """The syntax of a text; None for what this Python does not take for Python."""
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _read(path: str) -> str | None:
+    content = read_bytes(Path(path))
+    text = decode(content) if isinstance(content, bytes) and len(content) <= _LONGEST else None
+    return text if isinstance(text, str) else None
+
+
+def _path_of(filename: str) -> str:
+    return os.path.abspath(filename)

@@ -1,0 +1,313 @@
+"""A program made harmless: what may not be run, or is not known, is replaced by holes for made-up values."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from gradlint.confirm.gate import allowlist as allowed
+from gradlint.confirm.gate.admit import refused
+from gradlint.confirm.prepare.bindings import Names
+from gradlint.confirm.prepare.candidates import Hole, Sketch, holes_in, statement
+from gradlint.confirm.prepare.imports import ImportKeeper
+from gradlint.confirm.prepare.kinds import INSTANCE, NAMESPACE, kinds_at, kinds_of
+from gradlint.confirm.prepare.placeholder import choices
+from gradlint.confirm.prepare.replace import Replacer, fill_empty
+from gradlint.confirm.prepare.strip import flags_of, plain
+
+_SCALARS = frozenset({"int", "float", "bool", "str", "none", "device", "dtype", "path", "shape"})
+_ROUNDS = 8
+
+
+def sketch(tree: ast.Module, slips: Iterable[str] = (), aliases: Mapping[str, str] | None = None) -> Sketch:
+    """The program of a file, made harmless; the tree is changed.
+
+    `slips` are attributes that nothing has, and stay. `aliases` are names that nothing binds, each with the name of
+    the variable that gets its value.
+    """
+    flags = flags_of(tree)
+    moved = plain(tree)
+    made = _Sketcher(tree, flags, frozenset(slips), aliases or {}).run()
+    made.dropped += moved
+    return made
+
+
+class _Sketcher:
+    """Replaces in rounds: a name that holds only what is not known is not known either."""
+
+    def __init__(
+        self, tree: ast.Module, flags: dict[str, str], slips: frozenset[str], aliases: Mapping[str, str]
+    ) -> None:
+        self._aliases = aliases
+        self._slips = slips
+        self._tree = tree
+        self._flags = flags
+        # The sketch and the tree share the list of statements: what is made up shows in the tree at once.
+        self._sketch = Sketch(tree.body)
+        self._unknown: set[tuple[ast.AST | None, str]] = set()
+        self._known: dict[tuple[ast.AST | None, str], ast.expr] = {}
+        self._own: set[str] = set()
+
+    def run(self) -> Sketch:
+        """The finished sketch."""
+        self._imports()
+        for _ in range(_ROUNDS):
+            before = len(self._sketch.holes), len(self._unknown)
+            self._variables(Names(self._tree))
+            self._sketch.settle()
+            self._parameters(Names(self._tree))
+            self._replace(Names(self._tree), frozenset())
+            nodes = refused(self._tree, self._own, self._slips)
+            self._replace(Names(self._tree), nodes)
+            if (len(self._sketch.holes), len(self._unknown)) == before:
+                break
+        _forget_unused(self._tree)
+        self._tree.body[:] = _without(self._tree.body, refused(self._tree, self._own, self._slips), self._sketch)
+        return self._sketch
+
+    # Imports.
+
+    def _imports(self) -> None:
+        """Harmless ones come first; the names of all others are bound by nothing then."""
+        keep = ImportKeeper(self._tree)
+        keep.visit(self._tree)
+        kept = {ast.unparse(one): one for one in keep.kept}
+        if "import torch" not in kept:
+            kept = {"import torch": statement("import torch"), **kept}
+        self._sketch.imports(list(kept.values()))
+        fill_empty(self._tree)
+
+    # What is not known.
+
+    def _variables(self, names: Names) -> None:
+        """Names that nothing binds: a bag of attributes, or a variable made up."""
+        for name in sorted(names.nowhere - {hole.name for hole in self._sketch.holes}):
+            kinds = kinds_of(self._aliases.get(name, name), ast.walk(self._tree), names.parents)
+            if name in self._aliases:
+                kinds = tuple(kind for kind in kinds if kind != NAMESPACE)
+            if kinds[:1] == (NAMESPACE,) or name[:1].isupper() or hasattr(builtins, name):
+                self._unknown.add((None, name))
+            else:
+                self._sketch.variable(name, self._sketch.hole(name, kinds))
+
+    def _parameters(self, names: Names) -> None:
+        """Variables that hold only a hole, and parameters: those that are bags of attributes are not known."""
+        calls = _calls_by_name(self._tree)
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.Assign) and len(node.targets) == 1:
+                self._assigned(node, node.targets[0], names)
+            elif isinstance(node, ast.FunctionDef):
+                for arg in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
+                    if arg.arg not in ("self", "cls", "ctx") and self._is_given_nothing(node, arg.arg, names, calls):
+                        kinds = kinds_of(arg.arg, ast.walk(node), names.parents)
+                        if kinds[:1] == (NAMESPACE,):
+                            self._unknown.add((node, arg.arg))
+
+    def _is_given_nothing(
+        self, function: ast.FunctionDef, name: str, names: Names, by_name: Mapping[str, list[ast.Call]]
+    ) -> bool:
+        """Whether no call in the file says what a parameter holds."""
+        owner = names.parents.get(function)
+        unnamed = function.name in ("__init__", "forward", "__call__") and isinstance(owner, ast.ClassDef)
+        called = owner.name if unnamed and isinstance(owner, ast.ClassDef) else function.name
+        calls = by_name.get(called, [])
+        places = [arg.arg for arg in (*function.args.posonlyargs, *function.args.args)]
+        place = places.index(name) - (places[0] in ("self", "cls")) if name in places else None
+        passed = [argument for call in calls if (argument := _argument(call, place, name)) is not None]
+        unknown = [
+            argument
+            for argument in passed
+            if isinstance(argument, ast.Name) and (holes_in(argument.id) or self.is_unknown(names, argument))
+        ]
+        return not calls or any(argument.id == name or holes_in(argument.id) for argument in unknown)
+
+    def _assigned(self, node: ast.Assign, target: ast.expr, names: Names) -> None:
+        if not isinstance(node.value, ast.Name) or not (numbers := holes_in(node.value.id)):
+            return
+        scope = names.scope_of(node)
+        hole = self._sketch.holes[numbers[0]]
+        if isinstance(target, (ast.Tuple, ast.List)):
+            parts = [part.id for part in target.elts if isinstance(part, ast.Name)]
+            nodes = list(ast.walk(scope))
+            kinds_of_parts = [kinds_of(part, nodes, names.parents) for part in parts]
+            bags = [part for part, kinds in zip(parts, kinds_of_parts, strict=True) if kinds[:1] == (NAMESPACE,)]
+            self._unknown.update((scope, part) for part in bags)
+            if len(parts) == len(target.elts) and not hole.first:
+                rest = [[kind for kind in kinds if kind not in (NAMESPACE, INSTANCE)] for kinds in kinds_of_parts]
+                hole.first = (f"({', '.join(choices(tuple(kinds) or ('tensor',))[0].text for kinds in rest)},)",)
+        elif isinstance(target, ast.Name):
+            nodes = list(ast.walk(scope))
+            kinds = kinds_of(target.id, nodes, names.parents)
+            if kinds[:1] == (NAMESPACE,) and "module" in kinds:
+                self._parts(hole, target.id, nodes)
+                kinds = ("module",)
+            if kinds[:1] == (NAMESPACE,):
+                self._unknown.add((scope, target.id))
+            else:
+                known = [kind for kind in kinds if kind not in (NAMESPACE, INSTANCE)]
+                hole.kinds = tuple(dict.fromkeys([*known, *hole.kinds]))
+                self._keys(hole, target.id, nodes)
+
+    def _parts(self, hole: Hole, name: str, nodes: Sequence[ast.AST]) -> None:
+        """A network whose parts the program names has parts of these names."""
+        used = {node.attr for node in nodes if isinstance(node, ast.Attribute) and _is_name(node.value, name)}
+        parts = sorted(used - allowed.attributes())
+        inner = ", ".join(f"{part}=torch.nn.Linear(3, 3)" for part in parts)
+        self._own.update(parts)
+        if parts:
+            hole.first = (*hole.first, f"torch.nn.Sequential(OrderedDict({inner}))")
+            self._sketch.needs(ast.parse("from collections import OrderedDict").body[0])
+
+    def _keys(self, hole: Hole, name: str, nodes: Sequence[ast.AST]) -> None:
+        """A dict has the keys that the program asks for."""
+        keys = {
+            node.slice.value: None
+            for node in nodes
+            if isinstance(node, ast.Subscript) and _is_name(node.value, name) and isinstance(node.slice, ast.Constant)
+        }
+        if keys and all(isinstance(key, str) for key in keys):
+            items = ", ".join(f"{key!r}: torch.randn(2, 3)" for key in keys)
+            hole.first = (f"{{{items}}}",)
+
+    # Replacing.
+
+    def _replace(self, names: Names, bad: frozenset[ast.AST]) -> None:
+        Replacer(self, names, bad).visit(self._tree)
+        self._sketch.settle()
+        fill_empty(self._tree)
+
+    def is_unknown(self, names: Names, node: ast.Name) -> bool:
+        """Whether nothing is known of what a name holds."""
+        return (names.binder(node, node.id), node.id) in self._unknown
+
+    def made_up(self, node: ast.expr, names: Names) -> ast.expr:
+        """What stands for an expression that is not known; the same attribute is the same value."""
+        text = ast.unparse(node)
+        if not _is_dotted(node):
+            hole = self._sketch.hole(text, _evident(node) or kinds_at(node, names.parents), _wrapped(node))
+            return ast.Name(hole.name, ast.Load())
+        root = _root(node)
+        scope = names.binder(root, root.id) if root is not None else None
+        key = (names.scope_of(node) if root is not None and root.id == "self" else scope, text)
+        if key not in self._known:
+            self._known[key] = self._new(node, text, names)
+        return self._known[key]
+
+    def _new(self, node: ast.expr, text: str, names: Names) -> ast.expr:
+        kinds = kinds_of(text, ast.walk(self._tree), names.parents)
+        flag = self._flags.get(text.rpartition(".")[2])
+        hole = self._sketch.hole(text, kinds, () if flag is None else (flag,))
+        if flag is not None or hole.kinds[0] in _SCALARS:
+            return ast.Name(hole.name, ast.Load())
+        name = re.sub(r"\W+|__+", "_", text).strip("_")
+        self._sketch.variable(name, hole)
+        return ast.Name(name, ast.Load())
+
+
+def _forget_unused(tree: ast.Module) -> None:
+    """Variables that hold a made-up value and are never read need none."""
+    read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+
+    class Forget(ast.NodeTransformer):
+        def visit_Assign(self, node: ast.Assign) -> ast.Assign | None:
+            """One name, one hole, no use."""
+            target, value = node.targets[0], node.value
+            empty = isinstance(value, ast.Name) and bool(holes_in(value.id))
+            unused = len(node.targets) == 1 and isinstance(target, ast.Name) and target.id not in read
+            return None if empty and unused else node
+
+    Forget().visit(tree)
+    fill_empty(tree)
+
+
+def _wrapped(node: ast.expr) -> tuple[str, ...]:
+    """What an unknown function is given alone may be what it gives back: it wraps a network, or prepares it."""
+    if isinstance(node, ast.Call) and len(node.args) == 1 and isinstance(node.args[0], (ast.Call, ast.Name)):
+        func = node.func
+        name = func.id if isinstance(func, ast.Name) else func.attr if isinstance(func, ast.Attribute) else ""
+        given = node.args[0]
+        made = isinstance(given, ast.Call) and isinstance(given.func, ast.Name) and given.func.id[:1].isupper()
+        if made and (name[:1].isupper() or name in ("compile", "prepare", "wrap")):
+            return (ast.unparse(given),)
+    return ()
+
+
+def _evident(node: ast.expr) -> tuple[str, ...]:
+    """The kinds of what speaks for itself: a method of a text, an array of numpy."""
+    text = ast.unparse(node)
+    while isinstance(node, (ast.Attribute, ast.Call, ast.Subscript)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    if isinstance(node, (ast.Constant, ast.JoinedStr)):
+        return ("str",)
+    return ("array", "float", "int") if text.startswith(("np.", "numpy.")) else ()
+
+
+def _calls_by_name(tree: ast.Module) -> dict[str, list[ast.Call]]:
+    """The calls of a program by the name of what is called, as far as names tell."""
+    calls: dict[str, list[ast.Call]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
+            if name is not None:
+                calls.setdefault(name, []).append(node)
+    return calls
+
+
+def _argument(call: ast.Call, place: int | None, name: str) -> ast.expr | None:
+    """What a call passes for a parameter; None if that cannot be told, or is left to the default."""
+    for word in call.keywords:
+        if word.arg == name:
+            return word.value
+    if place is None or place >= len(call.args) or any(isinstance(one, ast.Starred) for one in call.args[: place + 1]):
+        return None
+    return call.args[place]
+
+
+def _is_dotted(node: ast.expr) -> bool:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
+
+
+def _is_name(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _root(node: ast.expr) -> ast.Name | None:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node if isinstance(node, ast.Name) else None
+
+
+def _without(body: list[ast.stmt], bad: frozenset[ast.AST], sketch: Sketch) -> list[ast.stmt]:
+    """The statements that hold nothing refused; a compound one loses parts of its body only, if its head is right."""
+    kept: list[ast.stmt] = []
+    for node in body:
+        if any(part in bad for part in _head(node)):
+            sketch.dropped += 1
+            if isinstance(node, (ast.If, ast.While)):
+                # Which way it goes is not known: taking out the question must not answer it.
+                hole = sketch.hole(ast.unparse(node.test), ("bool",))
+                node.test = ast.Name(hole.name, ast.Load())
+            elif isinstance(node, (ast.With, ast.Try)):
+                kept.extend(_without(node.body, bad, sketch))
+                continue
+            else:
+                continue
+        for name in ("body", "orelse", "finalbody"):
+            if part := getattr(node, name, None):
+                left = _without(part, bad, sketch)
+                setattr(node, name, left or ([ast.Pass()] if name == "body" else []))
+        kept.append(node)
+    return kept
+
+
+def _head(statement: ast.stmt) -> Iterable[ast.AST]:
+    """The nodes of a statement apart from the statements in it."""
+    waiting: list[ast.AST] = [statement]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.stmt))

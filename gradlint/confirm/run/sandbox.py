@@ -1,0 +1,191 @@
+"""The process that executes repros, as its user sees it: start it, ask it, end it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import secrets
+import site
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+from gradlint.confirm.gate.admit import admit
+from gradlint.confirm.run.protocol import Device, Ran, Request, decode
+
+_ROOT = Path(__file__).resolve().parents[2]
+_START_SECONDS = 120.0
+_LONGEST_ANSWER = 1 << 20
+_GRACE_SECONDS = 10.0
+"""What the worker may take beyond a repro's own time before it is given up itself."""
+
+# The directory of the checked program must not be where modules come from: it may hold a `torch.py`. In isolated
+# mode Python looks into its own directories only; ours joins them at the end, and only to load the worker.
+_START = """
+import sys
+sys.path.extend(path for path in {site!r} if path not in sys.path)
+try:
+    import torch
+except ImportError as error:
+    print('{{"missing": "torch cannot be imported"}}', flush=True)
+    raise SystemExit(0)
+sys.path.append({root!r})
+from gradlint.confirm.worker.serve import serve
+sys.path.remove({root!r})
+serve(fork={fork!r})
+"""
+
+
+class TorchMissingError(Exception):
+    """There is no torch to ask."""
+
+
+class Sandbox:
+    """A worker with torch loaded; each run has a child of its own, or a fresh worker where there is no fork.
+
+    A context manager. The worker starts with the first run, or with `start`.
+    """
+
+    def __init__(self, fork: bool = hasattr(os, "fork")) -> None:
+        self._fork = fork
+        self._process: subprocess.Popen[bytes] | None = None
+        self._home: tempfile.TemporaryDirectory[str] | None = None
+        self._lines: queue.SimpleQueue[bytes] | None = None
+        self.walls: tuple[str, ...] = ()
+        self.torch: str = ""
+
+    def __enter__(self) -> Sandbox:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def home(self) -> str:
+        """The working directory of the worker: empty, and it stays so."""
+        assert self._home is not None, "a sandbox that has not been started has none"
+        return self._home.name
+
+    def start(self) -> None:
+        """Start the worker and wait until it has torch; raises `TorchMissingError` if there is none."""
+        if self._process is not None:
+            return
+        if self._home is None:
+            self._home = tempfile.TemporaryDirectory(prefix="gradlint-", ignore_cleanup_errors=True)
+        paths = [*site.getsitepackages(), *([site.getusersitepackages()] if site.ENABLE_USER_SITE else [])]
+        start = _START.format(site=paths, root=str(_ROOT), fork=self._fork)
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-B", "-c", start],
+            cwd=self._home.name,
+            env=_environment(self._home.name),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        assert self._process.stdout is not None, "the process has a pipe for its output"
+        self._lines = queue.SimpleQueue()
+        threading.Thread(target=_read, args=(self._process.stdout, self._lines), daemon=True).start()
+        line = self._answer(_START_SECONDS)
+        hello = json.loads(line) if line else {"missing": "the process that imports torch did not start"}
+        if "missing" in hello:
+            self.close()
+            raise TorchMissingError(hello["missing"])
+        self.walls, self.torch = tuple(hello["walls"]), hello["torch"]
+
+    def run(
+        self,
+        script: str,
+        probes: tuple[str, ...] = (),
+        device: Device = "cpu",
+        seconds: float = 2.0,
+        slips: tuple[str, ...] = (),
+    ) -> Ran:
+        """Execute a repro, then evaluate the probes in its names if it ran through; nobody passes without the gate.
+
+        `slips` are names of attributes that are said to be nobody's: where they are, they may be read.
+        """
+        reasons = admit(script, probes, slips)
+        if reasons:
+            return Ran("denied", message=reasons[0])
+        return self.run_past_the_gate(script, probes, device, seconds, slips)
+
+    def run_past_the_gate(
+        self, script: str, probes: tuple[str, ...], device: Device, seconds: float, slips: tuple[str, ...] = ()
+    ) -> Ran:
+        """For the tests of the walls alone: what `admit` objects to must not come here."""
+        self.start()
+        begun = time.monotonic()
+        request = Request(script, probes, device, seconds, secrets.token_hex(16), slips)
+        line = self._ask(request, seconds + _GRACE_SECONDS if self._fork else seconds)
+        ran = decode(line, request.token)
+        # Without fork the process of the worker was that of the repro, and has seen enough.
+        if ran is None or not self._fork:
+            self._kill()
+        taken = time.monotonic() - begun
+        return (ran or _no_answer(taken, seconds))._replace(seconds=taken)
+
+    def close(self) -> None:
+        """End the worker and remove its directory."""
+        self._kill()
+        if self._home is not None:
+            self._home.cleanup()
+            self._home = None
+
+    def _kill(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    with contextlib.suppress(OSError):
+                        pipe.close()
+
+    def _ask(self, request: Request, seconds: float) -> str:
+        """The line that answers, or nothing if it does not come in time."""
+        assert self._process is not None and self._process.stdin is not None, "start leaves a process with pipes"
+        try:
+            self._process.stdin.write(json.dumps(request._asdict()).encode() + b"\n")
+            self._process.stdin.flush()
+        except OSError:
+            return ""
+        return self._answer(seconds)
+
+    def _answer(self, seconds: float) -> str:
+        """The next line of the worker, or nothing if it does not come in time."""
+        assert self._lines is not None, "a started worker is read from"
+        try:
+            return self._lines.get(timeout=seconds).decode(errors="replace")
+        except queue.Empty:
+            return ""
+
+
+def _no_answer(taken: float, seconds: float) -> Ran:
+    if taken >= seconds:
+        return Ran("timeout", message=f"no end within {seconds:g} s")
+    return Ran("crashed", message="the process of the repro died")
+
+
+def _read(pipe: IO[bytes], lines: queue.SimpleQueue[bytes]) -> None:
+    """Move lines from a pipe to a queue, which can be waited on for a time on every system; end with the pipe."""
+    with contextlib.suppress(ValueError, OSError):  # The pipe is closed from the other side of this process.
+        while line := pipe.readline(_LONGEST_ANSWER):
+            lines.put(line)
+    lines.put(b"")
+
+
+def _environment(home: str) -> dict[str, str]:
+    """As good as empty: nothing of the user's own; Windows cannot start a process without its root."""
+    kept = {name: os.environ[name] for name in ("SYSTEMROOT", "LD_LIBRARY_PATH") if name in os.environ}
+    # One thread: repros are tiny, and a fork must not meet the threads of a pool.
+    return {**kept, "HOME": home, "TMPDIR": home, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}

@@ -1,0 +1,48 @@
+"""Formulas that are computed twice: the same operations on the same values, so that the results are equal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gradlint.detect.formula.terms import LONGEST, VIEWS, plain
+from gradlint.domain.graph import Edge, Node, Term
+
+_STEADY = VIEWS | {
+    *("linear", "bilinear", "conv1d", "conv2d", "conv3d", "embedding", "matmul", "mm", "bmm", "layer_norm", "softmax"),
+    *("relu", "leaky_relu", "elu", "gelu", "silu", "tanh", "sigmoid", "softplus", "log_softmax", "normalize"),
+    *("add", "sub", "mul", "div", "neg", "pow", "exp", "log", "sin", "cos", "sum", "mean", "cat", "stack"),
+}
+"""Operations that give the same for the same: they draw no numbers, and keep nothing from call to call."""
+
+
+def is_alike(one: Node, other: Node, unwritten: Callable[[Node], bool], depth: int = LONGEST) -> bool:
+    """Whether two results are certainly equal. `unwritten`: nothing has been written to a leaf.
+
+    Data that no graph is recorded of may have changed in between: both operations must have saved them, at the same
+    version.
+    """
+    if one is other:
+        return one.leaf is None or unwritten(one)
+    if depth == 0 or plain(one.op) not in _STEADY or one.op != other.op or len(one.edges) != len(other.edges):
+        return False
+    if _settings(one) != _settings(other):
+        return False
+    kept = _kept(one) & _kept(other)
+    return all(
+        _is_same_input(left, right, bool(kept), unwritten, depth)
+        for left, right in zip(one.edges, other.edges, strict=True)
+    )
+
+
+def _is_same_input(left: Edge, right: Edge, kept: bool, unwritten: Callable[[Node], bool], depth: int) -> bool:
+    is_data = left.node.leaf is None and left.node.tracked is not True
+    return (kept or not is_data) and is_alike(left.node, right.node, unwritten, depth - 1)
+
+
+def _settings(node: Node) -> dict[str, object]:
+    """The operands that are no tensors; those that are stand among the edges."""
+    return {name: value for name, value in node.operands.items() if not isinstance(value, Term)}
+
+
+def _kept(node: Node) -> set[tuple[int, int, int, int]]:
+    return {(one.counter, one.version, one.memory, one.hidden) for one in node.saved}

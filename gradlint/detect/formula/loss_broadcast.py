@@ -1,0 +1,99 @@
+"""A column of predictions against a row of targets: each is subtracted from each, and nobody says a word."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from gradlint.detect.formula.register import judges
+from gradlint.detect.formula.terms import op_of, operand, pair, term
+from gradlint.domain.event import OuterLoss
+from gradlint.domain.graph import Term
+from gradlint.interpreter.torch.operation import Operation
+
+Sizes: TypeAlias = "tuple[object, ...]"
+
+_LINEAR = frozenset({"linear", "addmm", "matmul", "mm", "gather", "embedding", "bilinear"})
+"""Operations that give columns of their own accord; whoever writes `unsqueeze` or `[:, None]` wants the pairs."""
+
+_ELEMENTWISE = frozenset({"sigmoid", "tanh", "relu", "softplus", "exp", "leaky_relu", "dropout", "neg", "abs", "log"})
+_ARITHMETIC = frozenset({"add", "sub", "mul", "div"})
+
+
+@judges("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+def _pointwise(call: Operation) -> None:
+    """A loss that compares element by element."""
+    prediction, target = call.terms.get("input"), call.terms.get("target")
+    if not isinstance(prediction, Term) or not isinstance(target, Term):
+        return
+    one, other = prediction.shape, target.shape
+    if one is not None and other is not None and are_crossed(one, other):
+        call.machine.emit(OuterLoss(call.node, call.node, one, other))
+        return
+    for side in (prediction, target):
+        _tell_crossing(call, side, 8)
+
+
+@judges("mean", "sum")
+def _reduced(call: Operation) -> None:
+    """(prediction - target) squared, or its absolute value, over everything."""
+    found = call.terms.get("input")
+    if not isinstance(found, Term) or call.terms.get("dim") is not None:
+        return
+    name = op_of(found)
+    if name in ("abs", "square") or (name == "pow" and operand(found.node, "exponent") == 2):
+        inner = term(found.node)
+        if inner is not None and op_of(inner) == "sub":
+            _tell_crossing(call, inner, 1)
+    elif name == "mul":
+        left, right = pair(found.node)
+        same = isinstance(left, Term) and isinstance(right, Term) and left.node is right.node
+        if same and isinstance(left, Term) and op_of(left) == "sub":
+            _tell_crossing(call, left, 1)
+
+
+def _tell_crossing(call: Operation, found: Term, depth: int) -> None:
+    """Report the arithmetic, in the formula of a term, in which a natural column meets a row."""
+    name = op_of(found)
+    if name not in _ARITHMETIC or depth == 0:
+        return
+    left, right = pair(found.node)
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, Term) and isinstance(other, Term) and _is_column(one) and _is_row(other):
+            shapes = [side.shape or () for side in (left, right) if isinstance(side, Term)]
+            call.machine.emit(OuterLoss(call.node, found.node.syntax, shapes[0], shapes[1]))
+            return
+    for one in (left, right):
+        if isinstance(one, Term):
+            _tell_crossing(call, one, depth - 1)
+
+
+def _is_row(found: Term) -> bool:
+    """Whether a term has one dimension, with more than one element in general."""
+    return found.shape is not None and len(found.shape) == 1 and found.shape[0] != 1
+
+
+def _is_column(found: Term, depth: int = 8) -> bool:
+    """Whether a term has the shape (N, 1) because the layer behind it has one output."""
+    shape = found.shape
+    if shape is None or len(shape) != 2 or shape[1] != 1 or shape[0] == 1:
+        return False
+    name = op_of(found)
+    if name in _LINEAR:
+        return True
+    if depth == 0:
+        return False
+    if name in _ELEMENTWISE:
+        inner = term(found.node)
+        return inner is not None and _is_column(inner, depth - 1)
+    if name in _ARITHMETIC:
+        return any(isinstance(one, Term) and _is_column(one, depth - 1) for one in pair(found.node))
+    return False
+
+
+def are_crossed(one: Sizes, other: Sizes) -> bool:
+    """Whether two shapes broadcast so that both grow: `(N, 1)` against `(N,)` gives `(N, N)`."""
+    rank = max(len(one), len(other))
+    mine = (*([1] * (rank - len(one))), *one)
+    theirs = (*([1] * (rank - len(other))), *other)
+    grows = any(m == 1 and t != 1 for m, t in zip(mine, theirs, strict=True))
+    return grows and any(t == 1 and m != 1 for m, t in zip(mine, theirs, strict=True))

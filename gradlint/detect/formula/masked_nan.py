@@ -1,0 +1,208 @@
+"""Selections that hide an infinite or undefined value, and multiply its derivative by zero: the gradient is NaN.
+
+The condition itself proves that the excluded numbers come up: `where(x > 0, log(x), 0)` says that x may be zero.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import libcst as cst
+
+from gradlint.detect.formula.register import judges
+from gradlint.detect.formula.terms import VIEWS, op_of, operand, pair, plain, term
+from gradlint.domain.event import MaskedSingularity
+from gradlint.domain.graph import Node, Term
+from gradlint.domain.state import State
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.torch.operation import Operation
+
+
+class Excluded(NamedTuple):
+    """Which numbers of a subject a selection excludes, as far as matters: zero, and numbers below zero."""
+
+    subject: Node
+    zero: bool
+    negative: bool
+
+
+@judges("where")
+def _where(call: Operation) -> None:
+    """where(condition, a, b)"""
+    condition = call.terms.get("condition")
+    if not isinstance(condition, Term):
+        return
+    for name, taken in (("input", True), ("other", False)):
+        branch = call.terms.get(name, call.terms.get("self") if name == "input" else None)
+        if isinstance(branch, Term):
+            look(call.machine, call.state, call.node, branch, condition, taken, "where")
+
+
+@judges("masked_fill")
+def _masked_fill(call: Operation) -> None:
+    """x.masked_fill(mask, value): what the mask names is excluded"""
+    values, mask = call.terms.get("input", call.terms.get("self")), call.terms.get("mask")
+    if isinstance(values, Term) and isinstance(mask, Term):
+        look(call.machine, call.state, call.node, values, mask, False, "masked_fill")
+
+
+@judges("masked_select")
+def _masked_select(call: Operation) -> None:
+    """x.masked_select(mask)"""
+    values, mask = call.terms.get("input", call.terms.get("self")), call.terms.get("mask")
+    if isinstance(values, Term) and isinstance(mask, Term):
+        look(call.machine, call.state, call.node, values, mask, True, "masked_select")
+
+
+@judges("nan_to_num")
+def _nan_to_num(call: Operation) -> None:
+    """nan_to_num(x): something is expected to be infinite or NaN"""
+    values = call.terms.get("input", call.terms.get("self"))
+    if isinstance(values, Term) and values.grad is True and call.state.grad is True:
+        found = singular(values, None)
+        if found is not None:
+            call.machine.emit(MaskedSingularity(found.syntax, plain(found.op), call.node, "nan_to_num"))
+
+
+@judges("mul")
+def _mul(call: Operation) -> None:
+    """mask * x"""
+    left, right = call.terms.get("input"), call.terms.get("other")
+    for mask, values in ((left, right), (right, left)):
+        if isinstance(mask, Term) and isinstance(values, Term):
+            mask = _uncast(mask)
+            if op_of(mask) in _COMPARISONS:
+                look(call.machine, call.state, call.node, values, mask, True, "a product with a mask")
+
+
+def _uncast(mask: Term) -> Term:
+    """A mask before it was made a number."""
+    inner = term(mask.node) if op_of(mask) in ("float", "double", "to", "type_as", "half") else None
+    return inner or mask
+
+
+_COMPARISONS = frozenset({"gt", "ge", "lt", "le", "ne", "eq"})
+_SWAPPED = {"gt": "lt", "lt": "gt", "ge": "le", "le": "ge", "ne": "ne", "eq": "eq"}
+_OPPOSITE = {"gt": "le", "le": "gt", "lt": "ge", "ge": "lt", "ne": "eq", "eq": "ne"}
+
+
+def excluded(condition: Term, taken: bool) -> list[Excluded]:
+    """What is left out of the elements for which a condition is true, or for which it is false."""
+    name, node = op_of(condition), condition.node
+    if name in ("logical_not", "bitwise_not"):
+        inner = term(node)
+        return [] if inner is None else excluded(inner, not taken)
+    if name in ("logical_and", "bitwise_and") and taken:
+        return [one for part in pair(node) if isinstance(part, Term) for one in excluded(part, taken)]
+    if name == "bool":
+        inner = term(node)
+        return [] if inner is None or not taken else [Excluded(inner.node, True, False)]
+    if name not in _COMPARISONS:
+        return []
+    left, right = pair(node)
+    if isinstance(left, Term) and isinstance(right, (int, float)):
+        found = _against(left, name if taken else _OPPOSITE[name], right)
+    elif isinstance(right, Term) and isinstance(left, (int, float)):
+        found = _against(right, _SWAPPED[name] if taken else _OPPOSITE[_SWAPPED[name]], left)
+    else:
+        return []
+    return [found]
+
+
+def _against(subject: Term, kept: str, bound: float) -> Excluded:
+    """What `subject kept bound` leaves out: zero itself, and numbers below zero."""
+    zero = {"gt": bound >= 0, "ge": bound > 0, "lt": bound <= 0, "le": bound < 0, "ne": bound == 0, "eq": bound != 0}
+    negative = {"gt": True, "ge": True, "lt": bound < 0, "le": bound < 0, "ne": bound < 0, "eq": True}
+    return Excluded(subject.node, zero[kept], negative[kept])
+
+
+def look(
+    machine: Machine, state: State, syntax: cst.CSTNode, values: Term, condition: Term, taken: bool, how: str
+) -> None:
+    """Search the formula of the values for an operation that is singular at what the condition excludes."""
+    if state.grad is not True or values.grad is not True:
+        return
+    found: Node | None = None
+    if op_of(condition) in _DEFECTS:
+        subject = term(condition.node)
+        if subject is not None and subject.node is values.node:
+            found = singular(values, None)
+    for one in excluded(condition, taken):
+        found = found or singular(values, one)
+    if found is not None:
+        machine.emit(MaskedSingularity(found.syntax, plain(found.op), syntax, how))
+
+
+_DEFECTS = frozenset({"isnan", "isinf", "isfinite"})
+"""Conditions that say outright that the values are infinite or NaN at times."""
+
+
+def singular(values: Term, without: Excluded | None, steps: int = 24) -> Node | None:
+    """The operation in a formula that divides by the subject, or takes its root or logarithm, where it is excluded.
+
+    Without a subject any such operation counts, for something is known to be infinite or NaN.
+    """
+    stack = [values.node]
+    seen: set[int] = set()
+    while stack and len(seen) < steps:
+        node = stack.pop()
+        if node.id in seen or (without is not None and node is without.subject) or node.tracked is not True:
+            continue
+        seen.add(node.id)
+        if _is_singular(node, without):
+            return node
+        if plain(node.op) in _ELEMENTWISE:
+            stack.extend(one.node for one in node.operands.values() if isinstance(one, Term))
+    return None
+
+
+_ELEMENTWISE = VIEWS | {
+    *("add", "sub", "mul", "div", "neg", "pow", "abs", "square", "exp", "log", "log2", "log10", "log1p", "sqrt"),
+    *("sin", "cos", "tan", "tanh", "sigmoid", "acos", "asin", "atan", "reciprocal", "rsqrt", "rsub", "float", "sub"),
+}
+"""Operations that give an element to each element: a zero gradient stays zero on its way through them."""
+
+
+def _is_singular(node: Node, without: Excluded | None) -> bool:
+    name = plain(node.op)
+    left, right = pair(node)
+    if name == "div" and isinstance(right, Term):
+        return without is None or (without.zero and vanishes_with(right.node, without.subject))
+    if not isinstance(left, Term):
+        return False
+    if without is None:
+        return name in _SINGULAR
+    if left.node is not without.subject:
+        # What vanishes with the subject is zero where that is, and nothing is known of numbers below zero.
+        without = without._replace(negative=False)
+        if not without.zero or not vanishes_with(left.node, without.subject):
+            return False
+    if name in ("log", "log2", "log10", "reciprocal"):
+        return without.zero
+    if name in ("sqrt", "rsqrt"):
+        return without.zero or without.negative
+    return name == "pow" and _is_singular_power(operand(node, "exponent"), without)
+
+
+def vanishes_with(node: Node, subject: Node, steps: int = 4) -> bool:
+    """Whether a value is zero wherever the subject is: a product with it, or a power of one."""
+    if node is subject:
+        return True
+    if not steps or plain(node.op) not in _VANISHING:
+        return False
+    factors = [one for one in pair(node) if isinstance(one, Term)]
+    if plain(node.op) in ("div", "true_divide"):
+        factors = factors[:1]
+    return any(vanishes_with(one.node, subject, steps - 1) for one in factors)
+
+
+_VANISHING = frozenset({"mul", "div", "true_divide", "neg", "abs", "square", "float", "to", "double"})
+_SINGULAR = frozenset({"log", "log2", "log10", "reciprocal", "sqrt", "rsqrt", "acos", "asin"})
+
+
+def _is_singular_power(exponent: object, without: Excluded) -> bool:
+    """Powers below one have an infinite slope at zero, and broken ones are NaN below it."""
+    if not isinstance(exponent, (int, float)) or isinstance(exponent, bool):
+        return False
+    broken = exponent != int(exponent)
+    return (without.zero and exponent < 1 and exponent != 0) or (without.negative and broken)

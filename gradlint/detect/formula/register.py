@@ -1,0 +1,24 @@
+"""Which judges an operation has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from gradlint.interpreter.torch.operation import Operation
+
+Judge: TypeAlias = "Callable[[Operation], None]"
+
+JUDGES: dict[str, list[Judge]] = {}
+"""Judges by the plain name of the operation."""
+
+
+def judges(*names: str) -> Callable[[Judge], Judge]:
+    """Register a function as a judge of the named operations."""
+
+    def register(function: Judge) -> Judge:
+        for name in names:
+            JUDGES.setdefault(name, []).append(function)
+        return function
+
+    return register

@@ -1,0 +1,178 @@
+"""What a formula says of the range of its values."""
+
+from __future__ import annotations
+
+from gradlint.detect.formula.terms import LONGEST, VIEWS, op_of, operand, pair, term, unwrapped
+from gradlint.domain.graph import Term
+
+_BOUNDED = frozenset(
+    {
+        *("sigmoid", "tanh", "softmax", "sin", "cos", "cosine_similarity", "normalize", "hardtanh", "hardsigmoid"),
+        *("log_softmax", "logsigmoid", "relu6", "erf", "softsign", "atan", "asin", "acos", "rand", "rand_like"),
+        *("sign", "sgn", "eq", "ne", "lt", "gt", "le", "ge", "nn.CosineSimilarity", "gumbel_softmax", "one_hot"),
+        *("linspace", "logspace", "eye", "zeros", "ones", "zeros_like", "ones_like", "hann_window"),
+    }
+)
+"""Operations whose results are small or negative, whatever goes in."""
+
+_NEVER_NEGATIVE = frozenset(
+    {
+        *("abs", "square", "relu", "norm", "cdist", "exp", "softplus", "sqrt", "sigmoid"),
+        *(
+            "softmax",
+            "cosine_distance",
+            "mse_loss",
+            "l1_loss",
+            "smooth_l1_loss",
+            "std",
+            "var",
+            "dist",
+            "arange",
+            "rand",
+        ),
+    }
+)
+"""Operations whose results are never below zero."""
+
+_PASSING = VIEWS | {"dropout", "masked_fill", "mean", "where", "tril", "triu", "max", "min", "amax", "amin", "stack"}
+"""Operations whose results are within the range of their input, or nearly so."""
+
+_PEAKS = frozenset({"max", "amax", "logsumexp", "maximum"})
+
+_PRODUCTS = frozenset({"matmul", "mm", "bmm"})
+
+
+def is_bounded(found: Term, depth: int = LONGEST) -> bool:
+    """Whether the values are certainly bounded from above by a small number, so that `exp` does not overflow."""
+    name, node = op_of(found), found.node
+    if name in _BOUNDED:
+        return True
+    if node.leaf is not None:
+        made = term(node, "value")
+        return made is not None and op_of(made) == "rand"
+    if depth == 0 or not node.operands:
+        return False
+    left, right = pair(node)
+    if name == "neg":
+        return isinstance(left, Term) and (is_never_negative(left) or is_bounded_twice(left, depth - 1))
+    if name in ("clamp", "clamp_max", "hardtanh"):
+        return operand(node, "max") is not None
+    if name in ("masked_fill", "where") and _is_guard(found):
+        return True
+    if name in _PASSING:
+        inner = term(node, "input", "tensor")
+        return inner is not None and is_bounded(inner, depth - 1)
+    if name == "sub":
+        return _is_difference_bounded(left, right, depth)
+    if name == "add":
+        return all(not isinstance(one, Term) or is_bounded(one, depth - 1) for one in (left, right))
+    if name in ("mul", "div"):
+        return _is_scaled_bounded(left, right, depth)
+    if name in _PRODUCTS:
+        other = term(node, "other", "mat2", "vec")
+        return isinstance(left, Term) and other is not None and _is_unit(left) and _is_unit(other)
+    return False
+
+
+def _is_guard(found: Term) -> bool:
+    """Whether a selection puts small numbers in the place of others: `x.masked_fill(x > 18, 0)`; -inf is no guard."""
+    filled = operand(found.node, "value", "other")
+    if isinstance(filled, Term):
+        return op_of(filled) in _CONSTANT
+    return isinstance(filled, (int, float)) and abs(filled) < 100
+
+
+_CONSTANT = frozenset({"zeros", "zeros_like", "ones", "ones_like", "tensor", "full", "full_like"})
+
+
+def _is_difference_bounded(left: object, right: object, depth: int) -> bool:
+    """x - max(x) is at most 0; a difference of bounded terms is bounded."""
+    if isinstance(right, Term) and _is_peak(right):
+        return True
+    small = not isinstance(left, Term) or is_bounded(left, depth - 1)
+    if not small:
+        return False
+    return not isinstance(right, Term) or is_never_negative(right) or is_bounded_twice(right, depth - 1)
+
+
+def _is_scaled_bounded(left: object, right: object, depth: int) -> bool:
+    """A product with numbers; a negative number turns what is never negative into what is never positive."""
+    terms = [one for one in (left, right) if isinstance(one, Term)]
+    numbers = [one for one in (left, right) if not isinstance(one, Term)]
+    if len(terms) == 1 and numbers:
+        if not isinstance(numbers[0], (int, float)) or numbers[0] > 0:
+            return is_bounded(terms[0], depth - 1)  # A scale that is not known is a temperature, and positive.
+        if is_never_negative(terms[0]):
+            return True
+    if len(terms) == 2 and any(op_of(one) == "neg" for one in terms):
+        inner = [term(one.node) if op_of(one) == "neg" else one for one in terms]
+        if all(one is not None and is_never_negative(one) for one in inner):
+            return True
+    return all(is_bounded_twice(one, depth - 1) for one in terms)
+
+
+def is_bounded_twice(found: Term, depth: int = LONGEST) -> bool:
+    """Whether the values are certainly bounded on both sides."""
+    return op_of(found) not in ("log_softmax", "logsigmoid", "neg", "sub") and is_bounded(found, depth)
+
+
+def is_never_negative(found: Term, depth: int = LONGEST) -> bool:
+    """Whether no value is below zero."""
+    name, node = op_of(found), found.node
+    if name in _NEVER_NEGATIVE:
+        return True
+    if node.leaf is not None:
+        made = term(node, "value")
+        return made is not None and op_of(made) in _NEVER_NEGATIVE
+    if depth == 0 or not node.operands:
+        return False
+    left, right = pair(node)
+    if name == "pow":
+        return isinstance(right, (int, float)) and right % 2 == 0
+    if name == "clamp":
+        low = operand(node, "min")
+        return isinstance(low, (int, float)) and low >= 0
+    if name in ("mul", "div", "add"):
+        if name == "mul" and isinstance(left, Term) and isinstance(right, Term) and left.node is right.node:
+            return True
+        return all(_is_operand_never_negative(one, depth) for one in (left, right))
+    if name in (_PASSING | {"sum"}):
+        inner = term(node, "input", "tensor")
+        return inner is not None and is_never_negative(inner, depth - 1)
+    return False
+
+
+def _is_operand_never_negative(one: object, depth: int) -> bool:
+    if isinstance(one, Term):
+        return is_never_negative(one, depth - 1)
+    return isinstance(one, (int, float)) and one >= 0
+
+
+def _is_peak(found: Term, depth: int = 8) -> bool:
+    """Whether a term is the maximum of something, or comes close to it."""
+    name = op_of(found)
+    if name in _PEAKS:
+        return True
+    picks = term(found.node, "index", "indices") if name in ("gather", "take_along_dim") else None
+    if picks is not None and op_of(unwrapped(picks)) in ("max", "argmax"):
+        return True
+    if depth == 0:
+        return False
+    inner = term(found.node, "input", "tensor")
+    if inner is None and len(found.node.edges) == 1:
+        inner = Term(found.node.edges[0].node)
+    return inner is not None and (name in VIEWS or name in ("detach", "data", "")) and _is_peak(inner, depth - 1)
+
+
+def _is_unit(found: Term, depth: int = 8) -> bool:
+    """Whether a term holds normalised vectors, perhaps turned."""
+    name = op_of(found)
+    if name in ("normalize", "softmax"):
+        return True
+    left, right = pair(found.node)
+    if name == "div" and isinstance(left, Term) and isinstance(right, Term):
+        return any(op_of(one) == "norm" for one in (right, term(right.node) or right))
+    if depth == 0 or name not in VIEWS | {"cat", "stack"}:
+        return False
+    inner = term(found.node, "input", "tensor", "tensors")
+    return inner is not None and _is_unit(inner, depth - 1)

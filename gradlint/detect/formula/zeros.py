@@ -1,0 +1,183 @@
+"""Zeros by construction: elements of a formula that are exactly zero, whatever the data are."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+import libcst as cst
+
+from gradlint.detect.formula.alike import is_alike
+from gradlint.detect.formula.constant import is_written
+from gradlint.detect.formula.terms import LONGEST, op_of, operand, pair, term
+from gradlint.domain.graph import Node, Term
+from gradlint.domain.state import State
+
+Axes: TypeAlias = "tuple[int, int] | None"
+"""The two dimensions on whose diagonal the zeros stand; None where all elements are zero."""
+
+
+class Zeros(NamedTuple):
+    """Where zeros come from, why, and where in the tensor they stand. `fresh`: they are what a leaf was made with."""
+
+    syntax: cst.CSTNode
+    why: str
+    axes: Axes
+    fresh: bool = False
+
+
+def zeros_in(state: State, found: Term, depth: int = LONGEST) -> Zeros | None:
+    """The zeros that a term certainly has."""
+    name, node = op_of(found), found.node
+    if node.leaf is not None:
+        return _fresh_zeros(state, node)
+    if depth == 0 or not node.operands:
+        return None
+    left, right = pair(node)
+    if name == "sub" and isinstance(left, Term) and isinstance(right, Term):
+        return _difference(state, node, left, right)
+    if not isinstance(left, Term):
+        return None
+    if name in _DISTANCES:
+        target = term(node, "target")
+        return (
+            None if target is None else _difference(state, node, left, target) or _of_zeros(state, node, left, target)
+        )
+    if name == "mul" and isinstance(right, Term):
+        return zeros_in(state, left, depth - 1) or zeros_in(state, right, depth - 1)
+    if name in ("abs", "square", "neg", "div", "mul", "to", "float", "double", "sin", "tanh"):
+        return zeros_in(state, left, depth - 1)
+    if name == "pow":
+        return zeros_in(state, left, depth - 1) if isinstance(right, (int, float)) and right > 0 else None
+    if name == "clamp":
+        return zeros_in(state, left, depth - 1) if _lets_zero_pass(node) else None
+    if name in ("sum", "mean"):
+        inner = zeros_in(state, left, depth - 1)
+        return None if inner is None else _reduced(inner, node, left)
+    return None
+
+
+_DISTANCES = frozenset({"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"})
+
+
+def _of_zeros(state: State, loss: Node, prediction: Term, target: Term) -> Zeros | None:
+    """The loss of zeros against zeros that have no name, and so are what they were made as."""
+    made, call = target.node.syntax, loss.syntax
+    unnamed = isinstance(call, cst.Call) and made in [arg.value for arg in call.args]
+    return zeros_in(state, prediction) if unnamed and op_of(target) in ("zeros", "zeros_like") else None
+
+
+def _lets_zero_pass(node: Node) -> bool:
+    """Measured: clamp passes the gradient at its very bound, too."""
+    low, high = operand(node, "min"), operand(node, "max")
+    return (
+        isinstance(low, (int, float)) and low <= 0 and (high is None or (isinstance(high, (int, float)) and high > 0))
+    )
+
+
+def _fresh_zeros(state: State, node: Node) -> Zeros | None:
+    """A leaf made of zeros that nothing has been written to."""
+    made = term(node, "value")
+    if made is None or op_of(made) not in ("zeros", "zeros_like") or is_written(state, node):
+        return None
+    return Zeros(node.syntax, "the zeros that it begins with", None, True)
+
+
+def _difference(state: State, node: Node, left: Term, right: Term) -> Zeros | None:
+    """x - x, or each row of x less each row of x: the diagonal is zero."""
+    one, other = inserted(left), inserted(right)
+    one_value = left.node is right.node  # A leaf less itself is zero, whatever is written to it.
+    if one_value or is_alike(_original(left.node), _original(right.node), lambda leaf: not is_written(state, leaf)):
+        return Zeros(node.syntax, "a value less itself", None)
+    if one is None and other is not None:
+        one = Inserted(left.node, 0)
+    elif other is None and one is not None:
+        other = Inserted(right.node, 0)
+    if one is None or other is None or one.base is not other.base or abs(one.axis - other.axis) != 1:
+        return None
+    axes = (min(one.axis, other.axis), max(one.axis, other.axis))
+    return Zeros(node.syntax, "the difference of each row with itself", axes)
+
+
+def _original(node: Node) -> Node:
+    while op_of(Term(node)) in _COPIES:
+        inner = term(node)
+        if inner is not None:
+            node = inner.node
+        elif len(node.edges) == 1:
+            node = node.edges[0].node
+        else:
+            break
+    return node
+
+
+_COPIES = frozenset({"clone", "contiguous", "detach"})
+
+
+class Inserted(NamedTuple):
+    """A tensor with a dimension of size one put in, to be broadcast."""
+
+    base: Node
+    axis: int
+
+
+def inserted(found: Term) -> Inserted | None:
+    """The tensor behind `x.unsqueeze(d)`, `x[:, None]`, `x.view(n, 1, d)`, and expansions of these."""
+    name, node = op_of(found), found.node
+    inner = term(node)
+    if inner is None:
+        return None
+    if name in ("expand", "expand_as", "contiguous"):
+        return inserted(inner)
+    axis: int | None = None
+    if name == "unsqueeze":
+        axis = _from_the_front(operand(node, "dim"), None if found.shape is None else len(found.shape))
+    elif name == "select":
+        axis = _axis_of_none(operand(node, "index"))
+    elif name in ("view", "reshape"):
+        axis = _axis_of_one(inner.shape, found.shape)
+    return None if axis is None else Inserted(inner.node, axis)
+
+
+def _from_the_front(dim: object, rank: int | None) -> int | None:
+    if not isinstance(dim, int):
+        return None
+    if dim >= 0:
+        return dim
+    return None if rank is None else dim + rank
+
+
+def _axis_of_none(index: object) -> int | None:
+    """The place of the one None in a subscript of whole slices."""
+    entries = index if isinstance(index, tuple) else (index,)
+    if sum(entry is None for entry in entries) != 1:
+        return None
+    axis = next(place for place, entry in enumerate(entries) if entry is None)
+    whole = slice(None, None, None)
+    after = all(entry is None or entry is ... or entry == whole for entry in entries)
+    return axis if after and ... not in entries[:axis] else None
+
+
+def _axis_of_one(before: tuple[object, ...] | None, after: tuple[object, ...] | None) -> int | None:
+    """The one place where a size of one was put in."""
+    if before is None or after is None or len(after) != len(before) + 1:
+        return None
+    places = [at for at, size in enumerate(after) if size == 1 and (*after[:at], *after[at + 1 :]) == before]
+    return places[0] if len(places) == 1 else None
+
+
+def _reduced(inner: Zeros, node: Node, before: Term) -> Zeros | None:
+    """Zeros that stay when other dimensions are summed up."""
+    if inner.axes is None:
+        return inner
+    dims = operand(node, "dim", "axis")
+    listed = dims if isinstance(dims, tuple) else (dims,)
+    # Of an unknown rank at least the rows are taken to have elements: the last dimension is not on the diagonal.
+    rank = max(inner.axes) + 2 if before.shape is None else len(before.shape)
+    found = [_from_the_front(dim, rank) for dim in listed]
+    gone = {axis for axis in found if axis is not None}
+    if len(gone) != len(listed) or gone & set(inner.axes):
+        return None
+    if operand(node, "keepdim") is True:
+        return inner
+    first, second = (axis - sum(dim < axis for dim in gone) for axis in inner.axes)
+    return inner._replace(axes=(first, second))

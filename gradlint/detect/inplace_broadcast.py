@@ -1,0 +1,60 @@
+"""Writes in place of what does not fit: a tensor cannot grow to the shape of what is written to it."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gradlint.domain.event import RefusedGrowth
+from gradlint.domain.shape import Dim, Shape, at_least_two
+from gradlint.domain.state import State
+from gradlint.domain.value import Ref, Tensor
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.torch.operands import operands_of
+from gradlint.interpreter.torch.operation import Operation
+from gradlint.interpreter.torch.tensor import tensor_at
+from gradlint.shapes.infer import RESHAPING, Operand, result
+
+_GROWING = frozenset({"addbmm"})
+"""Operations that give their target another shape (measured)."""
+
+
+def tell_growth(call: Operation, target: Ref) -> None:
+    """x.add_(y): what the operation would give out of place has to have the shape of the target."""
+    bare = call.name.rpartition(".")[2]
+    plain = bare.removesuffix("_")
+    if plain in RESHAPING or plain in _GROWING or plain == bare:
+        return
+    out_of_place = result(f"Tensor.{plain}", operands_of(call.machine, call.state, call.bound))
+    if isinstance(out_of_place, Operand):
+        refuse_growth(call.machine, call.state, target, bare, out_of_place.shape, call.node)
+
+
+def refuse_growth(machine: Machine, state: State, target: Ref, op: str, wanted: Shape, node: cst.CSTNode) -> None:
+    """Report a write of a shape that is larger than that of the target for certain."""
+    record = tensor_at(state, target)
+    held: Shape = record.shape  # type: ignore[assignment]
+    if held is not None and wanted is not None and _outgrows(wanted, held):
+        machine.emit(RefusedGrowth(node, op, held, wanted, record.syntax))
+
+
+def refuse_part(machine: Machine, held: Shape, wanted: Shape, target: Tensor, node: cst.CSTNode) -> None:
+    """Report an index assignment of a shape that is larger than that of the part which is written."""
+    if held is not None and wanted is not None and _outgrows_part(wanted, held):
+        machine.emit(RefusedGrowth(node, "index assignment", held, wanted, target.syntax))
+
+
+def _outgrows(wanted: tuple[Dim, ...], held: tuple[Dim, ...]) -> bool:
+    """Whether a shape has more dimensions than another, or several elements where that has one."""
+    return len(wanted) > len(held) or (len(wanted) == len(held) and _wider(wanted, held))
+
+
+def _outgrows_part(wanted: tuple[Dim, ...], held: tuple[Dim, ...]) -> bool:
+    """The same for an index assignment, which lets go of leading dimensions of one element."""
+    extra = max(len(wanted) - len(held), 0)
+    return any(at_least_two(size) for size in wanted[:extra]) or _wider(wanted[extra:], held)
+
+
+def _wider(wanted: tuple[Dim, ...], held: tuple[Dim, ...]) -> bool:
+    """Whether a size is one where several are wanted, the sizes counted from the last."""
+    pairs = zip(reversed(wanted), reversed(held), strict=False)
+    return any(mine == 1 and at_least_two(theirs) for theirs, mine in pairs)

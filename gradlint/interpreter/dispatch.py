@@ -1,0 +1,171 @@
+"""Calling a value that is no function of the program: imported things, methods of objects, something unknown."""
+
+from __future__ import annotations
+
+from typing import TypeGuard
+
+import libcst as cst
+
+from gradlint.detect.loop_order import forget
+from gradlint.detect.lost_gradient import note_refused
+from gradlint.detect.state_dict import note_loaded, taken_of_unknown
+from gradlint.domain.state import State
+from gradlint.domain.value import (
+    Bound,
+    Class,
+    Context,
+    External,
+    Instance,
+    Mapping,
+    Partial,
+    Ref,
+    Sequence,
+    Unknown,
+    Value,
+)
+from gradlint.interpreter.args import Args
+from gradlint.interpreter.libraries.expectations import RAISING, WARNING, expected_failure
+from gradlint.interpreter.libraries.numpy_arrays import array_method
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.program import let_go
+from gradlint.interpreter.python import containers
+from gradlint.interpreter.python.builtins.table import FUNCTIONS
+from gradlint.interpreter.python.classes import instantiate
+from gradlint.interpreter.python.strings import text_method
+from gradlint.interpreter.torch import custom, faults
+from gradlint.interpreter.torch.functions import call_torch, with_mode
+from gradlint.interpreter.torch.hooks import remove_all
+from gradlint.interpreter.torch.methods import call_tensor_method
+from gradlint.interpreter.torch.module import call_instance, call_module_method
+from gradlint.interpreter.torch.tensor import as_tensor, known_tensor, shown_tensor
+
+
+def call_value(machine: Machine, state: State, func: Value, args: Args, node: cst.CSTNode) -> Value:
+    """func(args)"""
+    if isinstance(func, External):
+        known = FUNCTIONS.get(func.path)
+        if known is not None:
+            return known(machine, state, args, node)
+        if func.path.startswith(("torch.", "functorch.")):
+            return call_torch(machine, state, func.path, args, node)
+        return machine.program.library_call(machine, state, func.path, args, node)
+    if isinstance(func, Context):
+        return with_mode(args.positional[0], func) if args.positional else machine.unknown()
+    if isinstance(func, Partial):
+        merged = Args(func.args + args.positional, {**dict(func.keywords), **args.keywords}, args.open)
+        return call_value(machine, state, func.function, merged, node)
+    if isinstance(func, Bound):
+        return _bound(machine, state, func, args, node)
+    if isinstance(func, Ref):
+        record = state[func]
+        if isinstance(record, Class):
+            return instantiate(machine, state, func, args, node)
+        if isinstance(record, Instance):
+            return call_instance(machine, state, func, record, args, node)
+    if isinstance(func, Unknown):
+        return _unknown(machine, state, func, args, node)
+    if isinstance(func, bool):
+        _flag_called(machine, args, node)
+    return machine.program.opaque(machine, state, args.values(), node)
+
+
+def _flag_called(machine: Machine, args: Args, node: cst.CSTNode) -> None:
+    """x.requires_grad(True): the flag is a bool, which Python does not call.
+
+    Without an argument it may ask for the flag: sparse tensors of other libraries have such a method.
+    """
+    if not args.positional:
+        return
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value == "requires_grad":
+        faults.refused(machine, "set-requires-grad-by-name", node)
+
+
+def _bound(machine: Machine, state: State, func: Bound, args: Args, node: cst.CSTNode) -> Value:
+    receiver, name = func.receiver, func.function
+    if not isinstance(name, str):
+        return machine.program.opaque(machine, state, args.values(), node)
+    if name in RAISING or name in WARNING:
+        return expected_failure(machine, state, name, args, node)
+    tensor = known_tensor(machine, state, receiver)
+    if tensor is not None:
+        return call_tensor_method(machine, state, tensor, name, args, node)
+    if isinstance(receiver, Ref):
+        record = state[receiver]
+        if isinstance(record, (Sequence, Mapping)):
+            return containers.call_method(machine, state, receiver, name, args, node)
+        if isinstance(record, Class) and name == "apply":
+            return custom.apply(machine, state, receiver, args, node)
+        if isinstance(record, Instance) and custom.is_ctx(record):
+            return custom.call_ctx(machine, state, receiver, name, args, node)
+        if isinstance(record, Instance):
+            return call_module_method(machine, state, receiver, record, name, args, node)
+    if isinstance(receiver, Unknown):
+        return _method_of_unknown(machine, state, receiver, name, args, node)
+    if isinstance(receiver, str):
+        return text_method(receiver, name, args)
+    return machine.program.opaque(machine, state, (receiver, *args.values()), node)
+
+
+def _unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cst.CSTNode) -> Value:
+    """A call of something unknown; a method of something unknown gets its receiver as an argument."""
+    if func.kind == "raised":
+        forget(state)
+        return func
+    key = func.key
+    if key is not None and key[0] == "requires_grad":
+        _flag_called(machine, args, node)
+        return Unknown("raised")
+    if key is not None and key[0] == "attr" and isinstance(key[1], (Unknown, Ref)) and isinstance(key[2], str):
+        if key[2] in RAISING or key[2] in WARNING:
+            return expected_failure(machine, state, key[2], args, node)
+        return _method_of_unknown(machine, state, key[1], key[2], args, node)
+    let_go(machine, state, (part for part in key or () if isinstance(part, Ref)))
+    return machine.program.opaque(machine, state, args.values(), node)
+
+
+def _is_method(value: Value) -> TypeGuard[Bound]:
+    """Whether a value is a method of an object of the program."""
+    return isinstance(value, Bound) and isinstance(value.receiver, Ref)
+
+
+def _method_of_unknown(
+    machine: Machine, state: State, receiver: Value, name: str, args: Args, node: cst.CSTNode
+) -> Value:
+    if isinstance(receiver, Unknown) and receiver.kind == "array":
+        return array_method(receiver, name, args, node)
+    if isinstance(receiver, Unknown) and receiver.kind == "number" and name == "item":
+        return receiver  # A scalar of numpy.
+    if isinstance(receiver, Unknown):
+        # An array of numpy is viewed as another type, never by sizes.
+        by_sizes = name == "view" and any(type(size) is int for size in args.positional)
+        tensor = shown_tensor(machine, state, receiver, "unsqueeze" if by_sizes else name)
+        if tensor is None and _is_result(receiver, name):
+            tensor = as_tensor(machine, state, receiver, node)
+        if tensor is not None:
+            return call_tensor_method(machine, state, tensor, name, args, node)
+        if name == "state_dict" and not args.positional:
+            return taken_of_unknown(machine, state, receiver, node)
+        if name == "remove" and not args.positional:
+            remove_all(machine, state)
+        if name.startswith("register_") and name.endswith("_hook"):
+            machine.hooked_elsewhere.update(one.receiver for one in args.values() if _is_method(one))
+        if "zero" in name or "clear" in name:
+            forget(state)  # Whose gradients an optimizer or a network that is not known clears, nobody can tell.
+        if name == "load_state_dict":
+            note_loaded(machine, state, receiver, args.get(0, "state_dict"), node)
+        if name == "backward" and receiver.kind in ("number", "int") and receiver.origin is not None:
+            # A number has no such method; what it was computed from shows what was meant.
+            note_refused(machine, state, [receiver.origin], node)
+            return Unknown("raised")
+    return machine.program.opaque(machine, state, (receiver, *args.values()), node)
+
+
+def _is_result(value: Unknown, name: str) -> bool:
+    """Whether a method of something that a network has computed, with its graph, is one of numbers: it is a tensor."""
+    return name in _OF_NUMBERS and value.origin is not None and value.origin.tracked is True
+
+
+_OF_NUMBERS = frozenset(
+    {"item", "argmax", "argmin", "mean", "sum", "view", "reshape", "float", "long", "softmax", "cpu"}
+)
+"""Methods that tensors and arrays have in common, or that other objects rarely have."""

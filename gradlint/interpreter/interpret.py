@@ -1,0 +1,280 @@
+"""One file interpreted: its top level first, then what nobody called, with arguments that are not known."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import libcst as cst
+
+from gradlint.detect import loop_variable as rebinding
+from gradlint.detect.loop_order import forget
+from gradlint.domain.event import UNCALLED, Event, LostLeaf, Refused, RefusedWrite
+from gradlint.domain.state import State
+from gradlint.domain.value import Bound, Class, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
+from gradlint.interpreter.args import Args
+from gradlint.interpreter.libraries.trainers import is_configuration, run_method
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.program import Program, let_go, origins
+from gradlint.interpreter.python import attribute, branch, comparison, generators, loop, subscript
+from gradlint.interpreter.python import contexts as modes
+from gradlint.interpreter.python import exceptions as trying
+from gradlint.interpreter.python import expression_statement as discard
+from gradlint.interpreter.python import literals as making
+from gradlint.interpreter.python import operators as operator
+from gradlint.interpreter.python.builtins.table import FUNCTIONS
+from gradlint.interpreter.python.classes import find_in_class, instantiate
+from gradlint.interpreter.python.contexts import DUAL
+from gradlint.interpreter.reachable import graphs_in
+from gradlint.interpreter.reveal import reveal
+from gradlint.interpreter.torch.backward import walk
+from gradlint.interpreter.torch.custom import apply, is_function_class
+from gradlint.interpreter.torch.module_methods import set_training
+from gradlint.interpreter.torch.parameters import is_module, parameters_of
+from gradlint.interpreter.torch.registration import doubt_listed_parameters
+from gradlint.interpreter.world.fragment import supposed_arguments
+from gradlint.interpreter.world.imports import Loading
+from gradlint.interpreter.world.second_call import Trial, attributes_kept, second_round
+from gradlint.source.lower import lower_module
+from gradlint.source.unit import Neighbours, Unit
+
+_CONSTRUCTS = (
+    attribute,
+    branch,
+    comparison,
+    discard,
+    generators,
+    loop,
+    making,
+    modes,
+    operator,
+    rebinding,
+    subscript,
+    trying,
+)
+"""Each registers its instructions with the machine."""
+
+FUNCTIONS["builtins.reveal"] = reveal
+
+STEPS_PER_LINE = 8
+STEPS_AT_LEAST = 4_000
+STEPS_TO_TRAIN = 12_000
+"""At least so many for a file that may backpropagate: training loops are short, and their paths many."""
+
+SHARE = 0.35
+"""How much of a file's steps its top level, or one function nobody calls, may use up."""
+
+
+@dataclass(frozen=True)
+class Interpretation:
+    """What was seen, and what was given up: calls too deep, paths dropped, operations that are not known.
+
+    `absences` is what did not happen, judged over all paths of this file; another file may do it all the same.
+    `units` are the other files whose code was run: nodes of events may stand there.
+    """
+
+    events: tuple[Event, ...]
+    give_ups: Counter[str]
+    absences: tuple[Event, ...] = ()
+    units: tuple[Unit, ...] = ()
+
+
+def interpret(
+    module: cst.Module, lines: int | None = None, path: str = "", neighbours: Neighbours | None = None
+) -> Interpretation:
+    """Run a module on the abstract torch. `lines` bounds the steps; without it the module is counted.
+
+    `path` is its file, from which names are imported that `neighbours` knows.
+    """
+    count = lines if lines is not None else module.code.count("\n")
+    loading = Loading(neighbours) if neighbours is not None and path else None
+    program = Program(module, path, loading)
+    program.walks_back = _may_walk(module, path, neighbours)
+    least = STEPS_TO_TRAIN if program.walks_back else STEPS_AT_LEAST
+    machine = Machine(program, max(least, STEPS_PER_LINE * count))
+    machine.ledger.incomplete = not program.walks_back
+    state = State()
+    state.enter(1, program.module_names("__main__"))
+    state = _top_level(machine, state, module)
+    _uncalled(machine, state, module)
+    for kept in machine.ledger.kept():
+        machine.emit(kept)
+    seen = len(machine.events)
+    machine.flow()
+    units = () if loading is None else loading.units()
+    missing = machine.events[seen:]
+    told = (*machine.events[:seen], *filter(_is_accident, missing))
+    return Interpretation(told, machine.give_ups, tuple(event for event in missing if not _is_accident(event)), units)
+
+
+def _is_accident(event: Event) -> bool:
+    """Whether a leaf is lost by what nobody does on purpose, so that no use elsewhere makes it right."""
+    return isinstance(event, LostLeaf) and event.kind in ("item", "numpy", "rewrap", "nondiff", "integer", "zero")
+
+
+def _may_walk(module: cst.Module, path: str, neighbours: Neighbours | None) -> bool:
+    """Whether the file itself may backpropagate; where others do it for it, nothing here is certainly left undone."""
+    own = neighbours.unit(path) if neighbours is not None and path else None
+    return own is None or own.module is not module or any("backward" in word for word in own.words)
+
+
+def _top_level(machine: Machine, state: State, module: cst.Module) -> State:
+    start = state.fork()
+    with machine.bounded(SHARE * 2):
+        region = machine.open(state)
+        ends = machine.run(lower_module(module).body, [state])
+        ends = machine.meet(ends)
+        machine.close(ends, region)
+        if ends:
+            return ends[0]
+        return machine.exits[-1].state if machine.exits else start
+    state.leave(1)
+    return state
+
+
+def _uncalled(machine: Machine, state: State, module: cst.Module) -> None:
+    """Functions and methods that nothing calls, each from the state behind the top level."""
+    trials: list[Trial] = []
+    for cls in list(machine.program.classes):
+        if machine.budget <= 0:
+            machine.give_ups["out of steps"] += 1
+            return
+        trials.extend(_class(machine, state, cls))
+    for function in list(machine.program.functions):
+        if function.code in machine.called or function.owner is not None:
+            continue
+        if machine.budget <= 0:
+            machine.give_ups["out of steps"] += 1
+            return
+        _function(machine, state.fork(), function, Args())
+    for trial in trials:
+        second_round(machine, trial, module)
+
+
+def _function(machine: Machine, state: State, function: Function, args: Args) -> list[State]:
+    """Run a function once, with arguments that are not known; the states behind it."""
+    if function.frame not in state.frames:
+        return []
+    events, backwards = len(machine.events), machine.backwards
+    ends: list[State] = []
+    with machine.bounded(SHARE):
+        # Between the top level and this call anything may have run.
+        state.escape()
+        forget(state)
+        state.decide(DUAL, None)  # Whoever calls it may have entered one.
+        region = machine.open(state)
+        supposed = supposed_arguments(machine, state, function.code.node, function)
+        results = run_method(machine, state, function, args._replace(keywords=supposed))
+        for end, value in results:
+            # Whoever calls the function may do anything with what it returns, and with what it was given.
+            machine.ledger.lend(graphs_in(end, (value, *args.positional)))
+        ends = [end for end, _ in results]
+        machine.close(ends, region)
+        for end, value in results:
+            if not is_configuration(end, function, args.get(0, "")):
+                let_go(machine, end, (value,))
+        if function.owner is not None and machine.holdings.doubts:
+            for end, value in results:
+                _give_back(machine, end, value)
+    if function.owner is None and machine.backwards == backwards:
+        # Who calls a function from elsewhere may do so under no_grad: one that writes to parameters must be.
+        machine.events[events:] = [event for event in machine.events[events:] if not _parameter_write(event)]
+    if machine.backwards == backwards:
+        machine.events[events:] = [_told_for_callers(event) for event in machine.events[events:]]
+    return ends
+
+
+def _told_for_callers(event: Event) -> Event:
+    """What torch refuses only with grad mode on, in a function that may be there to predict: its callers decide."""
+    if isinstance(event, Refused) and event.fault == "numpy-on-grad":
+        return replace(event, subject=UNCALLED)
+    return event
+
+
+def _give_back(machine: Machine, state: State, value: Value) -> None:
+    """A method's caller may backpropagate what it gets: the leaves behind it are used."""
+    nodes = walk(origins(state, (value,))).possible.values()
+    machine.holdings.reached |= {node.leaf for node in nodes if node.leaf is not None}
+
+
+def unsettle(state: State, made: Value) -> None:
+    """Other methods may have run since `__init__`: lists may be filled, what was None or a number may be anything.
+
+    A module without parameters of its own is made to be derived from: the object may be of a class that adds some.
+    """
+    record = state.heap.get(made.id) if isinstance(made, Ref) else None
+    if not isinstance(record, Instance) or not isinstance(made, Ref):
+        return
+    attrs: dict[str, Value] = {}
+    for name, value in record.attrs.items():
+        one = state.heap.get(value.id) if isinstance(value, Ref) else None
+        if isinstance(value, Ref) and isinstance(one, (Sequence, Mapping)):
+            state.put(value.id, one._replace(open=True))
+        attrs[name] = Unknown() if value is None or isinstance(value, (int, float)) else value
+    derived = is_module(state, made) and not parameters_of(state, made)[0]
+    state.put(made.id, record._replace(attrs=attrs, open=record.open or derived))
+
+
+def _parameter_write(event: Event) -> bool:
+    return isinstance(event, RefusedWrite) and event.parameter and event.reason in ("leaf", "leaf-view")
+
+
+def _custom_function(machine: Machine, state: State, cls: Ref) -> None:
+    """A custom function that nobody applies: applied to arguments that are not known."""
+    forward = find_in_class(state, cls, "forward")
+    if isinstance(forward, Bound):
+        forward = forward.function
+    if not isinstance(forward, Function) or forward.code in machine.called:
+        return
+    if any(param.kind in ("*", "**") for param in forward.code.params):
+        return
+    new_style = find_in_class(state, cls, "setup_context") is not None
+    params = forward.code.params if new_style else forward.code.params[1:]
+    with machine.bounded(SHARE):
+        region = machine.open(state)
+        given = tuple(machine.program.parameter(machine, state, forward, param) for param in params)
+        fewest = sum(param.name not in dict(forward.defaults) for param in params)
+        apply(machine, state, cls, Args(given), forward.code.node, fewest)
+        machine.close([state], region)
+
+
+def _class(machine: Machine, state: State, cls: Ref) -> Iterator[Trial]:
+    """An object with unknown arguments, and each method of it that nothing has called."""
+    record = state.heap.get(cls.id)
+    if not isinstance(record, Class):
+        return
+    if is_function_class(state, cls):
+        _custom_function(machine, state.fork(), cls)
+        return
+    methods = [value for value in record.attrs.values() if isinstance(value, Function)]
+    if all(method.code in machine.called for method in methods):
+        return
+    after = state.fork()
+    keeping: list[tuple[Function, frozenset[str]]] = []
+    training: list[Function] = []
+    with machine.bounded(SHARE):
+        region = machine.open(after)
+        after.site = record.code.node, None
+        init = record.attrs.get("__init__")
+        supposed = supposed_arguments(machine, after, record.code.node, init) if isinstance(init, Function) else {}
+        made = instantiate(machine, after, cls, Args((), supposed, True), record.code.node)
+        machine.close([after], region)
+        fresh = after.fork()
+        unsettle(after, made)
+        if isinstance(made, Ref) and is_module(after, made):
+            # The methods may be called in training or in evaluation.
+            set_training(after, made, None)
+            doubt_listed_parameters(machine, after, made)
+        for method in methods:
+            if method.code in machine.called or machine.budget <= machine.limit:
+                continue
+            receiver = made if method.code.name not in ("__new__",) else Unknown()
+            backwards = machine.backwards
+            ends = _function(machine, after.fork(), method, Args((receiver,)))
+            if machine.backwards > backwards:
+                training.append(method)
+            if names := attributes_kept(after, ends, made):
+                keeping.append((method, names))
+    if (keeping or training) and isinstance(made, Ref):
+        yield Trial(fresh, made, tuple(keeping), tuple(training))

@@ -1,0 +1,160 @@
+"""Accelerate and Fabric: what they prepare is given back, wrapped, and their `backward` is that of the loss.
+
+Read in accelerate 1.15 and executed with one process: `backward` divides the loss by the number of turns that are
+accumulated and calls `loss.backward`; a prepared optimizer skips `step` and `zero_grad` in between; `gather` gives
+back what it is given, and without a graph where there are several processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import libcst as cst
+
+from gradlint.domain.graph import Edge, Node
+from gradlint.domain.state import State
+from gradlint.domain.value import Context, External, Instance, Ref, Unknown, Value
+from gradlint.interpreter.args import Args, Native
+from gradlint.interpreter.machine import Machine
+
+Method: TypeAlias = "Callable[[Machine, State, Args, cst.CSTNode], Value]"
+
+
+def _given_back(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """prepare(model, optimizer, ...), setup(model, optimizer): one object by itself, several in a tuple."""
+    if args.open:
+        return machine.program.opaque(machine, state, args.values(), node)
+    return args.positional[0] if len(args.positional) == 1 else args.positional
+
+
+def _itself(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """unwrap_model(model), to_device(tensor): the first argument, whatever is done with it."""
+    return args.positional[0] if args.positional else machine.program.opaque(machine, state, args.values(), node)
+
+
+def _backward(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """backward(loss, **kwargs)"""
+    from gradlint.detect.loop_order import forget
+    from gradlint.interpreter.torch.backward_call import tensor_backward
+    from gradlint.interpreter.torch.tensor import as_tensor
+
+    loss = as_tensor(machine, state, args.get(0, "tensor", args.keywords.get("loss")), node)
+    if loss is None:
+        forget(state)
+        return None
+    keywords = {name: value for name, value in args.keywords.items() if name not in ("loss", "tensor", "model")}
+    return tensor_backward(machine, state, loss, Args((None, *args.positional[1:]), keywords, args.open), node)
+
+
+def _context(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """accumulate(model), no_sync(model): what is inside runs as it stands."""
+    return Context("other")
+
+
+def _autocast(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    return Context("autocast", syntax=node)
+
+
+def _clip(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """clip_grad_norm_(parameters, max_norm)"""
+    from gradlint.interpreter.torch.functions import call_torch
+
+    return call_torch(machine, state, "torch.nn.utils.clip_grad_norm_", args, node)
+
+
+def _clip_module(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """clip_gradients(module, optimizer, max_norm=...): those of the module's parameters."""
+    from gradlint.interpreter.torch.parameters import is_module, parameters_of
+
+    module = args.get(0, "module")
+    if not is_module(state, module):
+        return machine.program.opaque(machine, state, args.values(), node)
+    assert isinstance(module, Ref)
+    known, is_open = parameters_of(state, module)
+    return _clip(machine, state, Args((tuple(one for _, one in known), 1.0), {}, is_open), node)
+
+
+def _gathered(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """gather(tensor): of several processes, with a graph or without."""
+    from gradlint.interpreter.program import origins
+
+    edges = [Edge(origin, None) for origin in origins(state, args.values())]
+    return Unknown(None, Node("gather", node, edges, tracked=None) if edges else None, None, node)
+
+
+def _nothing(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """print, log, save, wait: numbers and files."""
+    return Unknown(syntax=node)
+
+
+_BOTH: dict[str, Method] = {
+    "backward": _backward,
+    "autocast": _autocast,
+    **dict.fromkeys(("print", "log", "wait_for_everyone", "barrier", "end_training", "launch"), _nothing),
+}
+
+_ACCELERATOR: dict[str, Method] = {
+    **_BOTH,
+    "prepare": _given_back,
+    **dict.fromkeys((f"prepare_{name}" for name in ("model", "optimizer", "data_loader", "scheduler")), _itself),
+    "unwrap_model": _itself,
+    "accumulate": _context,
+    "no_sync": _context,
+    "clip_grad_norm_": _clip,
+    "clip_grad_value_": _clip,
+    **dict.fromkeys(("gather", "gather_for_metrics", "reduce", "pad_across_processes"), _gathered),
+}
+
+_FABRIC: dict[str, Method] = {
+    **_BOTH,
+    "setup": _given_back,
+    "setup_module": _itself,
+    "setup_optimizers": _given_back,
+    "setup_dataloaders": _given_back,
+    "to_device": _itself,
+    "no_backward_sync": _context,
+    "init_module": _context,
+    "rank_zero_first": _context,
+    "clip_gradients": _clip_module,
+    **dict.fromkeys(("log_dict", "call"), _nothing),
+    **dict.fromkeys(("all_gather", "all_reduce", "broadcast"), _gathered),
+}
+
+ENGINES: dict[str, dict[str, Method]] = {
+    "accelerate.Accelerator": _ACCELERATOR,
+    "accelerate.accelerator.Accelerator": _ACCELERATOR,
+    **dict.fromkeys(
+        (
+            *("lightning.Fabric", "lightning.fabric.Fabric", "lightning.fabric.fabric.Fabric"),
+            *("lightning_fabric.Fabric", "lightning_fabric.fabric.Fabric", "lightning.pytorch.Fabric"),
+        ),
+        _FABRIC,
+    ),
+}
+"""The methods of the engines, by the paths of their classes."""
+
+
+def _maker(path: str) -> Native:
+    def make(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+        return new_engine(state, path, node)
+
+    return make
+
+
+MAKERS: dict[str, Native] = {path: _maker(path) for path in ENGINES}
+
+
+def new_engine(state: State, path: str, node: cst.CSTNode) -> Ref:
+    """An accelerator or a fabric, however it is configured."""
+    return state.new(Instance(External(path), {}, {}, True, node))
+
+
+def engine_method(record: Instance, name: str) -> Method | None:
+    """A method of an engine that is known."""
+    return ENGINES[record.cls.path].get(name) if is_engine(record) and isinstance(record.cls, External) else None
+
+
+def is_engine(record: Instance) -> bool:
+    """Whether an object is an accelerator or a fabric."""
+    return isinstance(record.cls, External) and record.cls.path in ENGINES

@@ -1,0 +1,98 @@
+"""Networks of other libraries (torchvision, timm, transformers): modules whose parts are not known.
+
+One leaf stands for all their parameters. What is done to it is done to some of them, so that a flag which is switched
+on it is not known from there on.
+"""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from gradlint.domain.graph import Edge, Node, Tri
+from gradlint.domain.state import State
+from gradlint.domain.value import External, Instance, Ref, Tensor, Unknown
+from gradlint.interpreter.args import Args
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.program import origins
+from gradlint.interpreter.torch.tensor import SUMMARY, UNCOUNTED, new_leaf, tensor_at
+
+SOME = "<some>"
+"""The name under which the leaf stands that is all parameters."""
+
+_MAKERS = re.compile(
+    r"torchvision\.models\.(?:\w+\.)*(?!get_|list_|\w*_Weights)[a-z]\w*$"
+    r"|torchvision\.models\.get_model$"
+    r"|timm\.create_model$|timm\.models\.create_model$"
+    r"|transformers\.(?!TF|Flax)\w*(?:Model|For[A-Z]\w+|LMHeadModel)(?:\.from_pretrained|\.from_config)?$"
+)
+
+_PARTS = frozenset(
+    [
+        *("fc", "classifier", "features", "conv1", "bn1", "layer1", "layer2", "layer3", "layer4", "avgpool", "heads"),
+        *("encoder", "backbone", "head", "roi_heads", "rpn", "AuxLogits", "embeddings", "bert", "transformer"),
+    ]
+)
+"""Names that are modules in every network that has them."""
+
+
+def makes_network(path: str) -> bool:
+    """Whether a call of a library gives a network."""
+    return _MAKERS.match(path) is not None
+
+
+def new_network(machine: Machine, state: State, node: cst.CSTNode) -> Ref:
+    """A network with parameters that require grad, of which one stands for all."""
+    leaf = new_leaf(state, node, parameter=True, tags=UNCOUNTED | {SUMMARY})
+    machine.holdings.handled.add(leaf.id)  # What others have trained is no network that somebody forgot.
+    return state.new(Instance(External("torch.nn.Module"), {SOME: leaf}, {}, True, node))
+
+
+def is_foreign(record: Instance) -> bool:
+    """Whether a module is one of another library."""
+    return SOME in record.attrs
+
+
+def foreign_part(machine: Machine, state: State, ref: Ref, name: str) -> Ref | None:
+    """A part of such a network, where its name tells that it is a module; the same at each look."""
+    record = state[ref]
+    assert isinstance(record, Instance)
+    whole = record.attrs.get(SOME)
+    if name not in _PARTS or record.syntax is None or not isinstance(whole, Ref):
+        return None
+    part = new_network(machine, state, record.syntax)
+    made, leaf = state[part], tensor_at(state, whole)
+    assert isinstance(made, Instance)
+    own = made.attrs[SOME]
+    assert isinstance(own, Ref)
+    state.put(own.id, tensor_at(state, own)._replace(grad=leaf.grad, dtype=leaf.dtype))
+    state.put(ref.id, record._replace(attrs={**record.attrs, name: part}))
+    return part
+
+
+def call_foreign(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Unknown:
+    """A call: something made of the arguments and of the parameters, a tensor or an object that holds some.
+
+    With grad mode off none of them has a graph: no network of these libraries switches it on.
+    """
+    found = origins(state, (ref, *args.values()))
+    blocked = state.unrecorded()
+    if blocked is not None:
+        cut = [Edge(origin, False, blocked.kind) for origin in found if origin.live]
+        return Unknown(None, Node("call", node, cut, cut=blocked.kind, place=blocked.syntax), None, node)
+    edges = [
+        Edge(origin, None if origin.leaf is None else flag_of_leaf(state, origin)) for origin in found if origin.live
+    ]
+    tracked: Tri = True if any(edge.flows for edge in edges) else None
+    if state.grad is None:
+        tracked = None
+    # All outputs have the same trunk, which keeps what a backward frees.
+    made = Node("call", node, edges, tracked=tracked, maybe_saved=True, frees=tracked)
+    return Unknown(None, made, None, node)
+
+
+def flag_of_leaf(state: State, leaf: Node) -> Tri:
+    """Whether a leaf requires grad by now."""
+    record = state.heap.get(leaf.leaf) if leaf.leaf is not None else None
+    return record.grad if isinstance(record, Tensor) else None

@@ -1,0 +1,77 @@
+"""Arrays of numpy: what is known of their size and type, which a tensor made of one takes over.
+
+An array is an `Unknown` of the kind "array"; its key is ("array", sizes, dtype, place) where something is known, with
+None for a size, for all sizes, or for a type that is not.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import libcst as cst
+
+from gradlint.domain.shape import Shape, Sym, broadcast_all
+from gradlint.domain.value import Unknown, Value
+from gradlint.interpreter.args import Args
+
+Sizes: TypeAlias = "tuple[int | None, ...] | None"
+
+_NUMBERS = (bool, int, float, complex)
+_ARITHMETIC = frozenset({"+", "-", "*", "/", "**"})
+_MEETING = _ARITHMETIC | {"//", "%", "<", "<=", ">", ">=", "==", "!="}
+
+NUMPY_TYPES = {f"numpy.{name}": name for name in ("float32", "float64", "int64", "int32", "float16")}
+
+
+def is_number(value: Value) -> bool:
+    """Whether a value is a Python number."""
+    return isinstance(value, _NUMBERS) or (isinstance(value, Unknown) and value.kind in ("number", "int", "bool"))
+
+
+def joint_kind(left: Value, right: Value) -> str | None:
+    """An array beside an array or a number gives an array; not beside something unknown."""
+    arrays = [isinstance(value, Unknown) and value.kind == "array" for value in (left, right)]
+    certain = all(is_array or is_number(value) for is_array, value in zip(arrays, (left, right), strict=True))
+    return "array" if any(arrays) and certain else None
+
+
+def arithmetic(op: str, left: Value, right: Value) -> tuple[Sizes, str | None] | None:
+    """Sizes and type of an operator on arrays and numbers; None where nothing is known of them.
+
+    Arrays of one floating type keep it, also beside numbers; arrays broadcast as tensors do.
+    """
+    arrays = [v for v in (left, right) if isinstance(v, Unknown) and v.kind == "array"]
+    dtypes = {dtype_of(array) for array in arrays}
+    (dtype,) = dtypes if len(dtypes) == 1 else (None,)
+    kept = dtype if op in _ARITHMETIC and dtype in ("float32", "float64") else None
+    sizes = _met([_shape(array) for array in arrays]) if op in _MEETING else None
+    return None if sizes is None and kept is None else (sizes, kept)
+
+
+def dtype_of(array: Unknown) -> str | None:
+    """The type of the numbers in an array."""
+    return None if array.key is None or array.key[0] != "array" else array.key[2]  # type: ignore[return-value]
+
+
+def _shape(array: Unknown) -> Shape:
+    """The size of an array as that of a tensor."""
+    sizes = None if array.key is None or array.key[0] != "array" else array.key[1]
+    return tuple([size if isinstance(size, (int, Sym)) else Sym() for size in sizes]) if type(sizes) is tuple else None
+
+
+def _met(shapes: list[Shape]) -> Sizes:
+    met = broadcast_all(shapes)
+    return None if met is None else tuple([size if isinstance(size, int) else None for size in met])
+
+
+def array_method(array: Unknown, name: str, args: Args, node: cst.CSTNode) -> Value:
+    """A method of a numpy array: an array again, computed from the first."""
+    if name == "item":
+        return Unknown("number", array.origin, None, node)
+    if array.key is None or array.key[0] != "array" or name not in ("astype", "copy"):
+        return Unknown("array", array.origin, None, node)
+    dtype = array.key[2]
+    if name == "astype":
+        wanted = args.get(0, "dtype")
+        dtype = wanted if isinstance(wanted, str) else NUMPY_TYPES.get(getattr(wanted, "path", ""))
+    return Unknown("array", array.origin, ("array", array.key[1], dtype, node), node)

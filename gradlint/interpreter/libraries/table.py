@@ -1,0 +1,216 @@
+"""Libraries around torch: numpy and math cut the graph, copy and einops keep it."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gradlint.domain.graph import Edge, Node
+from gradlint.domain.shape import is_single
+from gradlint.domain.state import State
+from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Unknown, Value
+from gradlint.interpreter.args import Args, Native
+from gradlint.interpreter.libraries.accelerate import MAKERS
+from gradlint.interpreter.libraries.numpy_arrays import NUMPY_TYPES
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.program import origins
+from gradlint.interpreter.python.classes import find_in_class
+from gradlint.interpreter.python.dataclass_fields import field
+from gradlint.interpreter.torch import faults
+from gradlint.interpreter.torch.functions import limits
+from gradlint.interpreter.torch.methods import call_tensor_method
+from gradlint.interpreter.torch.operands import operand_of, tensors_in
+from gradlint.interpreter.torch.tensor import SUMMARY, UNCOUNTED, known_tensor, new_leaf, new_tensor, tensor_at
+from gradlint.shapes.infer import Operand, result
+
+
+def _is_chosen(machine: Machine, state: State, func: cst.CSTNode | None) -> bool:
+    """Whether a local variable stands for numpy on one of two ways, as in `lib = torch if is_tensor(x) else np`."""
+    root = func.value if isinstance(func, cst.Attribute) else None
+    local = bool(machine.stack) and isinstance(root, cst.Name) and root.value in state.locals
+    return local and state.undecided_since(state.frame)
+
+
+_SHAPE_ONLY = frozenset({"shape", "ndim", "size", "isscalar", "squeeze", "array_equal"})
+"""numpy functions that take a tensor which requires grad (measured with torch 2.13)."""
+
+
+_SCALARS = frozenset({"float16", "float32", "float64", "int32", "int64", "bool_"})
+"""numpy's numbers, which ask a tensor of one element for its value (measured as well)."""
+
+
+def _numpy(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """numpy: the values flow into an array, no gradient does; a tensor that requires grad is refused."""
+    name = getattr(node, "func", None)
+    shape_only = isinstance(name, cst.Attribute) and name.attr.value in _SHAPE_ONLY
+    refused = False
+    scalar = isinstance(name, cst.Attribute) and name.attr.value in _SCALARS
+    for value in () if shape_only else args.positional:
+        for ref in tensors_in(machine, state, value):
+            record = tensor_at(state, ref)
+            if scalar and is_single(record.shape) is not False:  # type: ignore[arg-type]
+                continue
+            if record.grad is True and state.grad is True and not args.open and not _is_chosen(machine, state, name):
+                related = [] if record.syntax is None else [(record.syntax, "the tensor comes from here")]
+                faults.refused(machine, "numpy-on-grad", node, related=related)
+                refused = True
+    if refused:
+        return Unknown("array", syntax=node)
+    edges = [Edge(origin, False, "numpy") for origin in origins(state, args.values()) if origin.live]
+    return Unknown("array", Node("numpy", node, edges, cut="numpy") if edges else None, None, node)
+
+
+_FILLED = frozenset({"ones", "zeros", "empty", "full"})
+_RANDOM = frozenset({"rand", "randn"})
+
+
+def _array(name: str) -> Native:
+    """numpy arrays made of sizes alone: their shape is known, and that they hold float64 unless asked otherwise."""
+
+    def make(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+        sizes: tuple[Value, ...] | None = args.positional
+        if name in _FILLED:
+            first = args.get(0, "shape")
+            sizes = first if type(first) is tuple else (first,)
+        known = tuple(size if isinstance(size, int) else None for size in sizes or ())
+        dtype = args.keywords.get("dtype", args.get(1, "dtype") if name in ("ones", "zeros", "empty") else None)
+        kind = "float64" if dtype is None and name != "full" else NUMPY_TYPES.get(getattr(dtype, "path", ""))
+        return Unknown("array", None, ("array", known, kind, node), node)
+
+    return make
+
+
+def _literal(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """numpy.array of nested lists of numbers: floats are float64."""
+    data = operand_of(machine, state, args.get(0, "object"))
+    made = result("tensor", {"data": data}) if isinstance(data, (list, tuple)) else None
+    if not isinstance(made, Operand) or made.shape is None or isinstance(data, Operand):
+        return _numpy(machine, state, args, node)
+    wanted = args.keywords.get("dtype", args.get(1, "dtype"))
+    kind = "float64" if made.dtype == "float32" else made.dtype
+    if wanted is not None:
+        kind = NUMPY_TYPES.get(getattr(wanted, "path", ""))
+    return Unknown("array", None, ("array", made.shape, kind, node), node)
+
+
+def _math(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """math: Python numbers."""
+    edges = [Edge(origin, False, "item") for origin in origins(state, args.values()) if origin.live]
+    return Unknown("number", Node("math", node, edges, cut="item") if edges else None, None, node)
+
+
+def _number(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    return machine.unknown("number")
+
+
+def _picked(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """Something out of what was given."""
+    return machine.program.opaque(machine, state, args.values(), node)
+
+
+def _deepcopy(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """copy.deepcopy: graph leaves and what holds them; a tensor with a graph behind it is refused."""
+    value = args.get(0, "x")
+    return _copied(machine, state, value, node, {})
+
+
+def _copied(machine: Machine, state: State, value: Value, node: cst.CSTNode, memo: dict[int, Ref]) -> Value:
+    tensor = known_tensor(machine, state, value)
+    if tensor is not None:
+        return _copied_tensor(machine, state, tensor, node, memo)
+    if type(value) is tuple:
+        return tuple(_copied(machine, state, item, node, memo) for item in value)
+    if not isinstance(value, Ref):
+        return value if not isinstance(value, Unknown) else Unknown(value.kind)
+    if value.id in memo:
+        return memo[value.id]
+    record = state[value]
+    fresh = memo[value.id] = state.new(record)
+    if isinstance(record, Sequence):
+        items = tuple(_copied(machine, state, item, node, memo) for item in record.items)
+        state.put(fresh.id, record._replace(items=items))
+    elif isinstance(record, Mapping):
+        pairs = {key: _copied(machine, state, item, node, memo) for key, item in record.items.items()}
+        state.put(fresh.id, record._replace(items=pairs))
+    elif isinstance(record, Instance) and not _copies_itself(state, record):
+        attrs = {key: _copied(machine, state, item, node, memo) for key, item in record.attrs.items()}
+        state.put(fresh.id, record._replace(attrs=attrs, syntax=node))
+    return fresh
+
+
+def _copies_itself(state: State, record: Instance) -> bool:
+    """Whether a class says itself how its objects are copied."""
+    return any(
+        find_in_class(state, record.cls, name) is not None for name in ("__deepcopy__", "__getstate__", "__reduce__")
+    )
+
+
+def _copied_tensor(machine: Machine, state: State, ref: Ref, node: cst.CSTNode, memo: dict[int, Ref]) -> Ref:
+    record = tensor_at(state, ref)
+    if ref.id in memo:
+        return memo[ref.id]
+    if record.leaf is False:
+        related = [] if record.syntax is None else [(record.syntax, "the tensor is a result of this operation")]
+        subject = "" if memo else "itself"
+        faults.refused(machine, "deepcopy-nonleaf", node, subject, related)
+        return ref
+    if record.grad is True:
+        fresh = new_leaf(
+            state,
+            node,
+            dtype=record.dtype,
+            shape=record.shape,
+            parameter=record.parameter,
+            source=record.node,
+            tags=UNCOUNTED | (record.tags & {SUMMARY}),
+            cut="copy",
+        )
+    else:
+        origin = Node("deepcopy", node, [Edge(record.node, False, "detach")] if record.node.live else ())
+        fresh = new_tensor(state, origin, grad=record.grad, dtype=record.dtype, shape=record.shape)
+        if record.parameter:
+            state.put(fresh.id, tensor_at(state, fresh)._replace(parameter=True))
+    memo[ref.id] = fresh
+    return fresh
+
+
+def _copy(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    value = args.get(0, "x")
+    if isinstance(value, Ref) and isinstance(state[value], (Sequence, Mapping)):
+        return state.new(state[value])
+    return value
+
+
+def _abs(name: str) -> Native:
+    def call(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+        value = args.get(0, "x")
+        tensor = known_tensor(machine, state, value)
+        if tensor is not None:
+            return call_tensor_method(machine, state, tensor, name, Args(args.positional[1:]), node)
+        if isinstance(value, (int, float)) and name == "abs":
+            return abs(value)
+        return machine.program.opaque(machine, state, args.values(), node)
+
+    return call
+
+
+LIBRARIES: dict[str, Native] = {
+    "numpy.*": _numpy,
+    "numpy.array": _literal,
+    "numpy.finfo": limits,
+    "numpy.iinfo": limits,
+    "numpy.asarray": _literal,
+    **{f"numpy.{name}": _array(name) for name in _FILLED},
+    **{f"numpy.random.{name}": _array(name) for name in _RANDOM},
+    "math.*": _math,
+    "random.*": _number,
+    **{f"random.{name}": _picked for name in ("choice", "choices", "sample", "Random", "SystemRandom")},
+    "time.*": _number,
+    "copy.deepcopy": _deepcopy,
+    "copy.copy": _copy,
+    "dataclasses.field": field,
+    **MAKERS,
+    "builtins.abs": _abs("abs"),
+    "builtins.pow": _abs("pow"),
+    "builtins.round": _abs("round"),
+}
+"""By path, or by the library's name for all the rest of it."""

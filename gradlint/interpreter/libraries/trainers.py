@@ -1,0 +1,167 @@
+"""Frameworks that train: Lightning calls `training_step`, a trainer of transformers `compute_loss`.
+
+Each zeroes, backpropagates what comes back, and steps.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TypeAlias
+
+import libcst as cst
+
+from gradlint.detect.lost_gradient import note_refused
+from gradlint.domain.state import State
+from gradlint.domain.value import Bound, Class, External, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
+from gradlint.interpreter.args import Args
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.python.calls import call_in_place, run_body
+from gradlint.interpreter.python.classes import find_in_class
+from gradlint.interpreter.torch.backward_call import tensor_backward
+from gradlint.interpreter.torch.parameters import module_base
+from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
+from gradlint.interpreter.world.fragment import supposed_arguments
+
+Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
+
+
+def is_lightning(state: State, record: Instance) -> bool:
+    """Whether an object is a Lightning module."""
+    base = module_base(state, record)
+    return base is not None and base.endswith(".LightningModule")
+
+
+def _manual_backward(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """self.manual_backward(loss, ...) is loss.backward(...)"""
+    loss = known_tensor(machine, state, args.get(0, "loss"))
+    if loss is not None:
+        tensor_backward(machine, state, loss, Args(args.positional[1:], args.keywords, args.open), node)
+    return None
+
+
+def _optimizers(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """self.optimizers(): what `configure_optimizers` has made, one by itself and several in a list; made once."""
+    record = state[ref]
+    assert isinstance(record, Instance)
+    if _MADE not in record.attrs:
+        configure = find_in_class(state, record.cls, "configure_optimizers") if isinstance(record.cls, Ref) else None
+        if not isinstance(configure, Function):
+            return machine.unknown()
+        made = _told(state, call_in_place(machine, state, Bound(ref, configure), Args(), node))
+        record = state[ref]
+        assert isinstance(record, Instance)
+        state.put(ref.id, record._replace(attrs={**record.attrs, _MADE: made}))
+        return made
+    return record.attrs[_MADE]
+
+
+_MADE = "<optimizers>"
+
+
+def _told(state: State, value: Value) -> Value:
+    """The optimizers in what `configure_optimizers` returns: one, several, with schedulers beside or in a dict."""
+    record = state.heap.get(value.id) if isinstance(value, Ref) else None
+    items = (
+        value if type(value) is tuple else record.items if isinstance(record, Sequence) and not record.open else None
+    )
+    if isinstance(record, Mapping):
+        return record.items.get("optimizer", Unknown())
+    if not isinstance(items, tuple):
+        return value
+    inner = [state.heap.get(one.id) if isinstance(one, Ref) else one for one in items]
+    if items and isinstance(inner[0], Sequence):
+        return _told(state, items[0])
+    told = tuple(_told(state, one) for one in items)
+    return told[0] if len(told) == 1 else told
+
+
+def _logged(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """log and its like keep numbers: Lightning detaches what it is given."""
+    return None
+
+
+METHODS: dict[str, Method] = {
+    "manual_backward": _manual_backward,
+    "optimizers": _optimizers,
+    "log": _logged,
+    "log_dict": _logged,
+    "print": _logged,
+    "save_hyperparameters": _logged,
+}
+"""Methods that Lightning gives its modules, beside those of torch."""
+
+
+def is_configuration(state: State, function: Function, receiver: Value) -> bool:
+    """Whether a method tells the framework which optimizers there are: with these it trains, and does nothing else."""
+    record = state.heap.get(receiver.id) if isinstance(receiver, Ref) else None
+    return function.code.name == "configure_optimizers" and isinstance(record, Instance) and is_lightning(state, record)
+
+
+def run_method(machine: Machine, state: State, function: Function, args: Args) -> list[tuple[State, Value]]:
+    """A function or method that nothing calls is run, and what its framework does behind it."""
+    receiver = args.get(0, "")
+    if _is_loss_of_trainer(state, function, receiver):
+        return _loss_computed(machine, state, function, args)
+    results = run_body(machine, state, function, args, function.code.node)
+    for end, value in results:
+        step_taken(machine, end, function, receiver, value)
+    return results
+
+
+def step_taken(machine: Machine, state: State, function: Function, receiver: Value, returned: Value) -> None:
+    """Behind a `training_step`: the framework backpropagates the loss, unless the module optimizes by hand."""
+    record = state.heap.get(receiver.id) if isinstance(receiver, Ref) else None
+    if function.code.name != "training_step" or not isinstance(record, Instance) or not is_lightning(state, record):
+        return
+    if _is_automatic(state, record):
+        _backpropagate(machine, state, function, returned)
+
+
+def _backpropagate(machine: Machine, state: State, function: Function, returned: Value) -> None:
+    loss = _loss(state, returned)
+    tensor = known_tensor(machine, state, loss)
+    if tensor is not None:
+        syntax = tensor_at(state, tensor).syntax or function.code.node
+        tensor_backward(machine, state, tensor, Args(), syntax)
+    elif isinstance(loss, Unknown) and loss.origin is not None and loss.kind == "number":
+        note_refused(machine, state, [loss.origin], loss.syntax or function.code.node)
+
+
+_TRAINER = re.compile(r"(transformers|trl|setfit|sentence_transformers)\.(\w+\.)*\w*Trainer$")
+
+
+def _is_loss_of_trainer(state: State, function: Function, receiver: Value) -> bool:
+    """Whether a method is `compute_loss(self, model, inputs, ...)` of a trainer of the transformers library."""
+    record = state.heap.get(receiver.id) if isinstance(receiver, Ref) else None
+    cls = state[record.cls] if isinstance(record, Instance) and isinstance(record.cls, Ref) else None
+    if function.code.name != "compute_loss" or not isinstance(cls, Class):
+        return False
+    return any(isinstance(base, External) and _TRAINER.match(base.path) for base in cls.order)
+
+
+def _loss_computed(machine: Machine, state: State, function: Function, args: Args) -> list[tuple[State, Value]]:
+    """The trainer gives its model and a batch, and backpropagates the loss; nobody else is given what comes back."""
+    where = function.code.node
+    given = supposed_arguments(machine, state, where, function, trains=True)
+    if any(param.name == "return_outputs" for param in function.code.params):
+        given["return_outputs"] = False
+    results = run_body(machine, state, function, args._replace(keywords={**args.keywords, **given}), where)
+    for end, value in results:
+        _backpropagate(machine, end, function, value)
+    return []
+
+
+def _is_automatic(state: State, record: Instance) -> bool:
+    """Whether the module leaves the optimization to the framework; a property may say that it does not."""
+    own = isinstance(record.cls, Ref) and isinstance(state[record.cls], Class)
+    told = record.attrs.get("automatic_optimization", True)
+    return told is True and not (own and find_in_class(state, record.cls, "automatic_optimization") is not None)
+
+
+def _loss(state: State, returned: Value) -> Value:
+    """The loss that a step returns: itself, or under its name in a dict."""
+    record = state.heap.get(returned.id) if isinstance(returned, Ref) else None
+    if isinstance(record, Mapping):
+        return record.items.get("loss")
+    return None if isinstance(record, Sequence) else returned

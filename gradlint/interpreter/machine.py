@@ -1,0 +1,325 @@
+"""The abstract machine: runs core blocks on states, keeps the budget, and collects events.
+
+A block is run on several states side by side. An instruction that cannot split changes each state in place; one
+that can (`If`, loops, calls of the program's functions) takes the states and gives back those that go on. Ways out
+of a block other than its end are collected in `exits`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+
+import libcst as cst
+
+from gradlint.detect.absence import Gradients, judge
+from gradlint.detect.holdings import Holdings
+from gradlint.detect.ledger import Ledger
+from gradlint.domain.event import Event, Noticed, OuterLoss, Refused
+from gradlint.domain.graph import Node
+from gradlint.domain.join import Meeting
+from gradlint.domain.shape import Sym
+from gradlint.domain.state import MISSING, State
+from gradlint.domain.value import Imported, Unknown, Value
+from gradlint.interpreter.reachable import Search
+from gradlint.source.core import Block, Code, Const, Instr, Operand
+
+if TYPE_CHECKING:
+    from gradlint.interpreter.program import Program
+    from gradlint.interpreter.torch.transform.levels import Level
+
+KEPT = 4
+"""How many states may go on side by side behind a branch; more are dropped, and counted."""
+
+DEPTH = 12
+"""How deep calls of the program's functions are followed."""
+
+ABROAD = 0.3
+"""The steps for code of other files, as a share of those for the file itself. `Machine.allowance` is what is left of
+them; while such code runs, `Machine.abroad` is the budget at which no more of its calls are followed."""
+
+
+class Exit(NamedTuple):
+    """A way out of a block: `kind` is "return", "break", "continue" or "raise"."""
+
+    kind: str
+    state: State
+    value: Value = None
+
+
+class Region(NamedTuple):
+    """What to restore behind a stretch of the program: the outer dirt, and where its exits begin."""
+
+    dirty: set[int]
+    frames: set[int]
+    first_exit: int
+
+
+class OutOfBudgetError(Exception):
+    """The file has had its steps; what was not interpreted stays silent."""
+
+
+Simple: TypeAlias = "Callable[[Machine, State, Instr], None]"
+Splitting: TypeAlias = "Callable[[Machine, list[State], Instr], list[State]]"
+
+
+class Machine:
+    """One run over one file."""
+
+    def __init__(self, program: Program, budget: int) -> None:
+        self.program = program
+        self.budget = budget
+        self.steps = budget
+        self.limit = 0
+        self.allowance = int(budget * ABROAD)
+        self.abroad: int | None = None
+        self.detour = 0
+        self.events: list[Event] = []
+        self.give_ups: Counter[str] = Counter()
+        self.exits: list[Exit] = []
+        self.stack: list[Code] = []
+        self.called: set[Code] = set()
+        self.watched: set[int] = set()
+        self.expected = 0
+        self.warned = 0
+        self.asked: set[cst.CSTNode | None] = set()
+        self.unpacked: set[int] = set()
+        self.gradients = Gradients()
+        self.backwards = 0
+        self.walked: tuple[Event, int] | None = None
+        self.rooted: set[tuple[object, ...]] = set()
+        self.rootless: list[tuple[Event, tuple[object, ...]]] = []
+        self.ledger = Ledger()
+        self.search = Search()
+        self.optimizers: list[int] = []
+        self.by_hand: Counter[cst.CSTNode] = Counter()
+        self.scaled: set[int] = set()
+        self.without_backward: dict[int, cst.CSTNode] = {}
+        self.other_default = False
+        self.unfilled: dict[object, cst.CSTNode] = {}
+        self.inferences: set[cst.CSTNode | None] = set()
+        self.guarded = 0
+        self.transforms: list[Level] = []
+        self.reentrant: dict[int, tuple[bool, frozenset[int]]] = {}
+        self.hooked: set[int] = set()
+        self.hooked_elsewhere: set[Value] = set()
+        self.assigned: frozenset[str] | None = None
+        self.emptied: dict[cst.CSTNode, bool] = {}
+        self._builders: dict[tuple[cst.CSTNode, str], cst.CSTNode | None] = {}
+        self.holdings = Holdings()
+        self.sizes: dict[Unknown, Sym] = {}
+        self._symbols: dict[tuple[object, ...], Unknown] = {}
+
+    def note_builder(self, node: cst.CSTNode, op: str, built: cst.CSTNode | None) -> None:
+        """A module made by a constructor is called at a node."""
+        known = self._builders.setdefault((node, op), built)
+        if known is not built:
+            self._builders[node, op] = None
+
+    def builder(self, node: cst.CSTNode, op: str) -> cst.CSTNode | None:
+        """The constructor of the one module of that class that is called at a node; None if there are several."""
+        return self._builders.get((node, op))
+
+    @property
+    def inference_mode(self) -> cst.CSTNode | None:
+        """The one call that has switched inference mode on in this run; None if there are several."""
+        return next(iter(self.inferences)) if len(self.inferences) == 1 else None
+
+    # Running.
+
+    def run(self, block: Block, states: list[State]) -> list[State]:
+        """The states that reach the end of the block."""
+        simple, splitting = SIMPLE, SPLITTING
+        for instr in block:
+            kind = type(instr)
+            step = simple.get(kind)
+            if step is not None:
+                self.budget -= len(states)
+                for state in states:
+                    step(self, state, instr)
+            else:
+                states = splitting[kind](self, states, instr)
+                if not states:
+                    return states
+        if self.budget < self.limit:
+            raise OutOfBudgetError
+        return states
+
+    def meet(self, states: list[State], outs: tuple[str | int, ...] = ()) -> list[State]:
+        """Join the states that agree since the innermost open region began; keep at most `KEPT`."""
+        if len(states) < 2:
+            return states
+        kept: list[State] = []
+        for state in states:
+            for index, other in enumerate(kept):
+                meeting = Meeting(other, state, self.watched)
+                joined = meeting.attempt(outs)
+                if joined is not None:
+                    self.ledger.met.extend(meeting.nodes)
+                    kept[index] = joined
+                    break
+            else:
+                if len(kept) < KEPT:
+                    kept.append(state)
+                else:
+                    self.give_ups["paths dropped"] += 1
+                    self.lend_all(state)
+        return kept
+
+    def lend_all(self, dropped: State) -> None:
+        """A path is not followed any more: what it holds may be backpropagated on it."""
+        if self.ledger.incomplete:
+            return
+        self.ledger.lend(self.search.graphs(dropped, dropped.locals.values()))
+        if self.search.left <= 0:
+            self.ledger.incomplete = True
+
+    @contextmanager
+    def bounded(self, share: float) -> Iterator[None]:
+        """Give a part of the program its share of the steps; what runs out of them is given up, and counted."""
+        outer, self.limit = self.limit, max(self.limit, self.budget - int(share * self.steps))
+        depth, exits, expected = len(self.stack), len(self.exits), self.expected
+        loops = self.ledger.depth
+        try:
+            yield
+        except OutOfBudgetError:
+            self.give_ups["out of steps"] += 1
+            del self.stack[depth:]
+            del self.exits[exits:]
+            self.expected = expected
+            self.ledger.depth = loops
+            del self.ledger.turns[loops:]
+        finally:
+            self.limit = outer
+
+    @contextmanager
+    def at_home(self) -> Iterator[None]:
+        """Code of the file itself runs between that of another file: its steps are its own."""
+        abroad, before, self.abroad = self.abroad, self.budget, None
+        try:
+            yield
+        finally:
+            if abroad is not None:
+                used = before - self.budget
+                self.detour += used
+                self.abroad = abroad - used
+
+    def settle_walk(self) -> None:
+        """A loop over data has ended: what was noticed at its head counts if it was there to train."""
+        if self.walked is not None and self.backwards > self.walked[1]:
+            self.emit(self.walked[0])
+        self.walked = None
+
+    def flow(self) -> None:
+        """Judge absence, now that all paths are known: leaves that no backward reached, optimizers of nothing."""
+        self.settle_walk()
+        rootless = {id(event) for event, call in self.rootless if call in self.rooted}
+        # Who asks of several tensors in turn whether they have a gradient knows that some have none.
+        known = {node for node in self.asked if (node, "leaf") in self.rooted}
+        self.events[:] = [
+            event
+            for event in self.events
+            if id(event) not in rootless and not (event.node in known and _is_warned_of(event))
+        ]
+        for node, empty in self.emptied.items():
+            if empty:
+                self.emit(Refused(node, "empty-optimizer"))
+        unsearched = self.search.left <= 0 or (not self.program.walks_back and self.give_ups["paths dropped"] > 0)
+        self.ledger.incomplete = unsearched or self.give_ups["out of steps"] > 0
+        verdicts = list(self.holdings.verdicts())
+        for absence in self.ledger.absences({verdict.node for verdict in verdicts}):
+            self.emit(absence)
+        for verdict in verdicts:
+            self.emit(verdict)
+        judge(self)
+
+    # Values.
+
+    def read(self, state: State, operand: Operand) -> Value:
+        """The value of an operand."""
+        value = state.locals.get(operand, MISSING)  # type: ignore[arg-type]
+        if value is not MISSING:
+            return value if type(value) is not Imported else self.program.imported(self, state, value)
+        if type(operand) is Const:
+            return operand.value
+        if type(operand) is str:
+            return self.look_up(state, operand)
+        return self.symbol("unset", operand)
+
+    def look_up(self, state: State, name: str) -> Value:
+        """A variable that the current frame does not bind: enclosing frames, module, builtins."""
+        names = state.locals
+        frame = names.get("<outer>")
+        while isinstance(frame, int):
+            names = state.frames[frame]
+            if name in names:
+                value = names[name]
+                return value if type(value) is not Imported else self.program.imported(self, state, value)
+            frame = names.get("<outer>")
+        return self.program.unbound(self, state, name, names)
+
+    def symbol(self, *key: object, kind: str | None = None) -> Unknown:
+        """The symbol for an expression over unknowns; the same key gives the same symbol."""
+        try:
+            found = self._symbols.get(key)
+        except TypeError:  # An unhashable part, such as a slice: no expression can be told to be the same.
+            return Unknown(kind)
+        if found is None:
+            found = self._symbols[key] = Unknown(kind, key=key)
+        return found
+
+    # Events.
+
+    def emit(self, event: Event) -> None:
+        """Record an event once; one that the program says it expects to fail is not reported."""
+        if self.expected or (self.warned and _is_warned_of(event)):
+            return
+        self.events.append(event)
+
+    # Regions: stretches of the program at whose end states may meet.
+
+    def open(self, state: State) -> Region:
+        """Begin to count what a state writes."""
+        region = Region(state.dirty, state.dirty_frames, len(self.exits))
+        state.dirty, state.dirty_frames = set(), set()
+        return region
+
+    def close(self, states: list[State], region: Region) -> None:
+        """What was written before the region counts again for all that left it."""
+        dirty, frames, first_exit = region
+        for state in states:
+            state.dirty |= dirty
+            state.dirty_frames |= frames
+        for exit in self.exits[first_exit:]:
+            exit.state.dirty |= dirty
+            exit.state.dirty_frames |= frames
+
+    # Shorthands that semantics use everywhere.
+
+    def unknown(
+        self, kind: str | None = None, origin: Node | None = None, syntax: cst.CSTNode | None = None
+    ) -> Unknown:
+        """A fresh symbol."""
+        return Unknown(kind, origin, None, syntax)
+
+
+def _is_warned_of(event: Event) -> bool:
+    """Whether torch warns of it, so that a program which looks at the warnings knows."""
+    return isinstance(event, OuterLoss) or (isinstance(event, Noticed) and event.fault == "nonleaf-grad")
+
+
+SIMPLE: dict[type[Instr], Simple] = {}
+SPLITTING: dict[type[Instr], Splitting] = {}
+Kind = TypeVar("Kind", bound=Instr)
+
+
+def simple(kind: type[Kind], step: Callable[[Machine, State, Kind], None]) -> None:
+    """Register the step of an instruction that changes each state in place."""
+    SIMPLE[kind] = step  # type: ignore[assignment]  # `run` calls it with instructions of this kind only.
+
+
+def splitting(kind: type[Kind], step: Callable[[Machine, list[State], Kind], list[State]]) -> None:
+    """Register the step of an instruction behind which there may be more states, or fewer."""
+    SPLITTING[kind] = step  # type: ignore[assignment]  # As above.

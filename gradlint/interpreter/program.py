@@ -1,0 +1,382 @@
+"""The program around the machine: names that the file imports, its functions and classes, and what is opaque."""
+
+from __future__ import annotations
+
+import builtins
+import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from gradlint.detect.frozen import thaw
+from gradlint.detect.loop_order import handed_out
+from gradlint.domain.graph import Edge, Node
+from gradlint.domain.state import State
+from gradlint.domain.value import (
+    Bound,
+    Context,
+    External,
+    Function,
+    Imported,
+    Instance,
+    Mapping,
+    NoGradient,
+    Partial,
+    Ref,
+    Sequence,
+    Suspended,
+    Tensor,
+    Unknown,
+    Value,
+)
+from gradlint.interpreter.args import Args
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.python.annotations import annotated
+from gradlint.interpreter.torch.names import star_names
+from gradlint.interpreter.world.imports import UNITS, Loaded, Loading, binds, from_stars, imported
+from gradlint.source.core import Import, Param
+
+if TYPE_CHECKING:
+    from gradlint.interpreter.world.fragment import Fragment
+
+_BUILTINS = frozenset(dir(builtins)) | {"reveal"}
+
+_CANONICAL = (
+    (re.compile(r"torch\.nn\.modules\.\w+\.(\w+)$"), r"torch.nn.\1"),
+    (re.compile(r"torch\.nn\.parameter\.(\w+)$"), r"torch.nn.\1"),
+    (re.compile(r"torch\.autograd\.variable\.Variable$"), "torch.autograd.Variable"),
+    (re.compile(r"torch\.optim\.[a-z_0-9]+\.([A-Z]\w*)$"), r"torch.optim.\1"),
+    (re.compile(r"torch\.functional\.(\w+)$"), r"torch.\1"),
+    (re.compile(r"torch\.autograd\.grad_mode\.(\w+)$"), r"torch.\1"),
+    (re.compile(r"torch\.(?:functional|_tensor)\.Tensor$"), "torch.Tensor"),
+)
+"""Other paths to the same thing; the schedulers keep theirs, for they are known by their module."""
+
+
+class Program:
+    """What one file defines, and how its names are resolved: in the file, in its neighbours, in libraries.
+
+    `walks_back`: the file may name `backward`.
+    """
+
+    def __init__(self, nowhere: cst.CSTNode, home: str = "", loading: Loading | None = None) -> None:
+        self.nowhere = nowhere
+        self.home = home
+        self.walks_back = True
+        self.frame = 1
+        self.loading = loading
+        self.admitted: dict[str, Loaded | None] = {}
+        self.functions: list[Function] = []
+        self.classes: list[Ref] = []
+        self._externals: dict[str, External] = {}
+        self._fragment: Fragment | None = None
+
+    # Names.
+
+    def external(self, path: str) -> External:
+        """The imported thing at a path; other paths to the same thing give the same value."""
+        found = self._externals.get(path)
+        if found is None:
+            canonical = path
+            if path.startswith("torch.") and "lr_scheduler" not in path and "swa_utils" not in path:
+                for pattern, target in _CANONICAL:
+                    canonical = pattern.sub(target, canonical)
+            found = self._externals[path] = External(canonical)
+        return found
+
+    def unbound(self, machine: Machine, state: State, name: str, names: dict[str | int, Value]) -> Value:
+        """A name that no scope of the program binds: from a star import, a builtin, or unknown.
+
+        `names` are those of the outermost scope, the file.
+        """
+        if "<stars>" in names:
+            found = from_stars(machine, state, names, name)
+            if found is not None:
+                return found
+        if name in _BUILTINS:
+            return self.external(f"builtins.{name}")
+        if "<stars>" not in names and names.get("<file>") == self.home and names is state.frames.get(self.frame):
+            from gradlint.interpreter.world.fragment import supposed
+
+            found = supposed(machine, state, self.frame, name)
+            if found is not None:
+                return found
+        return machine.symbol("global", name)
+
+    def fragment(self) -> Fragment:
+        """The names of this file that nothing binds."""
+        from gradlint.interpreter.world.fragment import Fragment
+
+        if self._fragment is None:
+            assert isinstance(self.nowhere, cst.Module)
+            self._fragment = Fragment(self.nowhere)
+        return self._fragment
+
+    def from_star(self, path: str, name: str) -> External | None:
+        """What `from path import *` of a part of torch binds a name to."""
+        return self.external(f"{path}.{name}") if name in star_names(path) else None
+
+    # Other files.
+
+    def module_names(self, name: str) -> dict[str | int, Value]:
+        """The first names of a file's own frame."""
+        return {"__name__": name, "<file>": self.home}
+
+    def file_of(self, state: State, instr: Import) -> str | None:
+        """The file of the program that an import leads to; None for a library's."""
+        importer = self.module_of(state)
+        if self.loading is None or not importer:
+            return None
+        return self.loading.neighbours.find(importer, instr.path, instr.level)
+
+    def below(self, path: str, name: str) -> str | None:
+        """The file of a module inside a package."""
+        return None if self.loading is None else self.loading.neighbours.below(path, name)
+
+    def loaded(self, path: str, give_ups: Counter[str]) -> Loaded | None:
+        """What another file leaves behind, asked for once; None where it is not known."""
+        if self.loading is not None and path not in self.admitted:
+            if len(self.admitted) < UNITS:
+                self.admitted[path] = self.loading.load(path)
+            else:
+                give_ups["imports not followed"] += 1
+        return self.admitted.get(path)
+
+    def imported(self, machine: Machine, state: State, name: Imported) -> Value:
+        """The value of a name that another file of the program binds."""
+        return imported(machine, state, name)
+
+    def may_bind(self, path: str, name: str) -> bool:
+        """Whether a file may bind a name at its top level."""
+        unit = None if self.loading is None else self.loading.neighbours.unit(path)
+        return unit is not None and binds(unit, name, builtin=name in _BUILTINS)
+
+    def closure(self, state: State) -> int:
+        """The frame that a function defined here closes over: the nearest that is no class body."""
+        names = state.locals
+        frame = state.frame
+        while "<class>" in names:
+            outer = names["<outer>"]
+            assert isinstance(outer, int)
+            frame, names = outer, state.frames[outer]
+        if frame == state.frame:
+            state.set("<captured>", True)
+        else:
+            state.set_in(frame, "<captured>", True)
+        return frame
+
+    def module_of(self, state: State) -> str:
+        """The file whose code is running."""
+        names = state.locals
+        while "<file>" not in names:
+            outer = names.get("<outer>")
+            if not isinstance(outer, int):
+                return self.home
+            names = state.frames[outer]
+        file = names["<file>"]
+        assert isinstance(file, str)
+        return file
+
+    def defined(self, function: Function) -> None:
+        """Remember a function of this file, to be interpreted with unknown arguments if nobody calls it."""
+        if function.module == self.home:
+            self.functions.append(function)
+
+    def defined_class(self, cls: Ref, module: str) -> None:
+        """Remember a class of this file."""
+        if module == self.home:
+            self.classes.append(cls)
+
+    # Values.
+
+    def pairs(self, state: State, value: Value) -> dict[Any, Value] | None:
+        """The items of a mapping whose keys are all known."""
+        if isinstance(value, Ref):
+            record = state[value]
+            if isinstance(record, Mapping) and not record.open:
+                return dict(record.items)
+        return None
+
+    def new_mapping(self, state: State, items: dict[str, Value], is_open: bool) -> Ref:
+        """A dict."""
+        pairs: dict[object, Value] = dict(items.items())
+        return state.new(Mapping(pairs, is_open))
+
+    def parameter(self, machine: Machine, state: State, function: Function, param: Param) -> Value:
+        """A parameter that no argument is known for: what annotation and default say of it."""
+        value = annotated(machine, state, param)
+        if value is not None:
+            return value
+        default = dict(function.defaults).get(param.name)
+        if isinstance(default, bool):
+            return Unknown("bool", syntax=param.node)
+        if isinstance(default, (int, float)):
+            return Unknown("number", syntax=param.node)
+        if isinstance(default, str):
+            return Unknown("str", syntax=param.node)
+        return Unknown(syntax=param.node)
+
+    def opaque(self, machine: Machine, state: State, values: Iterable[Value], node: cst.CSTNode) -> Value:
+        """The result of a call that is not known: it may depend on everything that went in.
+
+        A decorator that is not known is taken to leave the function as it is.
+        """
+        values = tuple(values)
+        handed_out(machine, state, values)
+        if type(node) is cst.Decorator and len(values) == 1:
+            return values[0]
+        let_go(machine, state, values)
+        if machine.ledger.frozen:
+            thaw(machine, state, values)
+        for receiver in machine.hooked_elsewhere:
+            forget_attributes(state, receiver)
+        for value in values:
+            if type(value) is NoGradient and _asserts(node):
+                machine.asked.add(value.read)
+                machine.rooted.add((value.read, "leaf"))
+            forget_attributes(state, value)
+            _give_away(machine, state, value)
+        given = origins(state, values)
+        machine.ledger.lend(given)
+        edges = [Edge(origin, None) for origin in given]
+        if any(edge.node.live for edge in edges):
+            state.escape()
+            return Unknown(None, Node("call", node, edges, tracked=None), None, node)
+        return Unknown(syntax=node)
+
+    def library_call(self, machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Value:
+        """A call of a library other than torch."""
+        from gradlint.interpreter.libraries.model_zoos import makes_network, new_network
+        from gradlint.interpreter.libraries.table import LIBRARIES
+        from gradlint.interpreter.world.fragment import UNSEEN, make_unseen
+
+        known = LIBRARIES.get(path)
+        root = path.partition(".")[0]
+        if known is None:
+            known = LIBRARIES.get(f"{root}.*")
+        if known is not None:
+            return known(machine, state, args, node)
+        if root == UNSEEN:
+            return make_unseen(machine, state, node)
+        if makes_network(path):
+            return new_network(machine, state, node)
+        return self.opaque(machine, state, args.values(), node)
+
+
+def _asserts(node: cst.CSTNode) -> bool:
+    """Whether a call is an assertion of a test: `self.assertIsNone(...)`."""
+    func = node.func if isinstance(node, cst.Call) else None
+    name = func.attr if isinstance(func, cst.Attribute) else func
+    return isinstance(name, cst.Name) and name.value.startswith("assert")
+
+
+def forget_attributes(state: State, value: Value, depth: int = 3) -> None:
+    """Something unknown was given an object: what stands in its attributes, and in its parts', may be another now."""
+    record = state.heap.get(value.id) if isinstance(value, Ref) else None
+    if not isinstance(record, Instance) or not isinstance(record.cls, Ref) or not isinstance(value, Ref):
+        return
+    if "<uninitialised>" in record.config:
+        record = record._replace(config={})
+        state.put(value.id, record)
+    attrs = {name: _forgotten(state, name, one) for name, one in record.attrs.items()}
+    if any(attrs[name] is not one for name, one in record.attrs.items()):
+        state.put(value.id, record._replace(attrs=attrs))
+    if depth:
+        for one in record.attrs.values():
+            forget_attributes(state, one, depth - 1)
+
+
+def _give_away(machine: Machine, state: State, value: Value, depth: int = 2) -> None:
+    """What something unknown is given, in lists too, it may train or give to an optimizer."""
+    if type(value) is Ref:
+        machine.holdings.handled.add(value.id)
+        record = state.heap.get(value.id)
+        items = record.items if isinstance(record, (Sequence, Mapping)) else ()
+    else:
+        items = value if type(value) is tuple else ()
+    if items and depth:
+        for item in items.values() if isinstance(items, dict) else items:
+            _give_away(machine, state, item, depth - 1)
+
+
+def _forgotten(state: State, name: str, value: Value) -> Value:
+    if isinstance(value, Ref):
+        record = state.heap.get(value.id)
+        return Unknown() if isinstance(record, Tensor) and not record.parameter and record.node.live else value
+    return Unknown() if value is None or isinstance(value, (int, float)) else value
+
+
+def origins(state: State, values: Iterable[Value], limit: int = 24) -> list[Node]:
+    """The graphs behind values, looked for in containers too."""
+    found: list[Node] = []
+    seen: set[int] = set()
+    stack = list(values)
+    while stack and len(found) < limit:
+        value = stack.pop()
+        if isinstance(value, Unknown):
+            shown = state.facts.get(("tensor", value))
+            if isinstance(shown, Ref):
+                stack.append(shown)  # By its use it is a tensor, which has a history of its own.
+            elif value.origin is not None:
+                found.append(value.origin)
+        elif isinstance(value, Ref):
+            if value.id in seen:
+                continue
+            seen.add(value.id)
+            record = state[value]
+            if isinstance(record, Tensor):
+                found.append(record.node)
+            elif isinstance(record, Sequence):
+                stack.extend(record.items)
+            elif isinstance(record, Mapping):
+                stack.extend(record.items.values())
+            elif isinstance(record, Instance) and len(seen) < 64:
+                stack.extend(record.attrs.values())
+            elif isinstance(record, Suspended) and isinstance(record.args, Args):
+                stack.extend(record.args.values())
+        elif type(value) is tuple:
+            stack.extend(value)
+        elif isinstance(value, Bound):
+            stack.append(value.receiver)
+        elif isinstance(value, Partial):
+            stack.extend(value.args)
+        elif isinstance(value, Context):
+            stack.append(value.argument)
+    return found
+
+
+def let_go(machine: Machine, state: State, values: Iterable[Value]) -> None:
+    """Values go where gradlint does not look: whatever hangs on them may be backpropagated or changed there."""
+    gradients = machine.gradients
+    stack = list(values)
+    while stack:
+        value = stack.pop()
+        if isinstance(value, Unknown):
+            if value.origin is not None:
+                gradients.let_go(value.origin)
+        elif isinstance(value, Ref):
+            record = state.heap.get(value.id)
+            if gradients.gone.get(value.id) is not record:
+                gradients.gone[value.id] = record
+                stack.extend(_parts(record))
+                if isinstance(record, Tensor):
+                    gradients.let_go(record.node)
+        elif type(value) is tuple:
+            stack.extend(value)
+        elif isinstance(value, Bound):
+            stack.append(value.receiver)
+        elif isinstance(value, Partial):
+            stack.extend((value.function, *value.args))
+
+
+def _parts(record: object) -> Iterable[Value]:
+    """What an object holds."""
+    if isinstance(record, Sequence):
+        return record.items
+    if isinstance(record, Mapping):
+        return (*record.items.values(), record.rest)
+    if isinstance(record, Suspended):
+        return record.args.values() if isinstance(record.args, Args) else ()
+    return record.attrs.values() if isinstance(record, Instance) else ()

@@ -1,0 +1,292 @@
+"""Attributes: reading, writing, and what they mean on each kind of value."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gradlint.detect import spelling as slips
+from gradlint.detect.network_alias import named
+from gradlint.domain import dtype as dtypes
+from gradlint.domain.state import State
+from gradlint.domain.value import (
+    Bound,
+    Class,
+    External,
+    File,
+    Function,
+    Instance,
+    Mapping,
+    NoGradient,
+    Partial,
+    Ref,
+    Sequence,
+    Super,
+    Tensor,
+    Unknown,
+    Value,
+)
+from gradlint.interpreter.args import Args
+from gradlint.interpreter.machine import Machine, simple
+from gradlint.interpreter.program import let_go, origins
+from gradlint.interpreter.python.calls import call_in_place
+from gradlint.interpreter.python.classes import find_in_class, library_base
+from gradlint.interpreter.python.iteration import PART
+from gradlint.interpreter.python.operators import absent_gradient
+from gradlint.interpreter.torch import faults
+from gradlint.interpreter.torch.attributes import look_at_saved, set_tensor_attribute, tensor_attribute
+from gradlint.interpreter.torch.custom import ctx_attribute, is_ctx, is_function_class, remember
+from gradlint.interpreter.torch.methods import METHODS
+from gradlint.interpreter.torch.module import module_attribute, set_module_attribute
+from gradlint.interpreter.torch.names import method_fact
+from gradlint.interpreter.torch.tensor import LIMITS, shown_tensor
+from gradlint.interpreter.world.imports import member
+from gradlint.source.core import Attr, SetAttr
+
+
+def attr(machine: Machine, state: State, instr: Attr) -> None:
+    """dest = obj.name"""
+    state.set(instr.dest, get_attribute(machine, state, machine.read(state, instr.obj), instr.name, instr.node))
+
+
+def get_attribute(machine: Machine, state: State, obj: Value, name: str, node: cst.CSTNode) -> Value:
+    """obj.name, for any value."""
+    if isinstance(obj, Ref):
+        return _of_record(machine, state, obj, name, node)
+    if isinstance(obj, NoGradient):
+        if not name.startswith("__") and obj.since >= 0:
+            absent_gradient(machine, obj, node)
+        return machine.unknown("raised")
+    if isinstance(obj, External):
+        if name in _OF_TYPES and (known := _OF_TYPES[name](dtypes.named(obj.path.removeprefix("torch.")))) is not None:
+            return known
+        if obj.path.startswith("torch"):
+            slips.of_namespace(machine, obj.path, name, node)
+        return machine.program.external(f"{obj.path}.{name}")
+    if isinstance(obj, Unknown):
+        return _of_unknown(machine, state, obj, name, node)
+    if isinstance(obj, File):
+        return member(machine, state, obj, name)
+    if isinstance(obj, Super):
+        return _of_super(machine, state, obj, name)
+    if type(obj) is tuple and name in _FIELDS and _FIELDS[name] < len(obj):
+        return obj[_FIELDS[name]]
+    if isinstance(obj, (Function, Bound, Partial)):
+        return machine.symbol("attr", obj, name) if name != "__name__" else Unknown("str")
+    if obj is None and name in _OF_CTX:
+        faults.refused(machine, "function-without-apply", node, name)
+        return machine.unknown("raised")
+    return Bound(obj, name)
+
+
+_OF_CTX = frozenset({"save_for_backward", "mark_dirty", "mark_non_differentiable", "needs_input_grad", "saved_tensors"})
+"""What only the `ctx` of a custom function has, in the place of which None was given."""
+
+_OF_TYPES = {"is_floating_point": dtypes.is_floating, "is_complex": dtypes.is_complex}
+_FIELDS = {
+    "values": 0,
+    "eigenvalues": 0,
+    "Q": 0,
+    "U": 0,
+    "sign": 0,
+    "L": 0,
+    "solution": 0,
+    "P": 0,
+    "indices": 1,
+    "eigenvectors": 1,
+    "R": 1,
+    "S": 1,
+    "logabsdet": 1,
+    "Vh": 2,
+    "V": 2,
+}
+"""The fields of torch's named tuples (`max(dim)`, `sort`, `svd`, ...); a program's own tuples have none of these."""
+
+
+def _of_record(machine: Machine, state: State, obj: Ref, name: str, node: cst.CSTNode) -> Value:
+    record = state[obj]
+    if isinstance(record, Tensor):
+        return tensor_attribute(machine, state, obj, name, node)
+    if isinstance(record, Instance):
+        return _of_instance(machine, state, obj, record, name, node)
+    if isinstance(record, Class):
+        value = find_in_class(state, obj, name)
+        if value is not None:
+            return _descriptor(value, obj)
+        if name == "apply" and is_function_class(state, obj):
+            return Bound(obj, name)
+        return record.name if name == "__name__" else machine.symbol("attr", obj, name)
+    if isinstance(record, (Sequence, Mapping)):
+        return Bound(obj, name)
+    return machine.unknown()
+
+
+def _of_instance(machine: Machine, state: State, obj: Ref, record: Instance, name: str, node: cst.CSTNode) -> Value:
+    if name in record.attrs:
+        return record.attrs[name]
+    if is_ctx(record):
+        return ctx_attribute(machine, state, obj, record, name)
+    if name in ("_parameters", "_modules", "_buffers", "__dict__"):
+        loosen(state, obj, record)
+        let_go(machine, state, (obj,))
+        return machine.unknown()
+    if name in ("__delattr__", "__setattr__"):
+        return Partial(machine.program.external(f"builtins.{name.strip('_')}"), (obj,), ())
+    if name == "__class__":
+        return record.cls
+    if isinstance(record.cls, Ref):
+        value = find_in_class(state, record.cls, name)
+        if value is not None:
+            return _bind(machine, state, obj, value, node)
+        base = library_base(state, record.cls)
+        if base is not None:
+            return module_attribute(machine, state, obj, record, base, name, node)
+        return _unset(machine, state, obj, name)
+    assert isinstance(record.cls, External)
+    return module_attribute(machine, state, obj, record, record.cls.path, name, node)
+
+
+def _unset(machine: Machine, state: State, obj: Ref, name: str) -> Value:
+    """An attribute set by a method that has not run yet, or from outside: unknown, the same until it is set."""
+    return machine.symbol("attr", obj, name)
+
+
+def _bind(machine: Machine, state: State, obj: Ref, value: Value, node: cst.CSTNode) -> Value:
+    """What a class attribute becomes on an object: methods are bound, properties are called."""
+    if isinstance(value, Function):
+        return Bound(obj, value)
+    if isinstance(value, Bound) and isinstance(value.receiver, External):
+        kind = value.receiver.path
+        if kind == "builtins.property":
+            return call_in_place(machine, state, value.function, Args((obj,)), node)
+        if kind == "functools.cached_property":
+            return _cached(machine, state, obj, value.function, node)
+        if kind == "builtins.classmethod":
+            instance = state[obj]
+            return Bound(instance.cls if isinstance(instance, Instance) else obj, value.function)
+        return value.function
+    return value
+
+
+def _cached(machine: Machine, state: State, obj: Ref, function: Value, node: cst.CSTNode) -> Value:
+    """A property that is called once: its value stays as an attribute, with the graph behind it."""
+    value = call_in_place(machine, state, function, Args((obj,)), node)
+    instance = state[obj]
+    if isinstance(function, Function) and isinstance(instance, Instance):
+        state.put(obj.id, instance._replace(attrs={**instance.attrs, function.code.name: value}))
+    return value
+
+
+def _descriptor(value: Value, cls: Ref) -> Value:
+    """What a class attribute is on the class itself."""
+    if isinstance(value, Bound) and isinstance(value.receiver, External):
+        if value.receiver.path == "builtins.classmethod":
+            return Bound(cls, value.function)
+        if value.receiver.path == "builtins.staticmethod":
+            return value.function
+    return value
+
+
+def _of_super(machine: Machine, state: State, obj: Super, name: str) -> Value:
+    receiver = obj.receiver
+    if isinstance(receiver, Ref):
+        record = state[receiver]
+        cls = record.cls if isinstance(record, Instance) else receiver
+        value = find_in_class(state, cls, name, behind=obj.owner)
+        if isinstance(value, Function):
+            return Bound(receiver, value)
+        if value is not None:
+            return value
+        return Bound(receiver, f"super.{name}")
+    return machine.unknown()
+
+
+def _of_unknown(machine: Machine, state: State, obj: Unknown, name: str, node: cst.CSTNode) -> Value:
+    """An attribute of something unknown; of a tensor, once something has shown that it is one."""
+    value = state.facts.get(("set", obj, name))
+    if value is not None:
+        return value
+    if obj.kind == "raised":
+        return obj
+    if obj.kind == LIMITS:
+        return Unknown("number")
+    if obj.kind == "object":
+        look_at_saved(machine, state, obj, name, node)
+    if name == "detach_" and obj.key is not None and obj.key[0] == PART:
+        _cut_whole(state, obj.key[1])
+    ref = shown_tensor(machine, state, obj, name)
+    if ref is not None:
+        return tensor_attribute(machine, state, ref, name, node)
+    typed = state.facts.get(("instance", obj))
+    if isinstance(typed, Ref):
+        return get_attribute(machine, state, typed, name, node)
+    if obj.origin is not None and obj.origin.live:
+        # A result of a call that is not known: a tensor, or an object that holds some.
+        return Bound(obj, name) if method_fact(name) or name in METHODS else Unknown(None, obj.origin, None, node)
+    return machine.symbol("attr", obj, name)
+
+
+def _cut_whole(state: State, whole: object) -> None:
+    """A part of something with a graph is taken off it in place: a backward may find nothing behind the rest."""
+    if isinstance(whole, Unknown) and whole.origin is not None:
+        whole.origin.frees = None
+        state.freed = {node: place for node, place in state.freed.items() if node != whole.origin.id}
+
+
+def set_attr(machine: Machine, state: State, instr: SetAttr) -> None:
+    """obj.name = value"""
+    obj, value = machine.read(state, instr.obj), machine.read(state, instr.value)
+    set_attribute(machine, state, obj, instr.name, value, instr.node)
+
+
+def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: Value, node: cst.CSTNode) -> None:
+    """obj.name = value, for any object."""
+    if isinstance(obj, Unknown):
+        ref = shown_tensor(machine, state, obj, name)
+        if ref is None:
+            machine.ledger.lend(origins(state, (value,)))
+            if isinstance(value, bool):
+                slips.of_unknown(machine, name, node)
+            state.decide(("set", obj, name), value)
+            return
+        obj = ref
+    if isinstance(obj, NoGradient) and obj.since >= 0:
+        absent_gradient(machine, obj, node)
+    if not isinstance(obj, Ref):
+        return
+    if type(value) is Ref:
+        named(machine, state, value, node)
+    record = state[obj]
+    if isinstance(record, Tensor):
+        set_tensor_attribute(machine, state, obj, name, value, node)
+    elif isinstance(record, Instance):
+        if is_ctx(record):
+            remember(state, obj, name, node)
+            record = state[obj]
+            assert isinstance(record, Instance)
+        if isinstance(record.cls, Ref):
+            setter = find_in_class(state, record.cls, name)
+            if isinstance(setter, Bound) and setter.receiver == External("builtins.property"):
+                return
+        set_module_attribute(machine, state, obj, record, name, value, node)
+    elif isinstance(record, Class):
+        state.put(obj.id, record._replace(attrs={**record.attrs, name: value}))
+
+
+def delete_attribute(state: State, obj: Value, name: Value) -> None:
+    """del obj.name; under a name that is not known anything may be gone."""
+    record = state[obj] if isinstance(obj, Ref) else None
+    if isinstance(obj, Ref) and isinstance(record, Instance):
+        if isinstance(name, str):
+            attrs = {key: value for key, value in record.attrs.items() if key != name}
+            state.put(obj.id, record._replace(attrs=attrs))
+        else:
+            loosen(state, obj, record)
+
+
+def loosen(state: State, obj: Ref, record: Instance) -> None:
+    """What is registered in a module may change behind gradlint's back from here on."""
+    state.put(obj.id, record._replace(open=True, config={**record.config, "<loose>": True}))
+
+
+simple(Attr, attr)
+simple(SetAttr, set_attr)

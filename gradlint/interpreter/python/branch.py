@@ -1,0 +1,154 @@
+"""Branches: `If`, `Assume`, and what is known of a test's truth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gradlint.domain.state import State
+from gradlint.domain.value import (
+    Bound,
+    Class,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    NoGradient,
+    Ref,
+    Sequence,
+    Unknown,
+    Value,
+)
+from gradlint.interpreter.machine import Exit, Machine, simple, splitting
+from gradlint.interpreter.python.counters import compared
+from gradlint.source.core import Assume, Break, Continue, If, Instr, Raise
+
+
+def truth(state: State, value: Value) -> bool | None:
+    """Whether a value is true; None where both ways can be taken."""
+    if isinstance(value, Unknown):
+        return _symbol_truth(state, value)
+    if isinstance(value, Ref):
+        record = state[value]
+        if isinstance(record, (Sequence, Mapping)):
+            if record.items:
+                return True
+            return None if record.open else False
+        if isinstance(record, (Class, Instance)):
+            return True if not isinstance(record, Instance) or not _sized(state, record) else None
+        return None
+    if isinstance(value, NoGradient):
+        return False
+    if isinstance(value, (External, Function, Bound)):
+        return True
+    if type(value) is tuple:
+        return bool(value)
+    if isinstance(value, (bool, int, float, complex, str, bytes, type(None))):
+        return bool(value)
+    return None
+
+
+def _sized(state: State, record: Instance) -> bool:
+    """Whether an object may say of itself that it is false."""
+    if isinstance(record.cls, Ref):
+        cls = state[record.cls]
+        return isinstance(cls, Class) and ("__len__" in cls.attrs or "__bool__" in cls.attrs)
+    return isinstance(record.cls, External) and record.cls.path.startswith("torch.nn.Module")
+
+
+def _symbol_truth(state: State, value: Unknown) -> bool | None:
+    known = state.facts.get(value)
+    if isinstance(known, bool):
+        return known
+    if value.key is None:
+        return None
+    key = value.key
+    if key[0] == "nth":
+        return compared(">", value, 0)
+    if key[0] == "not":
+        inner = truth(state, key[1])
+        return None if inner is None else not inner
+    if key[0] in ("==", "!="):
+        # A symbol known to equal one constant equals no other.
+        pinned = state.facts.get(("is", key[1]), _FREE)
+        if pinned is not _FREE:
+            return (pinned == (type(key[2]), key[2])) is (key[0] == "==")
+    return None
+
+
+_FREE: object = object()
+
+
+def assume(state: State, value: Value, holds: bool, fork: int | None = None) -> None:
+    """Go on knowing how a test came out, at a fork of that number."""
+    learnt: dict[object, object] = {} if fork is None else {fork: holds}
+    while isinstance(value, Unknown):
+        learnt[value] = holds
+        key = value.key
+        if key is None:
+            break
+        if key[0] == "not":
+            value, holds = key[1], not holds
+            continue
+        if key[0] in ("==", "!=") and holds is (key[0] == "=="):
+            learnt["is", key[1]] = type(key[2]), key[2]
+        elif key[0] == "isinstance" and holds:
+            learnt["type", key[1]] = key[2]
+        break
+    state.facts = {**state.facts, **learnt}
+
+
+def run_if(machine: Machine, states: list[State], instr: If) -> list[State]:
+    """Both ways where the test is unknown; behind the branch, states that agree meet."""
+    if len(states) == 1:
+        return _branch(machine, states[0], instr)
+    after: list[State] = []
+    for state in states:
+        after.extend(_branch(machine, state, instr))
+    return machine.meet(after, () if instr.out is None else (instr.out,))
+
+
+def _branch(machine: Machine, state: State, instr: If) -> list[State]:
+    machine.budget -= 1
+    test = machine.read(state, instr.test)
+    if machine.transforms:
+        _tested(machine, state, test, instr)
+    known = truth(state, test)
+    if known is not None:
+        return machine.run(instr.then if known else instr.orelse, [state])
+    region = machine.open(state)
+    other = state.fork()
+    assert state.history is not None
+    assume(state, test, True, state.history.number)
+    assume(other, test, False, state.history.number)
+    after = machine.run(instr.then, [state])
+    after = after + machine.run(instr.orelse, [other])
+    after = machine.meet(after, () if instr.out is None else (instr.out,))
+    machine.close(after, region)
+    return after
+
+
+def _tested(machine: Machine, state: State, test: Value, instr: If) -> None:
+    """A test of values of which a transform has several."""
+    from gradlint.interpreter.torch.transform.levels import refuses_test
+
+    refuses_test(machine, state, test, getattr(instr.node, "test", instr.node))
+
+
+def run_assume(machine: Machine, state: State, instr: Assume) -> None:
+    """assert: a path on which the test is false ends, and is not followed."""
+    assume(state, machine.read(state, instr.test), True)
+
+
+def _leave(kind: str) -> Callable[[Machine, list[State], Instr], list[State]]:
+    def step(machine: Machine, states: list[State], instr: Instr) -> list[State]:
+        machine.exits.extend(Exit(kind, state) for state in states)
+        return []
+
+    return step
+
+
+splitting(If, run_if)
+simple(Assume, run_assume)
+splitting(Break, _leave("break"))
+splitting(Continue, _leave("continue"))
+splitting(Raise, _leave("raise"))

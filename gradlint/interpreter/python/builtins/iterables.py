@@ -1,0 +1,254 @@
+"""What walks over other things: `zip`, `map`, `next`, `sum`, and their like."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import libcst as cst
+
+from gradlint.detect.network_alias import zipped
+from gradlint.domain.state import State
+from gradlint.domain.value import (
+    Instance,
+    Mapping,
+    Ref,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+)
+from gradlint.interpreter.args import Args, Native
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.program import let_go
+from gradlint.interpreter.python.branch import truth
+from gradlint.interpreter.python.calls import call_in_place
+from gradlint.interpreter.python.counters import nth
+from gradlint.interpreter.python.generators import first_item, lazy_items, suspended_at
+from gradlint.interpreter.python.iteration import items_of
+from gradlint.interpreter.python.operators import operate
+from gradlint.interpreter.torch.module_parts import count_parts
+
+
+def _len(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    value = args.get(0, "obj")
+    if type(value) is tuple or isinstance(value, str):
+        return len(value)
+    if isinstance(value, Ref):
+        record = state[value]
+        if isinstance(record, (Sequence, Mapping)) and not record.open:
+            return len(record.items)
+        if isinstance(record, Tensor) and record.shape:
+            size = record.shape[0]
+            return size if isinstance(size, int) else machine.symbol("len", value, kind="int")
+        count = count_parts(state, record) if isinstance(record, Instance) else None
+        if count is not None:
+            return count
+    return machine.symbol("len", value, kind="int")
+
+
+def _range(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    parts = args.positional
+    known = [part for part in parts if isinstance(part, int)]
+    if parts and len(known) == len(parts) and known[2:] != [0]:
+        numbers = range(*known)
+        if len(numbers) <= 16:
+            return tuple(numbers)
+        return state.new(Sequence((numbers[0], nth(numbers[1], upwards=_rises(numbers))), "list", True))
+    start = parts[0] if len(parts) > 1 else 0
+    step = parts[2] if len(parts) > 2 else 1
+    if isinstance(start, int) and isinstance(step, int):
+        return state.new(Sequence((start, nth(start + step, upwards=start >= 0 and step > 0)), "list", True))
+    return state.new(Sequence((nth(0, upwards=False), nth(1, upwards=False)), "list", True))
+
+
+def _rises(numbers: range) -> bool:
+    """Whether a range counts upwards, and from no less than zero."""
+    return numbers.step > 0 and numbers.start >= 0
+
+
+def _enumerate(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    iterable, start = args.get(0, "iterable"), args.get(1, "start", 0)
+    generator = suspended_at(state, iterable)
+    if generator is not None and generator.start is None:
+        return state.new(replace(generator, start=start))
+    items = lazy_items(machine, state, iterable, node)
+    if not items.open:
+        first = start if isinstance(start, int) else 0
+        return state.new(Sequence(tuple((first + i, item) for i, item in enumerate(items.items)), "iterator"))
+    known = list(items.items[:2]) or [machine.unknown()]
+    if len(known) < 2:
+        known.append(known[0] if not isinstance(known[0], Unknown) else machine.unknown())
+    second = nth(start + 1, upwards=start >= 0) if isinstance(start, int) else machine.unknown("int")
+    pairs = ((start, known[0]), (second, known[1]))
+    return state.new(Sequence(pairs, "iterator", True))
+
+
+def _zip(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    zipped(machine, state, args, node)
+    columns = [lazy_items(machine, state, value, node) for value in args.positional]
+    if not columns:
+        return state.new(Sequence((), "iterator", args.open))
+    exact = [len(column.items) for column in columns if not column.open]
+    is_open = not exact or args.open
+    length = min(exact) if exact else max(1, min(2, max(len(column.items) for column in columns)))
+    rows = tuple(
+        tuple(
+            column.items[i] if i < len(column.items) else (column.items[-1] if column.items else machine.unknown())
+            for column in columns
+        )
+        for i in range(length)
+    )
+    return state.new(Sequence(rows, "iterator", is_open))
+
+
+def _map(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    if len(args.positional) < 2:
+        return machine.unknown()
+    function, first = args.positional[0], args.positional[1]
+    items = lazy_items(machine, state, first, node)
+    results = [call_in_place(machine, state, function, Args((item,)), node) for item in items.items[:8]]
+    let_go(machine, state, items.items[8:])
+    return state.new(Sequence(tuple(results), "generator", items.open or len(items.items) > 8))
+
+
+def _as_list(kind: str) -> Native:
+    def build(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+        if not args.positional:
+            return state.new(Sequence((), kind))
+        items = items_of(machine, state, args.positional[0], node)
+        if kind == "tuple" and not items.open:
+            return items.items
+        if items.open and not items.items:
+            return machine.program.opaque(machine, state, args.positional, node)
+        return state.new(Sequence(items.items, kind, items.open))
+
+    return build
+
+
+def _reversed(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    items = items_of(machine, state, args.get(0, "sequence"), node)
+    return state.new(Sequence(items.items[::-1], "iterator", items.open))
+
+
+def _sorted(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    items = items_of(machine, state, args.get(0, "iterable"), node)
+    return state.new(Sequence(items.items, "list", items.open))
+
+
+def _iter(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    value = args.get(0, "object")
+    if suspended_at(state, value) is not None:
+        return value
+    items = items_of(machine, state, value, node)
+    if items.open and not items.items:
+        return machine.symbol("iter", value)
+    return state.new(Sequence(items.items, "iterator", items.open))
+
+
+def _next(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    value = args.get(0, "iterator")
+    if isinstance(value, Ref) and suspended_at(state, value) is not None:
+        return first_item(machine, state, value)
+    if isinstance(value, Ref) and isinstance(state[value], Sequence):
+        record = state[value]
+        assert isinstance(record, Sequence)
+        if not record.items:
+            return args.get(1, "default") if args.has(1, "default") else machine.unknown()
+        state.put(value.id, record._replace(items=record.items[1:] or (record.items if record.open else ())))
+        return record.items[0]
+    return machine.unknown()
+
+
+def _sum(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    items = items_of(machine, state, args.get(0, "iterable"), node)
+    total = args.get(1, "start", 0)
+    let_go(machine, state, items.items[16:])
+    for item in items.items[:16]:
+        total = operate(machine, state, "+", total, item, node)
+    if items.open and isinstance(total, (int, float)):
+        return machine.unknown("number" if items.items else None)
+    return total
+
+
+def _extreme(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    values: tuple[Value, ...] = args.positional
+    if len(values) == 1:
+        values = items_of(machine, state, values[0], node).items
+    if values and all(isinstance(value, (int, float)) for value in values) and not args.keywords:
+        return machine.unknown("number")
+    return machine.program.opaque(machine, state, values or args.positional, node)
+
+
+def _all_any(settles: bool) -> Native:
+    """all(iterable) is settled by a False, any(iterable) by a True; of a list that may hold more nothing is told."""
+
+    def run(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+        value = args.get(0, "iterable")
+        record = state.heap.get(value.id) if isinstance(value, Ref) else None
+        if type(value) is not tuple and not isinstance(record, Sequence):
+            return machine.unknown("bool")
+        items = items_of(machine, state, value, node)
+        if items.open:
+            return machine.unknown("bool")
+        known = {truth(state, item) for item in items.items}
+        if settles in known:
+            return settles
+        return machine.unknown("bool") if None in known else not settles
+
+    return run
+
+
+def _chain(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    items: list[Value] = []
+    is_open = args.open
+    for value in args.positional:
+        part = lazy_items(machine, state, value, node)
+        items.extend(part.items)
+        is_open = is_open or part.open
+    return state.new(Sequence(tuple(items), "iterator", is_open))
+
+
+def _chain_from(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    outer = items_of(machine, state, args.get(0, "iterable"), node)
+    return _chain(machine, state, Args(outer.items, {}, outer.open), node)
+
+
+def _filter(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    function, iterable = args.get(0, "function"), args.get(1, "iterable")
+    items = lazy_items(machine, state, iterable, node)
+    kept: list[Value] = []
+    is_open = items.open
+    for item in items.items[:64]:
+        known = truth(state, item if function is None else call_in_place(machine, state, function, Args((item,)), node))
+        if known is not False:
+            kept.append(item)
+        if known is None:
+            is_open = True
+    return state.new(Sequence(tuple(kept), "iterator", is_open))
+
+
+WALKING: dict[str, Native] = {
+    "builtins.len": _len,
+    "builtins.range": _range,
+    "builtins.enumerate": _enumerate,
+    "builtins.zip": _zip,
+    "builtins.map": _map,
+    "builtins.filter": _filter,
+    "builtins.list": _as_list("list"),
+    "builtins.tuple": _as_list("tuple"),
+    "builtins.set": _as_list("set"),
+    "builtins.frozenset": _as_list("set"),
+    "builtins.reversed": _reversed,
+    "builtins.sorted": _sorted,
+    "builtins.iter": _iter,
+    "builtins.next": _next,
+    "builtins.sum": _sum,
+    "builtins.max": _extreme,
+    "builtins.min": _extreme,
+    "builtins.all": _all_any(False),
+    "builtins.any": _all_any(True),
+    "tqdm.trange": _range,
+    "itertools.chain": _chain,
+    "itertools.chain.from_iterable": _chain_from,
+}
+"""What a call of each of these gives, by path."""

@@ -1,0 +1,220 @@
+"""What asks for classes and attributes: `isinstance`, `getattr`, `super`, and their like."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gradlint.detect.spelling import has_name
+from gradlint.domain.dtype import TENSOR_TYPES
+from gradlint.domain.state import State
+from gradlint.domain.value import (
+    Bound,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Partial,
+    Ref,
+    Sequence,
+    Super,
+    Tensor,
+    Unknown,
+    Value,
+)
+from gradlint.facts.names import TENSOR, names_of
+from gradlint.interpreter.args import Args, Native
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.program import let_go
+from gradlint.interpreter.python.attribute import delete_attribute, get_attribute, set_attribute
+from gradlint.interpreter.python.classes import find_in_class, library_base, linear_bases
+from gradlint.interpreter.torch.tensor import SUMMARY
+
+
+def _isinstance(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    value, cls = args.get(0, "obj"), args.get(1, "cls")
+    known = is_instance(machine, state, value, cls)
+    if known is not None:
+        return known
+    if isinstance(value, Unknown):
+        found = state.facts.get(("type", value))
+        if found is not None and found == cls:
+            return True
+    return machine.symbol("isinstance", value, cls, kind="bool")
+
+
+_PLAIN_TYPES: dict[str, tuple[type, ...]] = {
+    "builtins.int": (int,),
+    "builtins.float": (float,),
+    "builtins.str": (str,),
+    "builtins.bool": (bool,),
+    "builtins.bytes": (bytes,),
+    "builtins.complex": (complex,),
+    "builtins.tuple": (tuple,),
+    "builtins.slice": (slice,),
+    "numbers.Number": (int, float, complex),
+}
+
+
+def is_instance(machine: Machine, state: State, value: Value, cls: Value) -> bool | None:
+    """isinstance(value, cls), as far as it is known."""
+    if type(cls) is tuple:
+        answers = [is_instance(machine, state, value, one) for one in cls]
+        if True in answers:
+            return True
+        return None if None in answers else False
+    if isinstance(value, Ref):
+        return _ref_is_instance(state, value, cls)
+    if isinstance(value, Unknown) or not isinstance(cls, (External, Ref)):
+        return None
+    if type(value) is tuple and isinstance(cls, External):
+        if cls.path.startswith(("builtins.", "torch.Tensor", "torch.nn.")):
+            return cls.path == "builtins.tuple"
+        return None
+    if isinstance(cls, External):
+        plain = _PLAIN_TYPES.get(cls.path)
+        if plain is not None:
+            return type(value) in plain or (isinstance(value, plain) and type(value) in (bool, int))
+        if value is None or isinstance(value, (int, float, str)):
+            return False if cls.path.startswith(("torch.", "builtins.", "numpy.")) else None
+    return None
+
+
+def _ref_is_instance(state: State, value: Ref, cls: Value) -> bool | None:
+    record = state[value]
+    if isinstance(record, Tensor):
+        if isinstance(cls, External):
+            if cls.path == "torch.nn.Parameter":
+                return record.parameter
+            return _is_of_tensor_type(record, cls.path)
+        return False
+    if isinstance(record, Sequence) and isinstance(cls, External):
+        return cls.path == f"builtins.{record.kind}" or (None if record.kind in ("iterator", "generator") else False)
+    if isinstance(record, Mapping) and isinstance(cls, External):
+        return cls.path == "builtins.dict"
+    if isinstance(record, Instance):
+        bases = list(linear_bases(state, record.cls)) if isinstance(record.cls, Ref) else [record.cls]
+        if cls in bases:
+            return True
+        if isinstance(cls, External) and cls.path == "torch.nn.Module":
+            base = library_base(state, record.cls) if isinstance(record.cls, Ref) else record.cls.path  # type: ignore[attr-defined]
+            if base is not None and base.startswith("torch.nn."):
+                return True
+        if isinstance(cls, External) and cls.path.startswith(("builtins.", "torch.Tensor")):
+            return False
+        plain = all(
+            isinstance(base, Ref) or (isinstance(base, External) and base.path.startswith("torch.nn."))
+            for base in bases
+        )
+        return False if plain and not record.open else None
+    return None
+
+
+def _is_of_tensor_type(record: Tensor, path: str) -> bool | None:
+    """isinstance(tensor, torch.LongTensor): the old classes tell the type of the elements, and the device."""
+    wanted = TENSOR_TYPES.get(path.removeprefix("torch.").removeprefix("cuda."))
+    if wanted is None:
+        return path in ("torch.Tensor", "torch.autograd.Variable")
+    return None if record.dtype in (None, wanted, "int", "float") else False
+
+
+def _hasattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    obj, name = args.get(0, "obj"), args.get(1, "name")
+    if isinstance(obj, Ref) and isinstance(name, str):
+        record = state[obj]
+        known = isinstance(record, Instance) and (
+            name in record.attrs or find_in_class(state, record.cls, name) is not None
+        )
+        if known or (isinstance(record, Tensor) and name in (names_of(TENSOR) or frozenset())):
+            return True
+    if isinstance(obj, External) and isinstance(name, str):
+        measured = has_name(obj.path, name)
+        if measured is not None:
+            return measured
+    return machine.symbol("hasattr", obj, name, kind="bool")
+
+
+def _getattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    obj, name = args.get(0, "obj"), args.get(1, "name")
+    if isinstance(name, str):
+        if args.has(2, "default") and isinstance(obj, Ref):
+            record = state[obj]
+            if isinstance(record, Instance) and name not in record.attrs:
+                return machine.symbol("attr", obj, name)
+        return get_attribute(machine, state, obj, name, node)
+    if isinstance(obj, Ref) and isinstance(state[obj], Tensor):
+        # Any method of it may be called then, a differentiable one as well.
+        return machine.program.opaque(machine, state, (obj,), node)
+    return machine.symbol("attr", obj, name)
+
+
+def _setattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    obj, name, value = args.get(0, "obj"), args.get(1, "name"), args.get(2, "value")
+    if isinstance(name, str):
+        set_attribute(machine, state, obj, name, value, node)
+    elif isinstance(obj, Ref):
+        record = state[obj]
+        if isinstance(record, Instance):
+            hidden = f"<{len(record.attrs)}>"
+            state.put(obj.id, record._replace(attrs={**record.attrs, hidden: value}, open=True))
+    return None
+
+
+def _delattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    delete_attribute(state, args.get(0, "obj"), args.get(1, "name"))
+    return None
+
+
+def _super(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    if len(args.positional) == 2:
+        return Super(args.positional[0], args.positional[1])
+    function = state.locals.get("<function>")
+    if isinstance(function, Function) and function.code.params:
+        receiver = state.locals.get(function.code.params[0].name)
+        return Super(function.owner, receiver)
+    return machine.unknown()
+
+
+def _type(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    value = args.get(0, "object")
+    if isinstance(value, Ref):
+        record = state[value]
+        if isinstance(record, Instance):
+            return record.cls
+        if isinstance(record, Tensor):
+            return External("torch.nn.Parameter" if record.parameter else "torch.Tensor")
+    return machine.symbol("type", value)
+
+
+def _id(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """id(obj): a number of its own for each thing, unless one address stands for several."""
+    value = args.get(0, "obj")
+    if isinstance(value, Ref):
+        record = state[value]
+        if isinstance(record, Tensor) and SUMMARY not in record.tags:
+            return value.id
+    return machine.symbol("id", value, kind="int")
+
+
+def _callable(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    value = args.get(0, "obj")
+    return True if isinstance(value, (Function, Bound, External, Partial)) else machine.symbol("callable", value)
+
+
+def _vars(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    let_go(machine, state, args.positional)
+    return machine.unknown()
+
+
+REFLECTING: dict[str, Native] = {
+    "builtins.isinstance": _isinstance,
+    "builtins.hasattr": _hasattr,
+    "builtins.getattr": _getattr,
+    "builtins.setattr": _setattr,
+    "builtins.delattr": _delattr,
+    "builtins.super": _super,
+    "builtins.type": _type,
+    "builtins.id": _id,
+    "builtins.callable": _callable,
+    "builtins.vars": _vars,
+}
+"""What a call of each of these gives, by path."""

@@ -1,0 +1,176 @@
+"""The table of Python's builtins, and those that fit no other page: numbers, dicts, decorators, `partial`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import libcst as cst
+
+from gradlint.domain.graph import Edge, Node
+from gradlint.domain.state import State
+from gradlint.domain.value import (
+    Bound,
+    Context,
+    External,
+    Function,
+    Mapping,
+    Partial,
+    Ref,
+    Sequence,
+    Unknown,
+    Value,
+)
+from gradlint.interpreter.args import Args, Native
+from gradlint.interpreter.libraries.expectations import catch_warnings, raises, warns
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.python.branch import truth
+from gradlint.interpreter.python.builtins.iterables import WALKING
+from gradlint.interpreter.python.builtins.reflection import REFLECTING
+from gradlint.interpreter.python.iteration import items_of
+from gradlint.interpreter.python.literals import is_key
+from gradlint.interpreter.python.named_tuples import MAKER, new_class, new_tuple
+from gradlint.interpreter.python.strings import to_text
+from gradlint.interpreter.torch.methods import number_of
+from gradlint.interpreter.torch.tensor import known_tensor
+
+
+def _number(kind: str) -> Native:
+    def convert(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+        if not args.positional:
+            return 0
+        value = args.positional[0]
+        tensor = known_tensor(machine, state, value)
+        if tensor is not None:
+            return number_of(machine, state, tensor, kind, node)
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e15:
+            return int(value) if kind == "int" else float(value) if kind == "float" else bool(value)
+        if kind == "bool":
+            known = truth(state, value)
+            if known is not None:
+                return known
+        if isinstance(value, Unknown) and value.origin is not None:
+            origin = Node(kind, node, [Edge(value.origin, False, "item")], cut="item")
+            return Unknown("number", origin, None, node)
+        return machine.symbol(kind, value, kind="bool" if kind == "bool" else "number")
+
+    return convert
+
+
+def _print(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    return None
+
+
+def _dict(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    pairs: dict[Any, Value] | None = {}
+    if args.positional:
+        pairs = machine.program.pairs(state, args.positional[0])
+        if pairs is None:
+            pairs = _paired(machine, state, args.positional[0], node)
+    items: dict[Any, Value] = {**(pairs or {}), **args.keywords}
+    return state.new(Mapping(items, pairs is None or args.open))
+
+
+def _paired(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> dict[Any, Value] | None:
+    """The items of a list of pairs with known keys."""
+    if isinstance(value, Ref) and not isinstance(state[value], Sequence):
+        return None
+    items = items_of(machine, state, value, node)
+    if items.open or not all(type(item) is tuple and len(item) == 2 and is_key(item[0]) for item in items.items):
+        return None
+    return dict(items.items)  # type: ignore[arg-type]
+
+
+def _default_dict(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    factory = args.get(0, "default_factory")
+    rest: Value = None
+    if factory == External("builtins.list"):
+        rest = state.new(Sequence(()))
+    elif factory in (External("builtins.int"), External("builtins.float")):
+        rest = 0
+    made = factory if isinstance(factory, (Ref, Function, Partial)) else None
+    return state.new(Mapping({}, True, rest, made))
+
+
+def _deque(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    most = args.get(1, "maxlen")
+    known = most if isinstance(most, int) else None
+    if most is not None and known is None:
+        return machine.unknown()
+    items = items_of(machine, state, args.positional[0], node) if args.positional else Sequence(())
+    return state.new(Sequence(items.items, "deque", items.open or (known is not None and bool(items.items)), known))
+
+
+def _partial(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    if not args.positional or args.open:
+        return machine.unknown()
+    return Partial(args.positional[0], args.positional[1:], tuple(args.keywords.items()))
+
+
+def _descriptor(kind: str) -> Native:
+    def wrap(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+        if args.positional and isinstance(args.positional[0], (Function, Bound)):
+            return Bound(External(kind), args.positional[0])
+        return machine.unknown()
+
+    return wrap
+
+
+def _same(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """What is passed comes back; a decorator called with keywords alone is such a function again."""
+    return args.positional[0] if args.positional else External("builtins.<same>")
+
+
+def _decorator(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """A decorator with arguments that leaves the function as it is."""
+    return External("builtins.<same>")
+
+
+def _suppress(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    return Context("expecting")
+
+
+def _slice(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    parts = args.positional
+    if not parts or len(parts) > 3 or args.open:
+        return machine.unknown()
+    return slice(*parts)
+
+
+FUNCTIONS: dict[str, Native] = {
+    **WALKING,
+    **REFLECTING,
+    "builtins.int": _number("int"),
+    "builtins.float": _number("float"),
+    "builtins.bool": _number("bool"),
+    "builtins.str": to_text,
+    "builtins.print": _print,
+    "builtins.dict": _dict,
+    "builtins.property": _descriptor("builtins.property"),
+    "functools.cached_property": _descriptor("functools.cached_property"),
+    "builtins.staticmethod": _descriptor("builtins.staticmethod"),
+    "builtins.classmethod": _descriptor("builtins.classmethod"),
+    "builtins.slice": _slice,
+    "builtins.<same>": _same,
+    "tqdm.tqdm": _same,
+    "tqdm.auto.tqdm": _same,
+    "tqdm.notebook.tqdm": _same,
+    "tqdm.tqdm_notebook": _same,
+    "typing.cast": lambda machine, state, args, node: args.get(1, "val"),
+    "collections.OrderedDict": _dict,
+    "collections.defaultdict": _default_dict,
+    "collections.deque": _deque,
+    "collections.namedtuple": new_class,
+    MAKER: new_tuple,
+    "functools.partial": _partial,
+    "functools.wraps": _decorator,
+    "functools.lru_cache": _decorator,
+    "functools.cache": _same,
+    "dataclasses.dataclass": _same,
+    "abc.abstractmethod": _same,
+    "typing.overload": _same,
+    "pytest.raises": raises,
+    "pytest.warns": warns,
+    "warnings.catch_warnings": catch_warnings,
+    "contextlib.suppress": _suppress,
+}
+"""What a call of each of these gives, by path."""

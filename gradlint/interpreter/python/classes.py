@@ -1,0 +1,157 @@
+"""Classes of the program and their objects: look-up along the bases, making instances."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gradlint.domain.event import Refused
+from gradlint.domain.state import State, fresh_address
+from gradlint.domain.value import Bound, Class, External, Function, Instance, Ref, Value
+from gradlint.facts.names import MODULE, names_of
+from gradlint.interpreter.machine import Machine, simple, splitting
+from gradlint.interpreter.python.dataclass_fields import fill_fields
+from gradlint.source.core import MakeClass, MakeFunction
+
+
+def linear_bases(state: State, cls: Value) -> tuple[Value, ...]:
+    """The class and its bases in the order of look-up."""
+    record = state[cls] if isinstance(cls, Ref) else None
+    return (cls, *record.order) if isinstance(record, Class) else (cls,)
+
+
+def order_of_bases(state: State, bases: tuple[Value, ...]) -> tuple[Value, ...]:
+    """The bases of a class, and theirs, in the order of look-up: Python's merge (C3).
+
+    Where Python refuses the order, the first that is left comes next.
+    """
+    rows = [list(linear_bases(state, base)) for base in bases] + [list(bases)]
+    order: list[Value] = []
+    while rows := [row for row in rows if row]:
+        heads = [row[0] for row in rows]
+        free = (head for head in heads if not any(head in row[1:] for row in rows))
+        chosen = next(free, heads[0])
+        order.append(chosen)
+        rows = [[base for base in row if base != chosen] for row in rows]
+    return tuple(order)
+
+
+def find_in_class(state: State, cls: Value, name: str, behind: Value = None) -> Value:
+    """An attribute of the class or its bases, `behind` a class for super().
+
+    None if the program defines none, or not before a class of a library does.
+    """
+    skipping = behind is not None
+    for base in linear_bases(state, cls):
+        if skipping:
+            skipping = base != behind
+            continue
+        if isinstance(base, Ref):
+            record = state[base]
+            if isinstance(record, Class) and name in record.attrs:
+                return record.attrs[name]
+        elif isinstance(base, External) and _defines(base.path, name):
+            return None
+    return None
+
+
+def _defines(path: str, name: str) -> bool:
+    """Whether a class of a library has an attribute of its own, which hides those of the bases behind it."""
+    if path.startswith("torch.nn."):
+        return name in _OF_EVERY_MODULE or name in (names_of(MODULE) or ())
+    return name == "__init__" and path not in _WITHOUT_INIT
+
+
+_OF_EVERY_MODULE = frozenset({"__init__", "__call__", "__setattr__", "__getattr__", "__delattr__", "__repr__"})
+_WITHOUT_INIT = frozenset({"builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol"})
+
+
+def library_base(state: State, cls: Value) -> str | None:
+    """The first library class among the bases, as a path: `torch.nn.Module`; None if all is the program's own."""
+    for base in linear_bases(state, cls):
+        if isinstance(base, External) and base.path != "builtins.object":
+            return base.path
+    return None
+
+
+def has_unknown_base(state: State, cls: Value) -> bool:
+    """Whether something that was not seen may define more attributes."""
+    return any(not isinstance(base, (Ref, External)) for base in linear_bases(state, cls))
+
+
+def find_method(state: State, receiver: Ref, name: str) -> Bound | None:
+    """A method that the program defines for an object."""
+    record = state[receiver]
+    if isinstance(record, Instance) and isinstance(record.cls, Ref):
+        method = find_in_class(state, record.cls, name)
+        if isinstance(method, Function):
+            return Bound(receiver, method)
+    return None
+
+
+def make_function(machine: Machine, state: State, instr: MakeFunction) -> None:
+    """def, lambda"""
+    defaults = tuple((name, machine.read(state, operand)) for name, operand in instr.defaults.items())
+    function = Function(instr.code, machine.program.closure(state), defaults, machine.program.module_of(state))
+    machine.program.defined(function)
+    state.set(instr.dest, function)
+
+
+def make_class(machine: Machine, states: list[State], instr: MakeClass) -> list[State]:
+    """class: the body is run; what it binds are the class's attributes."""
+    after: list[State] = []
+    for state in states:
+        bases = tuple(machine.read(state, base) for base in instr.bases)
+        outer = machine.program.closure(state)
+        former = state.enter(fresh_address(), {"<outer>": outer, "<class>": True})
+        first_exit = len(machine.exits)
+        ends = machine.run(instr.code.body, [state])
+        del machine.exits[first_exit:]
+        for end in ends[:1]:
+            attrs = {name: value for name, value in end.locals.items() if _is_attribute(name)}
+            end.leave(former)
+            order, module = order_of_bases(end, bases), machine.program.module_of(end)
+            record = Class(instr.code.name, bases, attrs, instr.code, module, order)  # type: ignore[arg-type]
+            ref = end.new(record)
+            owned = {
+                name: value._replace(owner=ref) if isinstance(value, Function) else value
+                for name, value in attrs.items()
+            }
+            end.put(ref.id, record._replace(attrs=owned))  # type: ignore[arg-type]
+            end.set(instr.dest, ref)
+            machine.program.defined_class(ref, record.module)
+            after.append(end)
+    return after
+
+
+def _is_attribute(name: str | int) -> bool:
+    return isinstance(name, str) and not name.startswith("<") and "." not in name
+
+
+def instantiate(machine: Machine, state: State, cls: Ref, args, node: cst.CSTNode) -> Value:  # type: ignore[no-untyped-def]
+    """An object of a class of the program: made, then `__init__` run on it."""
+    from gradlint.interpreter.python.calls import Args, call_in_place
+    from gradlint.interpreter.torch.module import new_user_module
+
+    base = library_base(state, cls)
+    if has_unknown_base(state, cls):
+        ref = state.new(Instance(cls, {}, {}, True, node))
+    elif base is not None and base.startswith("torch.nn."):
+        ref = new_user_module(machine, state, cls, base, args, node)
+    else:
+        ref = state.new(Instance(cls, {}, {}, base is not None, node))
+    init = find_in_class(state, cls, "__init__")
+    if isinstance(init, Function):
+        call_in_place(machine, state, init, Args((ref, *args.positional), args.keywords, args.open), node)
+    elif base in _FUNCTIONS and args.positional:
+        machine.emit(Refused(node, "function-without-apply", "<made>"))
+    else:
+        fill_fields(machine, state, ref, cls, args, node)
+    return ref
+
+
+_FUNCTIONS = frozenset({"torch.autograd.Function", "torch.autograd.function.Function"})
+"""The classes of custom functions: an object of one is no result, whatever it was made with."""
+
+
+simple(MakeFunction, make_function)
+splitting(MakeClass, make_class)

@@ -1,0 +1,121 @@
+"""Comparisons: what is known of `==`, `is`, and `in`."""
+
+from __future__ import annotations
+
+from gradlint.domain import dtype as dtypes
+from gradlint.domain.state import State
+from gradlint.domain.value import (
+    Bound,
+    External,
+    Function,
+    Mapping,
+    NoGradient,
+    Ref,
+    Sequence,
+    Unknown,
+    Value,
+)
+from gradlint.interpreter.machine import Machine, simple
+from gradlint.interpreter.python.counters import compared
+from gradlint.interpreter.python.operators import CONSTANT, FOLD, fold, operate
+from gradlint.interpreter.world.placeholders import SUPPOSED_CALL
+from gradlint.source.core import (
+    Compare,
+)
+
+
+def compare(machine: Machine, state: State, instr: Compare) -> None:
+    """left op right"""
+    left, right = machine.read(state, instr.left), machine.read(state, instr.right)
+    state.set(instr.dest, _compare(machine, state, instr, left, right))
+
+
+def _compare(machine: Machine, state: State, instr: Compare, left: Value, right: Value) -> Value:
+    op = instr.op
+    if type(left) in CONSTANT and type(right) in CONSTANT and op in FOLD:
+        return fold(op, left, right)
+    if op in ("is", "is not"):
+        if type(left) is NoGradient:
+            machine.asked.add(left.read)
+        same = _identical(state, left, right)
+        if same is None:
+            return machine.symbol("==", left, right, kind="bool") if op == "is" else _negated(machine, left, right)
+        return same is (op == "is")
+    if op in ("in", "not in"):
+        found = _contains(state, left, right)
+        if found is None:
+            return machine.symbol(op, left, right, kind="bool")
+        return found is (op == "in")
+    if op in ("==", "!=") and (_is_none(left) or _is_none(right)):
+        same = _identical(state, left, right)
+        if same is not None:
+            return same is (op == "==")
+    if op in ("==", "!=") and isinstance(left, External) and isinstance(right, External):
+        one, other = (dtypes.named(value.path.removeprefix("torch.")) for value in (left, right))
+        if one is not None and other is not None:
+            return (one == other) is (op == "==")
+        if "." not in left.path + right.path:
+            return (left == right) is (op == "==")
+    counted = compared(op, left, right)
+    if counted is not None:
+        return counted
+    if op == "!=" and not isinstance(left, Ref) and not isinstance(right, Ref):
+        return _negated(machine, left, right)
+    value = operate(machine, state, op, left, right, instr.node)
+    if isinstance(value, Unknown) and value.kind is None and value.origin is None:
+        value.kind = "bool" if not isinstance(left, Unknown) or left.kind == "number" else None
+    return value
+
+
+def _negated(machine: Machine, left: Value, right: Value) -> Value:
+    return machine.symbol("not", machine.symbol("==", left, right, kind="bool"), kind="bool")
+
+
+def _is_none(value: Value) -> bool:
+    return value is None or isinstance(value, NoGradient)
+
+
+def _identical(state: State, left: Value, right: Value) -> bool | None:
+    """`left is right`, as far as it is known."""
+    left = None if isinstance(left, NoGradient) else left
+    right = None if isinstance(right, NoGradient) else right
+    if isinstance(left, Unknown) or isinstance(right, Unknown):
+        value, other = (left, right) if isinstance(left, Unknown) else (right, left)
+        if left is right:
+            return True
+        if other is None and isinstance(value, Unknown):
+            known = value.kind is not None or ("tensor", value) in state.facts
+            return False if known or _is_supposed(value) else None
+        return None
+    if left is None or right is None or isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, (Ref, External, Function, Bound)) or isinstance(right, (Ref, External, Function, Bound)):
+        return left == right
+    return None
+
+
+def _is_supposed(value: Unknown) -> bool:
+    """Whether a value came out of a network that is supposed: such a one gives tensors, and lists of them."""
+    return value.origin is not None and value.origin.op.startswith(SUPPOSED_CALL)
+
+
+def _contains(state: State, item: Value, container: Value) -> bool | None:
+    if isinstance(item, (Unknown, Ref)):
+        return None
+    if isinstance(container, str) and isinstance(item, str):
+        return item in container
+    values: object = None
+    if type(container) is tuple:
+        values = container
+    elif isinstance(container, Ref):
+        record = state[container]
+        if isinstance(record, Mapping) and not record.open:
+            return item in record.items
+        if isinstance(record, Sequence) and not record.open:
+            values = record.items
+    if isinstance(values, tuple) and not any(isinstance(value, (Unknown, Ref)) for value in values):
+        return item in values
+    return None
+
+
+simple(Compare, compare)

@@ -1,0 +1,300 @@
+"""Lists, dicts, sets, deques: indexing and methods. What is stored keeps its graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import libcst as cst
+
+from gradlint.detect.state_dict import note_copied
+from gradlint.domain.state import State
+from gradlint.domain.value import Mapping, Ref, Sequence, Unknown, Value
+from gradlint.interpreter.args import Args
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.python.counters import any_of, has_graph, place_of
+from gradlint.interpreter.python.iteration import items_of
+from gradlint.interpreter.python.literals import is_key
+
+
+def get_item(machine: Machine, state: State, obj: Value, index: Value, node: cst.CSTNode) -> Value:
+    """container[index]"""
+    if type(obj) is tuple or isinstance(obj, str):
+        return _from_items(machine, state, obj, tuple(obj), False, index, node)
+    assert isinstance(obj, Ref)
+    record = state[obj]
+    if isinstance(record, Sequence):
+        return _from_items(machine, state, obj, record.items, record.open, index, node, record.kind)
+    assert isinstance(record, Mapping)
+    if is_key(index) and index in record.items:
+        return record.items[index]
+    if record.rest is not None:
+        return record.rest
+    if isinstance(index, Unknown) and not record.open and record.items:
+        # Any of the values: if all are the same sort of thing, the first stands for them.
+        return next(iter(record.items.values()))
+    return machine.symbol("item", obj, index if is_key(index) or isinstance(index, Unknown) else id(index))
+
+
+def _from_items(
+    machine: Machine,
+    state: State,
+    obj: Value,
+    items: tuple[Value, ...],
+    is_open: bool,
+    index: Value,
+    node: cst.CSTNode,
+    kind: str = "list",
+) -> Value:
+    place = place_of(index)
+    if place is not None and -len(items) <= place < len(items):
+        return items[place]
+    if isinstance(index, int):
+        if not is_open or not items:
+            return machine.unknown()
+        return any_of(machine, state, items, node) if has_graph(state, items[-1]) else items[-1]
+    if isinstance(index, slice):
+        parts = (index.start, index.stop, index.step)
+        if index.step == 0:
+            return machine.unknown("raised")
+        if all(part is None or isinstance(part, int) for part in parts) and not is_open:
+            chosen = items[index]
+            return chosen if type(obj) is tuple else state.new(Sequence(chosen, kind))
+        return state.new(Sequence(items, kind, True))
+    if items and isinstance(index, Unknown):
+        first = items[0]
+        if has_graph(state, first):
+            return any_of(machine, state, items, node)
+        return first if isinstance(first, Ref) else machine.symbol("item", obj, index)
+    return machine.unknown()
+
+
+def set_item(
+    machine: Machine, state: State, obj: Ref, index: Value, value: Value, node: cst.CSTNode | None = None
+) -> None:
+    """container[index] = value"""
+    record = state[obj]
+    if node is not None:
+        machine.ledger.store(obj, value, node)
+    if isinstance(record, Mapping):
+        if is_key(index):
+            state.put(obj.id, record._replace(items={**record.items, index: value}))
+        else:
+            # The same symbol is the same key; another one may be.
+            items = {**record.items, ("symbol", index if isinstance(index, Unknown) else len(record.items)): value}
+            state.put(obj.id, record._replace(items=items, open=True))
+    elif isinstance(record, Sequence):
+        if isinstance(index, int) and -len(record.items) <= index < len(record.items):
+            items_list = list(record.items)
+            items_list[index] = value
+            state.put(obj.id, record._replace(items=tuple(items_list)))
+        else:
+            state.put(obj.id, record._replace(items=(*record.items, value), open=True))
+
+
+Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
+
+
+def call_method(machine: Machine, state: State, obj: Ref, name: str, args: Args, node: cst.CSTNode) -> Value:
+    """container.name(args)"""
+    record = state[obj]
+    table = _SEQUENCE if isinstance(record, Sequence) else _MAPPING
+    method = table.get(name)
+    if method is None:
+        return machine.unknown()
+    return method(machine, state, obj, args, node)
+
+
+def _seq(state: State, obj: Ref) -> Sequence:
+    record = state[obj]
+    assert isinstance(record, Sequence)
+    return record
+
+
+def _map(state: State, obj: Ref) -> Mapping:
+    record = state[obj]
+    assert isinstance(record, Mapping)
+    return record
+
+
+def _append(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
+    record = _seq(state, obj)
+    if args.positional:
+        machine.ledger.store(obj, args.positional[0], node)
+        items = record.items + args.positional[:1]
+        if record.kind == "deque" and record.most is not None:
+            items = items[-record.most :] if record.most else ()
+        state.put(obj.id, record._replace(items=items))
+    return None
+
+
+def _append_left(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
+    record = _seq(state, obj)
+    state.put(obj.id, record._replace(items=args.positional[:1] + record.items))
+    return None
+
+
+def _insert(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
+    record = _seq(state, obj)
+    at, value = args.get(0, "index"), args.get(1, "object")
+    machine.ledger.store(obj, value, node)
+    if isinstance(at, int):
+        items = list(record.items)
+        items.insert(at, value)
+        state.put(obj.id, record._replace(items=tuple(items)))
+    else:
+        state.put(obj.id, record._replace(items=(*record.items, value), open=True))
+    return None
+
+
+def _extend(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
+    added = items_of(machine, state, args.get(0, "iterable"), node)
+    for value in added.items:
+        machine.ledger.store(obj, value, node)
+    record = _seq(state, obj)
+    state.put(obj.id, record._replace(items=record.items + added.items, open=record.open or added.open))
+    return None
+
+
+def _pop(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
+    record = _seq(state, obj)
+    at = args.get(0, "index", -1)
+    if not record.items:
+        return machine.unknown()
+    if isinstance(at, int) and -len(record.items) <= at < len(record.items):
+        items = list(record.items)
+        value = items.pop(at)
+        if not record.open:
+            state.put(obj.id, record._replace(items=tuple(items)))
+        return value
+    return machine.unknown()
+
+
+def _pop_left(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
+    return _pop(machine, state, obj, Args((0,)), node)
+
+
+def _clear(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
+    record = state[obj]
+    if isinstance(record, Sequence):
+        state.put(obj.id, Sequence((), record.kind))
+    else:
+        state.put(obj.id, Mapping({}))
+    return None
+
+
+def _copy(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
+    copied = state.new(state[obj])
+    note_copied(machine, obj, copied)
+    return copied
+
+
+def _reverse(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
+    record = _seq(state, obj)
+    state.put(obj.id, record._replace(items=record.items[::-1]))
+    return None
+
+
+def _forget_order(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
+    return None
+
+
+def _remove(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
+    record = _seq(state, obj)
+    state.put(obj.id, Sequence((machine.unknown(),), record.kind, True))
+    return None
+
+
+def _next(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
+    record = _seq(state, obj)
+    if record.kind in ("iterator", "generator") and record.items:
+        state.put(obj.id, record._replace(items=record.items[1:]))
+    return record.items[0] if record.items else machine.unknown()
+
+
+def _get(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
+    record, key = _map(state, obj), args.get(0, "key")
+    if is_key(key):
+        if key in record.items:
+            return record.items[key]
+        if not record.open:
+            return args.get(1, "default")
+    return machine.unknown()
+
+
+def _set_default(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
+    record, key = _map(state, obj), args.get(0, "key")
+    if is_key(key) and key not in record.items:
+        set_item(machine, state, obj, key, args.get(1, "default"))
+    return get_item(machine, state, obj, key, node)
+
+
+def _dict_pop(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
+    record, key = _map(state, obj), args.get(0, "key")
+    if is_key(key) and key in record.items:
+        items = {name: value for name, value in record.items.items() if name != key}
+        state.put(obj.id, record._replace(items=items))
+        return record.items[key]
+    return args.get(1, "default") if not record.open and is_key(key) else machine.unknown()
+
+
+def _update(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
+    record = _map(state, obj)
+    pairs = machine.program.pairs(state, args.positional[0]) if args.positional else {}
+    items: dict[Any, Value] = {**record.items, **(pairs or {}), **args.keywords}
+    state.put(obj.id, record._replace(items=items, open=record.open or pairs is None))
+    return None
+
+
+def _keys(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
+    record = _map(state, obj)
+    return state.new(Sequence(tuple(record.items), open=record.open))
+
+
+def _values(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
+    record = _map(state, obj)
+    return state.new(Sequence(tuple(record.items.values()), open=record.open))
+
+
+def _items(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
+    record = _map(state, obj)
+    return state.new(Sequence(tuple(record.items.items()), open=record.open))
+
+
+def _set_by_method(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """obj.__setitem__(key, value), as lambdas have to write it."""
+    set_item(machine, state, obj, args.get(0, "key"), args.get(1, "value"))
+    return None
+
+
+_SEQUENCE: dict[str, Method] = {
+    "__setitem__": _set_by_method,
+    "append": _append,
+    "add": _append,
+    "appendleft": _append_left,
+    "insert": _insert,
+    "extend": _extend,
+    "update": _extend,
+    "pop": _pop,
+    "popleft": _pop_left,
+    "clear": _clear,
+    "copy": _copy,
+    "reverse": _reverse,
+    "sort": _forget_order,
+    "remove": _remove,
+    "discard": _remove,
+    "__next__": _next,
+}
+
+_MAPPING: dict[str, Method] = {
+    "__setitem__": _set_by_method,
+    "get": _get,
+    "setdefault": _set_default,
+    "pop": _dict_pop,
+    "update": _update,
+    "clear": _clear,
+    "copy": _copy,
+    "keys": _keys,
+    "values": _values,
+    "items": _items,
+}

@@ -1,0 +1,98 @@
+"""try: the body may run through, or an exception may leave it before anything it did."""
+
+from __future__ import annotations
+
+from gradlint.domain.state import State
+from gradlint.domain.value import External, Value
+from gradlint.interpreter.machine import Exit, Machine, splitting
+from gradlint.source.core import Handler, Try
+
+_EXPECTED_ERRORS = frozenset({"builtins.RuntimeError", "builtins.AssertionError", "builtins.TypeError"})
+
+
+def run_try(machine: Machine, states: list[State], instr: Try) -> list[State]:
+    """try: body; except: handlers; else; finally"""
+    after: list[State] = []
+    for state in states:
+        after.extend(_try(machine, state, instr))
+    return machine.meet(after) if len(states) > 1 else after
+
+
+def _try(machine: Machine, state: State, instr: Try) -> list[State]:
+    region = machine.open(state)
+    start = state.fork()
+    first_exit = len(machine.exits)
+    expecting = _expects_torch(machine, state, instr.handlers)
+    guarding = _guards_names(machine, state, instr.handlers)
+    machine.expected += expecting
+    machine.guarded += guarding
+    live = machine.run(instr.body, [state])
+    machine.expected -= expecting
+    machine.guarded -= guarding
+    raised = [exit.state for exit in machine.exits[first_exit:] if exit.kind == "raise"]
+    machine.exits[first_exit:] = [exit for exit in machine.exits[first_exit:] if exit.kind != "raise"]
+    live = machine.run(instr.orelse, live)
+    handled: list[State] = []
+    if instr.handlers:
+        for thrown in [*raised[:1], start]:
+            handled.extend(_handle(machine, thrown, instr.handlers, thrown is start))
+    else:
+        machine.exits.extend(Exit("raise", other) for other in raised)
+    after = _finally(machine, machine.meet(live + handled), instr, first_exit)
+    machine.close(after, region)
+    return after
+
+
+def _handle(machine: Machine, state: State, handlers: list[Handler], forked: bool) -> list[State]:
+    """The handlers, one beside the other; the program is told apart only by what they do."""
+    after: list[State] = []
+    for index, handler in enumerate(handlers):
+        other = state if index == len(handlers) - 1 else state.fork()
+        for entered in machine.run(handler.head, [other]):
+            if handler.name is not None:
+                entered.set(handler.name, machine.unknown())
+            after.extend(machine.run(handler.body, [entered]))
+    return after
+
+
+def _finally(machine: Machine, states: list[State], instr: Try, first_exit: int) -> list[State]:
+    if not instr.final:
+        return states
+    leaving = machine.exits[first_exit:]
+    del machine.exits[first_exit:]
+    states = machine.run(instr.final, states)
+    for exit in leaving:
+        for other in machine.run(instr.final, [exit.state]):
+            machine.exits.append(exit._replace(state=other))
+    return states
+
+
+def _expects_torch(machine: Machine, state: State, handlers: list[Handler]) -> bool:
+    """Whether a handler names an error of torch: the program knows that torch will refuse, and shows it."""
+    return any(_is_expected(machine.read(state, handler.types)) for handler in handlers if handler.types is not None)
+
+
+_NAME_ERRORS = frozenset(
+    f"builtins.{name}"
+    for name in ("AttributeError", "TypeError", "ImportError", "ModuleNotFoundError", "Exception", "BaseException")
+)
+
+
+def _guards_names(machine: Machine, state: State, handlers: list[Handler]) -> bool:
+    """Whether a handler is there for names that another version of torch may lack."""
+    return any(handler.types is None or _is_name_error(machine.read(state, handler.types)) for handler in handlers)
+
+
+def _is_name_error(value: Value) -> bool:
+    if type(value) is tuple:
+        return any(map(_is_name_error, value))
+    return not isinstance(value, External) or value.path in _NAME_ERRORS
+
+
+def _is_expected(value: Value) -> bool:
+    if type(value) is tuple:
+        return any(map(_is_expected, value))
+    return isinstance(value, External) and value.path in _EXPECTED_ERRORS
+
+
+splitting(Try, run_try)

@@ -1,0 +1,242 @@
+"""Generators: their bodies run between the turns of whoever consumes them.
+
+A call makes a `Suspended` generator. A loop over it runs the body, and at each `yield` a turn of the loop; a `with`
+statement runs its block there (`contextlib.contextmanager`); whatever wants all items at once has it run to its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from itertools import count
+from typing import TypeAlias
+
+import libcst as cst
+
+from gradlint.domain.graph import Site
+from gradlint.domain.state import State
+from gradlint.domain.value import Function, Pending, Ref, Sequence, Suspended, Value
+from gradlint.interpreter.args import Args
+from gradlint.interpreter.machine import Exit, Machine, splitting
+from gradlint.interpreter.program import let_go, origins
+from gradlint.interpreter.python.calls import run_body, settle
+from gradlint.interpreter.python.contexts import Saved, leave_mode
+from gradlint.interpreter.python.iteration import items_of
+from gradlint.source.core import With, Yield
+
+Turn: TypeAlias = "Callable[[list[State], list[Value]], list[State]]"
+
+_PENDING = "pending exit"
+"""A variable that no program can name: how a `with` block was left whose context manager is yet to finish."""
+
+_numbers = count()
+
+
+class Consumer:
+    """Who runs at each `yield`: in which frame, and how. Ways out of what it runs carry its number past the body."""
+
+    __slots__ = ("at_home", "frame", "mode", "number", "site", "turn")
+
+    def __init__(self, machine: Machine, state: State, turn: Turn) -> None:
+        self.at_home = machine.abroad is None
+        self.frame = state.frame
+        self.site: Site = state.site
+        self.mode: Saved = (state.grad, state.inference, state.blocked)
+        self.turn = turn
+        self.number = next(_numbers)
+
+    def out(self, kind: str) -> str:
+        """A way out that is the consumer's, not the generator's."""
+        return f"{kind}@{self.number}"
+
+
+def suspended_at(state: State, value: Value) -> Suspended | None:
+    """The generator that a value is, if it has not begun."""
+    record = state.heap.get(value.id) if isinstance(value, Ref) else None
+    return record if isinstance(record, Suspended) else None
+
+
+def drive(machine: Machine, state: State, ref: Ref, turn: Turn) -> tuple[list[tuple[State, Value]], list[State]]:
+    """Run a generator and at each `yield` a turn: the states behind its end, and those that broke out before."""
+    generator = suspended_at(state, ref)
+    assert generator is not None
+    consumer = Consumer(machine, state, turn)
+    state.put(ref.id, Sequence((), "generator", True))
+    first_exit = len(machine.exits)
+    ended = _run(machine, state, generator, consumer)
+    for end, _ in ended:
+        end.put(ref.id, Sequence((), "generator", False, 0))
+    broken: list[State] = []
+    for position in range(len(machine.exits) - 1, first_exit - 1, -1):
+        exit = machine.exits[position]
+        kind, _, number = exit.kind.partition("@")
+        if number == str(consumer.number):
+            machine.exits[position] = exit._replace(kind=kind)
+            if kind == "break":
+                broken.append(exit.state)
+                del machine.exits[position]
+    return ended, broken[::-1]
+
+
+def _run(machine: Machine, state: State, generator: Suspended, consumer: Consumer) -> list[tuple[State, Value]]:
+    assert isinstance(generator.function, Function) and isinstance(generator.args, Args)
+    return run_body(machine, state, generator.function, generator.args, generator.node, consumer)
+
+
+def run_yield(machine: Machine, states: list[State], instr: Yield) -> list[State]:
+    """yield: whoever consumes the generator has a turn; where all items are wanted at once, they are collected."""
+    consumer = states[0].locals.get("<consumer>")
+    if not isinstance(consumer, Consumer):
+        for state in states:
+            _collect(machine, state, instr)
+        return states
+    if instr.star:
+        return [end for state in states for end in _delegate(machine, state, consumer, instr)]
+    live = _resume(machine, states, [machine.read(state, instr.value) for state in states], consumer)
+    for state in live:
+        state.set(instr.dest, None)
+    return live
+
+
+def _resume(machine: Machine, states: list[State], items: list[Value], consumer: Consumer) -> list[State]:
+    """A turn of the consumer in its own frame, and back to the generator."""
+    frame, site = states[0].frame, states[0].site
+    function = states[0].locals["<function>"]
+    decorated = isinstance(function, Function) and bool(function.modes)
+    inner = (states[0].grad, states[0].inference, states[0].blocked)
+    first_exit = len(machine.exits)
+    for state in states:
+        if decorated:
+            leave_mode(state, consumer.mode)  # A decorator, unlike a block, is left at each `yield`.
+        state.leave(consumer.frame)
+        state.site = consumer.site
+    code = machine.stack.pop()
+    try:
+        with machine.at_home() if consumer.at_home else nullcontext():
+            live = consumer.turn(states, items)
+    finally:
+        machine.stack.append(code)
+    for position in range(first_exit, len(machine.exits)):
+        exit = machine.exits[position]
+        if "@" not in exit.kind:
+            machine.exits[position] = exit._replace(kind=consumer.out(exit.kind))
+    for state in live:
+        state.leave(frame)
+        state.site = site
+        if decorated:
+            leave_mode(state, inner)
+    return live
+
+
+def _delegate(machine: Machine, state: State, consumer: Consumer, instr: Yield) -> list[State]:
+    """yield from"""
+    value = machine.read(state, instr.value)
+    inner = suspended_at(state, value)
+    if inner is not None and isinstance(value, Ref):
+        state.put(value.id, Sequence((), "generator", True, 0))
+        ends: list[State] = []
+        for end, result in _run(machine, state, inner, consumer):
+            end.set(instr.dest, result)
+            ends.append(end)
+        return ends
+    items = items_of(machine, state, value, instr.node)
+    given = items.items[:2] if items.open or len(items.items) > 8 else items.items
+    let_go(machine, state, items.items[len(given) :])
+    live = [state]
+    for item in given or (machine.unknown(),):
+        live = _resume(machine, live, [item] * len(live), consumer) if live else live
+    for end in live:
+        end.set(instr.dest, None)
+    return live
+
+
+def _collect(machine: Machine, state: State, instr: Yield) -> None:
+    value = machine.read(state, instr.value)
+    machine.ledger.lend(origins(state, (value,)))
+    yields = state.locals.get("<yields>")
+    if not isinstance(yields, Ref):
+        yields = state.new(Sequence((), "iterator"))
+        state.set("<yields>", yields)
+    record = state[yields]
+    assert isinstance(record, Sequence)
+    added = items_of(machine, state, value, instr.node) if instr.star else Sequence((value,))
+    state.put(yields.id, record._replace(items=record.items + added.items, open=record.open or added.open))
+    state.set(instr.dest, machine.unknown())
+
+
+# Consumers other than loops.
+
+
+def exhaust(machine: Machine, state: State, ref: Ref) -> Sequence:
+    """All that a generator yields, where nothing happens between one item and the next."""
+    generator = suspended_at(state, ref)
+    assert generator is not None and isinstance(generator.function, Function) and isinstance(generator.args, Args)
+    function, args, node = generator.function, generator.args, generator.node
+    state.put(ref.id, Sequence((), "generator", False, 0))
+    value = settle(machine, state, lambda: run_body(machine, state, function, args, node))
+    record = state.heap.get(value.id) if isinstance(value, Ref) else None
+    return record if isinstance(record, Sequence) else Sequence((), open=True)
+
+
+def lazy_items(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> Sequence:
+    """What `zip` and its like walk over: of a generator that runs in between, nothing that has a graph is known."""
+    items = items_of(machine, state, value, node)
+    if suspended_at(state, value) is None or not any(one.live for one in origins(state, items.items)):
+        return items
+    let_go(machine, state, items.items)
+    return Sequence((), open=True)
+
+
+def first_item(machine: Machine, state: State, ref: Ref) -> Value:
+    """next(generator): the body runs to its first `yield`; how it goes on from there is not known."""
+    slot = "<next>"
+
+    def turn(states: list[State], items: list[Value]) -> list[State]:
+        for one, item in zip(states, items, strict=True):
+            one.set(slot, item)
+            machine.exits.append(Exit("break", one))
+        return []
+
+    def run() -> list[tuple[State, Value]]:
+        return [(one, one.locals[slot]) for one in drive(machine, state, ref, turn)[1]]
+
+    value = settle(machine, state, run)
+    state.drop(slot)
+    return value
+
+
+def _goes_past(exit: Exit) -> bool:
+    """Whether an exit leaves out the rest of a context manager: it is raised, or it is not the block's own."""
+    return exit.kind == "raise" or "@" in exit.kind
+
+
+def run_with(machine: Machine, state: State, ref: Ref, instr: With) -> list[State]:
+    """A context manager written as a generator: the block stands for its `yield`."""
+
+    def turn(states: list[State], items: list[Value]) -> list[State]:
+        first_exit = len(machine.exits)
+        for one, item in zip(states, items, strict=True):
+            one.set(instr.dest, item)
+        live = machine.run(instr.body, states)
+        left = machine.exits[first_exit:]
+        machine.exits[first_exit:] = [exit for exit in left if _goes_past(exit)]
+        for exit in left:
+            if not _goes_past(exit):
+                exit.state.set(_PENDING, exit.state.new(Pending(exit.kind, exit.value)))
+                live.append(exit.state)
+        return live
+
+    ended, _ = drive(machine, state, ref, turn)
+    after: list[State] = []
+    for end, _ in ended:
+        pending = end.locals.get(_PENDING)
+        record = end.heap.get(pending.id) if isinstance(pending, Ref) else None
+        if isinstance(record, Pending):
+            end.drop(_PENDING)
+            machine.exits.append(Exit(record.kind, end, record.value))
+        else:
+            after.append(end)
+    return after
+
+
+splitting(Yield, run_yield)

@@ -1,0 +1,99 @@
+"""What a loop, a star or an unpacking finds in a value."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gradlint.detect.network_alias import named
+from gradlint.domain.state import State
+from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Suspended, Tensor, Unknown, Value
+from gradlint.interpreter.machine import Machine, simple
+from gradlint.interpreter.python.named_tuples import items_in_order
+from gradlint.interpreter.torch.tensor import iterate_tensor
+from gradlint.source.core import Unpack
+
+PART = "part of"
+"""The key of an item of something with a graph that is not known: what is done to it is done to the whole."""
+
+
+def items_of(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> Sequence:
+    """The items of an iterable. `open`: there may be more, and those shown stand for each turn's."""
+    if type(value) is tuple:
+        return Sequence(value)
+    if isinstance(value, str):
+        return Sequence(tuple(value))
+    if isinstance(value, range):
+        return Sequence(tuple(value))
+    if isinstance(value, Ref):
+        return _items_of_record(machine, state, value, node)
+    return Sequence((), open=True)
+
+
+def _items_of_record(machine: Machine, state: State, value: Ref, node: cst.CSTNode) -> Sequence:
+    from gradlint.interpreter.python.generators import exhaust
+    from gradlint.interpreter.torch.module import iterate_module
+
+    record = state[value]
+    if isinstance(record, Suspended):
+        return exhaust(machine, state, value)
+    if isinstance(record, Sequence):
+        if record.kind in ("iterator", "generator"):
+            state.put(value.id, Sequence((), record.kind, record.open, 0 if record.items else record.most))
+        return record
+    if isinstance(record, Mapping):
+        return Sequence(tuple(record.items), open=record.open)
+    if isinstance(record, Tensor):
+        return iterate_tensor(machine, state, value, node)
+    fields = items_in_order(state, record) if isinstance(record, Instance) else None
+    if fields is not None:
+        return Sequence(fields)
+    if isinstance(record, Instance):
+        return iterate_module(machine, state, value, record, node)
+    return Sequence((), open=True)
+
+
+def unpack(machine: Machine, state: State, instr: Unpack) -> None:
+    """a, *b, c = value"""
+    value = machine.read(state, instr.src)
+    dests, star = instr.dests, instr.star
+    items = items_of(machine, state, value, instr.node)
+    known = list(items.items)
+    if items.open or (len(known) < len(dests) - (star >= 0)) or (star < 0 and len(known) != len(dests)):
+        for position, dest in enumerate(dests):
+            state.set(dest, part_of(machine, state, value, position, known))
+        return
+    if star < 0:
+        for dest, item in zip(dests, known, strict=True):
+            if type(item) is Ref:
+                named(machine, state, item, instr.node)
+            state.set(dest, item)
+        return
+    behind = len(dests) - star - 1
+    middle = known[star : len(known) - behind]
+    for position, dest in enumerate(dests):
+        if position < star:
+            state.set(dest, known[position])
+        elif position == star:
+            state.set(dest, state.new(Sequence(tuple(middle))))
+        else:
+            state.set(dest, known[len(known) - behind + position - star - 1])
+
+
+def part_of(machine: Machine, state: State, value: Value, position: int, known: list[Value]) -> Value:
+    """One item of something not known as a whole."""
+    if known:
+        return known[position] if position < len(known) else machine.unknown()
+    if isinstance(value, Unknown):
+        return _part(machine, value, position)
+    if isinstance(value, External):
+        return machine.symbol("item", value, position)
+    return machine.unknown()
+
+
+def _part(machine: Machine, value: Unknown, position: int) -> Value:
+    if value.origin is None:
+        return machine.symbol("item", value, position)
+    return Unknown(None, value.origin, None, value.syntax)
+
+
+simple(Unpack, unpack)

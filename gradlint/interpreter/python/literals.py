@@ -1,0 +1,178 @@
+"""The making of tuples, lists, dicts, slices, and strings, and what is put into them or taken away."""
+
+from __future__ import annotations
+
+from gradlint.detect.network_alias import named
+from gradlint.domain.state import State
+from gradlint.domain.value import (
+    External,
+    Instance,
+    Mapping,
+    Ref,
+    Sequence,
+    Unknown,
+    Value,
+)
+from gradlint.interpreter.machine import Machine, simple
+from gradlint.interpreter.python.iteration import items_of
+from gradlint.interpreter.torch.module_parts import delete_part
+from gradlint.source.core import (
+    Append,
+    Copy,
+    Delete,
+    Format,
+    Make,
+    MakeDict,
+    MakeSlice,
+    StoreOuter,
+)
+
+
+def copy(machine: Machine, state: State, instr: Copy) -> None:
+    """dest = src"""
+    value = machine.read(state, instr.src)
+    if type(value) is Ref and type(instr.dest) is str:
+        named(machine, state, value, instr.node)
+    state.set(instr.dest, value)
+
+
+def make(machine: Machine, state: State, instr: Make) -> None:
+    """A tuple, list, set or iterator of items."""
+    items: list[Value] = []
+    is_open = False
+    for star, operand in instr.items:
+        value = machine.read(state, operand)
+        if star:
+            more = items_of(machine, state, value, instr.node)
+            items.extend(more.items)
+            is_open = is_open or more.open
+        else:
+            items.append(value)
+    if instr.kind == "tuple" and not is_open:
+        state.set(instr.dest, tuple(items))
+    else:
+        state.set(instr.dest, state.new(Sequence(tuple(items), instr.kind, is_open)))
+
+
+def make_dict(machine: Machine, state: State, instr: MakeDict) -> None:
+    """A dict of pairs; unknown keys leave it open."""
+    items: dict[object, Value] = {}
+    is_open = False
+    for key, operand in instr.pairs:
+        value = machine.read(state, operand)
+        if key is None:
+            pairs = machine.program.pairs(state, value)
+            is_open = is_open or pairs is None
+            items.update(pairs or {})
+            continue
+        name = machine.read(state, key)
+        if is_key(name):
+            items[name] = value
+        else:
+            is_open = True
+            items[("symbol", len(items))] = value
+    state.set(instr.dest, state.new(Mapping(items, is_open)))
+
+
+def is_key(value: Value) -> bool:
+    """Whether a value is a constant that a dict of ours can have as key."""
+    return isinstance(value, (str, int, float, bool, bytes, type(None), External, Ref)) or (
+        type(value) is tuple and all(map(is_key, value))
+    )
+
+
+def make_slice(machine: Machine, state: State, instr: MakeSlice) -> None:
+    """start:stop:step"""
+    start, stop, step = (machine.read(state, part) for part in instr.parts)
+    state.set(instr.dest, slice(start, stop, step))
+
+
+def format_string(machine: Machine, state: State, instr: Format) -> None:
+    """An f-string, known where all its parts are whole numbers and texts."""
+    parts = [machine.read(state, part) for part in instr.parts]
+    known = all(type(part) in (str, int) for part in parts)
+    state.set(instr.dest, "".join(map(str, parts)) if known else Unknown("str"))
+
+
+def append(machine: Machine, state: State, instr: Append) -> None:
+    """The accumulator of a comprehension grows."""
+    target = machine.read(state, instr.target)
+    assert isinstance(target, Ref)
+    record = state[target]
+    value = machine.read(state, instr.value)
+    machine.ledger.store(target, value, instr.node)
+    if isinstance(record, Sequence):
+        state.put(target.id, record._replace(items=(*record.items, value)))
+        return
+    assert isinstance(record, Mapping) and instr.key is not None
+    key = machine.read(state, instr.key)
+    if is_key(key):
+        state.put(target.id, record._replace(items={**record.items, key: value}))
+    else:
+        items = {**record.items, ("symbol", len(record.items)): value}
+        state.put(target.id, Mapping(items, True))
+
+
+def store_outer(machine: Machine, state: State, instr: StoreOuter) -> None:
+    """global, nonlocal"""
+    value = machine.read(state, instr.src)
+    frame = state.locals.get("<outer>")
+    target = frame
+    while isinstance(frame, int):
+        target = frame
+        names = state.frames[frame]
+        if not instr.to_global and instr.name in names:
+            break
+        frame = names.get("<outer>")
+    if isinstance(target, int):
+        state.set_in(target, instr.name, value)
+    else:
+        state.set(instr.name, value)
+
+
+def delete(machine: Machine, state: State, instr: Delete) -> None:
+    """del"""
+    if instr.obj is None:
+        assert instr.name is not None
+        state.drop(instr.name)
+        return
+    target = machine.read(state, instr.obj)
+    if not isinstance(target, Ref):
+        return
+    record = state[target]
+    if isinstance(record, Instance) and instr.name is not None:
+        attrs = {name: value for name, value in record.attrs.items() if name != instr.name}
+        state.put(target.id, record._replace(attrs=attrs))
+    elif isinstance(record, Instance) and instr.index is not None:
+        delete_part(state, target, record, machine.read(state, instr.index))
+    elif isinstance(record, Mapping) and instr.index is not None:
+        key = machine.read(state, instr.index)
+        if is_key(key) and key in record.items:
+            items = {name: value for name, value in record.items.items() if name != key}
+            state.put(target.id, record._replace(items=items))
+        else:
+            state.put(target.id, Mapping({}, True))
+    elif isinstance(record, Sequence):
+        index = None if instr.index is None else machine.read(state, instr.index)
+        state.put(target.id, _without(record, index))
+
+
+def _without(record: Sequence, index: Value) -> Sequence:
+    """A list without an item; where it is not known which one is gone, none is certain to be left."""
+    if index == slice(None, None, None):
+        return Sequence((), record.kind)
+    if isinstance(index, int) and not record.open and -len(record.items) <= index < len(record.items):
+        items = list(record.items)
+        del items[index]
+        return record._replace(items=tuple(items))
+    return Sequence((Unknown(),), record.kind, True)
+
+
+simple(Copy, copy)
+simple(Make, make)
+simple(MakeDict, make_dict)
+simple(MakeSlice, make_slice)
+simple(Format, format_string)
+simple(Append, append)
+simple(StoreOuter, store_outer)
+simple(Delete, delete)

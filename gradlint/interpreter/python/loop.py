@@ -1,0 +1,316 @@
+"""Loops: two turns, so that what one turn leaves behind meets the next, and a third where a backward was run.
+
+Where the items are few and known, each has its turn.
+
+A loop over something unknown is taken at least once, for loops over data are. What it counted is unknown behind it.
+"""
+
+from __future__ import annotations
+
+from gradlint.detect.graph_growth import Turns
+from gradlint.detect.loop_order import is_order
+from gradlint.domain.state import State, rebound
+from gradlint.domain.value import Instance, Ref, Sequence, Suspended, Tensor, Unknown, Value
+from gradlint.interpreter.machine import Exit, Machine, splitting
+from gradlint.interpreter.program import let_go, origins
+from gradlint.interpreter.python.branch import assume, truth
+from gradlint.interpreter.python.counters import next_position, nth, place_of
+from gradlint.interpreter.python.generators import drive, suspended_at
+from gradlint.interpreter.python.iteration import PART, items_of
+from gradlint.source.core import Block, Const, For, While
+
+TURNS = 2
+EXACT = 8
+"""Loops over this many known items or fewer are run item by item."""
+
+MANY = 64
+"""Loops over tensors that are all known, such as the parameters of a model, are run item by item up to here."""
+
+
+def run_for(machine: Machine, states: list[State], instr: For) -> list[State]:
+    """for item in iterable: body"""
+    after: list[State] = []
+    for state in states:
+        after.extend(_for(machine, state, instr))
+    return machine.meet(after) if len(states) > 1 else after
+
+
+def _for(machine: Machine, state: State, instr: For) -> list[State]:
+    machine.budget -= 1
+    iterable = machine.read(state, instr.iterable)
+    if isinstance(iterable, Ref) and suspended_at(state, iterable) is not None:
+        return _consume(machine, state, instr, iterable)
+    items = items_of(machine, state, iterable, instr.node)
+    if items.kind == "generator" and any(one.live for one in origins(state, items.items)):
+        # Its items are made between the turns, behind whatever the body has done by then.
+        items = Sequence((), open=True)
+    exact = not items.open and len(items.items) <= _limit(state, items)
+    turns: list[Value] = list(items.items) if exact else _two(machine, state, items)
+    if isinstance(iterable, Unknown) and iterable.origin is not None:
+        turns[0] = Unknown(key=(PART, iterable))
+    region = machine.open(state)
+    before = state.fork()
+    live, broken = [state], []
+    backwards, more = machine.backwards, False
+    behind = Turns(machine.ledger, before)
+    while turns:
+        item = turns.pop(0)
+        behind.begin()
+        for other in live:
+            other.set(instr.item, item)
+        live, left = _turn(machine, live, instr.body)
+        broken.extend(left)
+        behind.end(live)
+        if not live:
+            break
+        if not exact and instr.counters:
+            _count_on(before, live, instr.counters)
+        if not turns and not exact and not more and machine.backwards > backwards:
+            # What a backward left in the second turn meets the third: a state carried over, then a step.
+            turns.append(_like(machine, live[0], item))
+            more = True
+    listed = exact and _are_objects(state, iterable, items)
+    behind.judge(live, bounded=listed or _counted(state, iterable, items, exact), listed=listed)
+    if not exact:
+        for other in live + broken:
+            _widen(machine, before, other)
+    live = machine.run(instr.orelse, live)
+    after = machine.meet(live + broken)
+    machine.close(after, region)
+    return after
+
+
+def _consume(machine: Machine, state: State, instr: For, generator: Ref) -> list[State]:
+    """A loop over a generator: a turn at each `yield`, as often as the generator's own loops are taken."""
+    start = state.heap[generator.id]
+    numbered = isinstance(start, Suspended) and start.start is not None
+    region = machine.open(state)
+    before = state.fork()
+    behind = Turns(machine.ledger, before)
+    numbers: list[Value] = [start.start if isinstance(start, Suspended) else None]
+
+    def turn(states: list[State], items: list[Value]) -> list[State]:
+        behind.begin()
+        number = numbers[-1]
+        numbers.append(next_position(number))
+        for one, item in zip(states, items, strict=True):
+            one.set(instr.item, (number, item) if numbered else item)
+        live, left = _turn(machine, states, instr.body)
+        machine.exits.extend(Exit("break", one) for one in left)
+        behind.end(live)
+        return live
+
+    ended, broken = drive(machine, state, generator, turn)
+    live = [end for end, _ in ended]
+    behind.judge(live, bounded=True)
+    for other in live + broken:
+        _widen(machine, before, other)
+    live = machine.run(instr.orelse, live)
+    after = machine.meet(live + broken)
+    machine.close(after, region)
+    return after
+
+
+def _counted(state: State, iterable: Value, items: Sequence, exact: bool) -> bool:
+    """Whether the program bounds a loop: so many numbers, modules, or a few tensors, rather than data."""
+    first = items.items[0] if items.items else None
+    few = exact and not (type(first) is tuple and len(items.items) > TURNS)
+    numbers = type(iterable) is tuple and isinstance(first, int)
+    return few or numbers or (isinstance(first, Ref) and _is_instance(state, first))
+
+
+def _are_objects(state: State, iterable: Value, items: Sequence) -> bool:
+    """Whether a loop goes over what the program lists, such as pairs of networks and optimizers: there are no more.
+
+    What it gathers in something that the loop around it makes anew does not grow.
+    """
+    first = items.items[0] if items.items else None
+    if type(iterable) is tuple and first is not None and not isinstance(first, int):
+        return True
+    parts = first if type(first) is tuple else (first,)
+    return any(isinstance(part, Ref) and _is_instance(state, part) for part in parts)
+
+
+def _is_instance(state: State, value: Ref) -> bool:
+    """Whether a value is an object, such as a module."""
+    return isinstance(state.heap.get(value.id), Instance)
+
+
+def _limit(state: State, items: Sequence) -> int:
+    first = items.items[0] if items.items else None
+    if type(first) is tuple and len(first) == 2:
+        first = first[1]  # A parameter and its name.
+    if isinstance(first, Ref) and isinstance(state[first], (Tensor, Instance)):
+        return MANY
+    return EXACT
+
+
+def _two(machine: Machine, state: State, items: Sequence) -> list[Value]:
+    known = list(items.items[:TURNS])
+    if len(items.items) > TURNS and type(second := known[-1]) is int:
+        # What happens at every fourth turn happens in none of the first two.
+        rest = items.items[TURNS:]
+        known[-1] = nth(second, upwards=second >= 0 and all(type(one) is int and one > second for one in rest))
+    let_go(machine, state, items.items[TURNS:])
+    while len(known) < TURNS:
+        known.append(_like(machine, state, known[-1]) if known else machine.unknown())
+    return known
+
+
+def _like(machine: Machine, state: State, item: Value) -> Value:
+    """The item of a further turn: data like that of the last, but never its graph, nor its number, a second time."""
+    if type(item) is tuple:
+        return tuple(_like(machine, state, part) for part in item)
+    if type(item) is int or place_of(item) is not None:
+        return next_position(item)
+    if isinstance(item, Unknown) or any(one.live for one in origins(state, (item,))):
+        return machine.unknown()
+    return item
+
+
+def _turn(machine: Machine, states: list[State], body: Block) -> tuple[list[State], list[State]]:
+    """One turn: the states that go on to the next, and those that broke out."""
+    first_exit = len(machine.exits)
+    live = machine.run(body, states)
+    broken: list[State] = []
+    others: list[Exit] = []
+    for exit in machine.exits[first_exit:]:
+        if exit.kind == "continue":
+            live.append(exit.state)
+        elif exit.kind == "break":
+            broken.append(exit.state)
+        else:
+            others.append(exit)
+    machine.exits[first_exit:] = others
+    return machine.meet(live), broken
+
+
+def run_while(machine: Machine, states: list[State], instr: While) -> list[State]:
+    """while test: body"""
+    after: list[State] = []
+    for state in states:
+        after.extend(_while(machine, state, instr))
+    return machine.meet(after) if len(states) > 1 else after
+
+
+def _while(machine: Machine, state: State, instr: While) -> list[State]:
+    region = machine.open(state)
+    before = state.fork()
+    live, done, broken = [state], [], []
+    exact = True
+    backwards = machine.backwards
+    behind = Turns(machine.ledger, before)
+    for turn in range(EXACT + 2):
+        live, ended, unsure = _heads(machine, live, instr, turn)
+        done.extend(ended)
+        exact = exact and not unsure
+        enough = TURNS + (machine.backwards > backwards)
+        if not live or (turn >= enough and (not exact or _endless(instr))):
+            exact = exact and not live
+            break
+        exact = exact and turn < EXACT
+        if turn and (not exact or _endless(instr)):
+            _count_on(before, live, instr.counters)
+        behind.begin()
+        live, left = _turn(machine, live, instr.body)
+        broken.extend(left)
+        behind.end(live)
+    behind.judge(live, bounded=exact)
+    after = live + done
+    if not exact:
+        for other in after + broken:
+            _widen(machine, before, other)
+    after = machine.run(instr.orelse, after) if not _endless(instr) else []
+    after = machine.meet(after + broken)
+    machine.close(after, region)
+    return after
+
+
+def _endless(instr: While) -> bool:
+    return isinstance(instr.test, Const) and bool(instr.test.value)
+
+
+def _heads(machine: Machine, states: list[State], instr: While, turn: int) -> tuple[list[State], list[State], bool]:
+    """Evaluate the test in each state: those that take a turn, those that are done, and whether any was unsure."""
+    taken: list[State] = []
+    done: list[State] = []
+    unsure = False
+    for state in machine.run(instr.head, states):
+        test = machine.read(state, instr.test)
+        known = truth(state, test)
+        if known is False:
+            done.append(state)
+            continue
+        if known is None:
+            unsure = True
+            if turn <= TURNS:
+                assume(state, test, True)
+        taken.append(state)
+    return taken, done, unsure
+
+
+def _count_on(before: State, states: list[State], counters: frozenset[str]) -> None:
+    """What a turn has added a number to stands for the count of any later turn, as the number of a turn does."""
+    for state in states:
+        old = before.frames.get(state.frame, {})
+        for name in list(rebound(state.locals, old)):
+            if name in counters and _rises(state.locals[name], old[name]):
+                state.set(name, nth(state.locals[name], upwards=old[name] >= 0))  # type: ignore[arg-type, operator]
+        for address in list(state.dirty):
+            former, record = before.heap.get(address), state.heap.get(address)
+            if not isinstance(former, Instance) or not isinstance(record, Instance) or former is record:
+                continue
+            attrs = {
+                name: nth(value, upwards=former.attrs[name] >= 0)  # type: ignore[arg-type, operator]
+                for name, value in record.attrs.items()
+                if f".{name}" in counters and _rises(value, former.attrs.get(name))
+            }
+            if attrs:
+                state.put(address, record._replace(attrs={**record.attrs, **attrs}))
+
+
+def _rises(value: Value, former: Value) -> bool:
+    return type(value) is int and type(former) is int and value > former
+
+
+def _widen(machine: Machine, before: State, after: State) -> None:
+    """Forget what two turns computed that another number of turns would compute differently.
+
+    Numbers that the loop changed are unknown behind it, lists that it filled may be longer, and sizes of tensors
+    rebound in it are unknown.
+    """
+    frame = after.frame
+    if frame in after.dirty_frames and frame in before.frames:
+        old = before.frames[frame]
+        for name in list(rebound(after.locals, old)):
+            if isinstance(name, str):
+                after.set(name, _widened(after.locals[name], old[name]))
+    for address in list(after.dirty):
+        if address in before.heap:
+            _widen_record(before.heap[address], after.heap[address], address, after)
+    _forget_facts(before, after)
+
+
+def _widened(value: Value, old: Value) -> Value:
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and value != old:
+        return Unknown("number")
+    return value
+
+
+def _widen_record(old: object, new: object, address: int, state: State) -> None:
+    if isinstance(new, Sequence) and isinstance(old, Sequence):
+        if len(new.items) > len(old.items) and not new.open:
+            state.put(address, new._replace(open=True))
+    elif isinstance(new, Instance) and isinstance(old, Instance):
+        attrs = {name: _widened(value, old.attrs.get(name)) for name, value in new.attrs.items()}
+        state.put(address, new._replace(attrs=attrs))
+
+
+def _forget_facts(before: State, after: State) -> None:
+    """Tests made inside the loop may come out differently in another turn; how gradients were left is kept."""
+    orders = {key: fact for key, fact in after.facts.items() if is_order(key)}
+    after.facts = {**{key: fact for key, fact in before.facts.items() if not is_order(key)}, **orders}
+
+
+splitting(For, run_for)
+splitting(While, run_while)

@@ -1,0 +1,283 @@
+"""Operators: what they give on numbers, sequences, tensors, and things that are not known."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+
+import libcst as cst
+
+from gradlint.detect.network_alias import repeated
+from gradlint.domain.event import Refused
+from gradlint.domain.graph import Edge, Node
+from gradlint.domain.state import State
+from gradlint.domain.value import (
+    Instance,
+    Mapping,
+    NoGradient,
+    Ref,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    Write,
+)
+from gradlint.interpreter.args import Args
+from gradlint.interpreter.libraries.numpy_arrays import arithmetic, is_number, joint_kind
+from gradlint.interpreter.machine import Machine, simple
+from gradlint.interpreter.python.branch import truth
+from gradlint.interpreter.python.calls import call_in_place
+from gradlint.interpreter.python.classes import find_method
+from gradlint.interpreter.python.iteration import items_of
+from gradlint.source.core import (
+    Binary,
+    Unary,
+)
+
+FOLD: dict[str, Callable[..., object]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": operator.pow,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+"""Python's own operators, for constants."""
+
+_METHODS = {
+    "+": "add",
+    "-": "sub",
+    "*": "mul",
+    "/": "truediv",
+    "//": "floordiv",
+    "%": "mod",
+    "**": "pow",
+    "@": "matmul",
+    "&": "and",
+    "|": "or",
+    "^": "xor",
+    "<<": "lshift",
+    ">>": "rshift",
+    "==": "eq",
+    "!=": "ne",
+    "<": "lt",
+    "<=": "le",
+    ">": "gt",
+    ">=": "ge",
+}
+"""The names of the special methods: `__add__`, `__radd__`, `__iadd__`."""
+
+_NUMBERS = (bool, int, float, complex)
+_HUGE = 1 << 64
+
+
+def binary(machine: Machine, state: State, instr: Binary) -> None:
+    """left op right"""
+    left, right = machine.read(state, instr.left), machine.read(state, instr.right)
+    if type(left) in CONSTANT and type(right) in CONSTANT:
+        state.set(instr.dest, fold(instr.op, left, right))
+        return
+    state.set(instr.dest, operate(machine, state, instr.op, left, right, instr.node, instr.inplace))
+
+
+CONSTANT = frozenset({bool, int, float, complex, str})
+
+
+def fold(op: str, left: object, right: object) -> Value:
+    """The result of an operator on constants; unknown where Python would raise, or the number is out of hand."""
+    if op in ("**", "<<", "*") and not (_small(left) and _small(right)):
+        return Unknown("number") if isinstance(left, _NUMBERS) else Unknown()
+    try:
+        return FOLD[op](left, right)
+    except (TypeError, ValueError, ArithmeticError, KeyError):
+        return Unknown()
+
+
+def _small(value: object) -> bool:
+    if isinstance(value, str):
+        return len(value) < 1000
+    return isinstance(value, (int, float, complex)) and abs(value) < 10_000
+
+
+def operate(
+    machine: Machine,
+    state: State,
+    op: str,
+    left: Value,
+    right: Value,
+    node: cst.CSTNode,
+    inplace: bool = False,
+) -> Value:
+    """A binary operator on any two values."""
+    from gradlint.interpreter.torch.operators import tensor_operator
+
+    if isinstance(left, NoGradient) or isinstance(right, NoGradient):
+        absent_gradient(machine, left if isinstance(left, NoGradient) else right, node)
+        return machine.unknown("raised")
+    if _raised(left) or _raised(right):
+        return machine.unknown("raised")
+    left, right = _shown(state, left), _shown(state, right)
+    if op == "%" and left == 0 and type(left) is int and isinstance(right, Unknown) and right.origin is None:
+        return 0  # The number of the first turn.
+    left_tensor = isinstance(left, Ref) and isinstance(state[left], Tensor)
+    if left_tensor or (isinstance(right, Ref) and isinstance(state[right], Tensor)):
+        return tensor_operator(machine, state, op, left, right, node, inplace and left_tensor)
+    if isinstance(left, Ref) or isinstance(right, Ref):
+        return _objects(machine, state, op, left, right, node, inplace)
+    if type(left) is tuple and type(right) is tuple and op == "+":
+        return left + right
+    if type(left) is tuple and type(right) is int and op == "*" and right < 100:
+        return left * right
+    if inplace and isinstance(left, Unknown) and shares_memory(state, left, op, node):
+        return left
+    return symbolic(machine, op, left, right, node)
+
+
+def _shown(state: State, value: Value) -> Value:
+    """The tensor that something unknown has been shown to be."""
+    if isinstance(value, Unknown):
+        found = state.facts.get(("tensor", value))
+        return found if isinstance(found, Ref) else value
+    return value
+
+
+def shares_memory(state: State, value: Unknown, op: str, node: cst.CSTNode) -> bool:
+    """A write to a numpy array of a tensor's memory: no version counter sees it."""
+    if value.key is None or value.key[0] != "memory":
+        return False
+    assert isinstance(value.key[1], Ref)
+    record = state[value.key[1]]
+    assert isinstance(record, Tensor)
+    state.put(record.memory, (*state.writes(record.memory), Write(node, f"numpy {op}")))
+    return True
+
+
+def _raised(value: Value) -> bool:
+    """Whether a value stands for one that torch did not compute, because it raised."""
+    return isinstance(value, Unknown) and value.kind == "raised"
+
+
+def absent_gradient(machine: Machine, value: Value, node: cst.CSTNode) -> None:
+    """None stands where a gradient is computed with."""
+    assert isinstance(value, NoGradient)
+    related = [] if value.syntax is None else [(value.syntax, "the tensor whose .grad is None comes from here")]
+    event = Refused(node, "none-grad-used", "", tuple(related))
+    machine.emit(event)
+    if value.read is not None and value.since >= 0:
+        # One of two ways went past the tensor: it is no fault, if the same read finds a gradient on the other.
+        machine.rootless.append((event, (value.read, "gradient")))
+
+
+def symbolic(machine: Machine, op: str, left: Value, right: Value, node: cst.CSTNode) -> Value:
+    """An operator on something unknown: a symbol made of both sides, with the graphs behind them."""
+    origins = [v.origin for v in (left, right) if isinstance(v, Unknown) and v.origin is not None]
+    number = is_number(left) and is_number(right)
+    kind = "number" if number else joint_kind(left, right)
+    if origins:
+        return Unknown(kind, derived(op, node, origins), None, node)
+    made = arithmetic(op, left, right) if kind == "array" else None
+    if made is not None:
+        return Unknown("array", None, ("array", *made, node), node)
+    symbol = machine.symbol(op, left, right, kind=kind)
+    if symbol.syntax is None:
+        symbol.syntax = node
+    return symbol
+
+
+def derived(op: str, node: cst.CSTNode, origins: list[Node]) -> Node:
+    """The provenance of a value computed outside torch: the value flows, whether a gradient does is unknown.
+
+    Numbers and arrays are behind a cut already, so nothing is lost by saying so.
+    """
+    tracked = None if any(origin.tracked is not False for origin in origins) else False
+    return Node(op, node, [Edge(origin, None if tracked is None else False) for origin in origins], tracked=tracked)
+
+
+def _objects(
+    machine: Machine, state: State, op: str, left: Value, right: Value, node: cst.CSTNode, inplace: bool
+) -> Value:
+    record = state[left] if isinstance(left, Ref) else None
+    if isinstance(record, Sequence):
+        return _sequences(machine, state, op, left, record, right, node, inplace)
+    if isinstance(record, Mapping) and op == "|" and isinstance(right, Ref):
+        other = state[right]
+        if isinstance(other, Mapping):
+            return state.new(Mapping({**record.items, **other.items}, record.open or other.open))
+    name = _METHODS.get(op, "")
+    for receiver, argument, method in ((left, right, f"__{name}__"), (right, left, f"__r{name}__")):
+        if isinstance(receiver, Ref) and isinstance(state[receiver], Instance):
+            bound = find_method(state, receiver, method)
+            if bound is not None:
+                return call_in_place(machine, state, bound, Args((argument,)), node)
+    return machine.program.opaque(machine, state, (left, right), node)
+
+
+def _sequences(
+    machine: Machine,
+    state: State,
+    op: str,
+    left: Value,
+    record: Sequence,
+    right: Value,
+    node: cst.CSTNode,
+    inplace: bool,
+) -> Value:
+    assert isinstance(left, Ref)
+    if op == "*":
+        repeated(machine, state, record.items, right, node)
+    if op == "+":
+        added = items_of(machine, state, right, node)
+        joined = Sequence(record.items + added.items, record.kind, record.open or added.open)
+    elif op == "*" and isinstance(right, int) and right * len(record.items) <= 100:
+        joined = record._replace(items=record.items * right)
+    elif op == "*":
+        joined = record._replace(open=True)
+    else:
+        return machine.unknown()
+    if inplace:
+        state.put(left.id, joined)
+        return left
+    return state.new(joined)
+
+
+def unary(machine: Machine, state: State, instr: Unary) -> None:
+    """op operand"""
+    from gradlint.interpreter.torch.operators import tensor_unary
+
+    value = machine.read(state, instr.operand)
+    if instr.op == "not":
+        known = truth(state, value)
+        state.set(instr.dest, machine.symbol("not", value, kind="bool") if known is None else not known)
+    elif isinstance(value, (bool, int, float, complex)):
+        state.set(instr.dest, _fold_unary(instr.op, value))
+    elif isinstance(value, Ref) and isinstance(state[value], Tensor):
+        state.set(instr.dest, tensor_unary(machine, state, instr.op, value, instr.node))
+    elif isinstance(value, Unknown) and value.origin is not None:
+        state.set(instr.dest, Unknown(value.kind, derived(instr.op, instr.node, [value.origin]), None, instr.node))
+    else:
+        kind = value.kind if isinstance(value, Unknown) else None
+        state.set(instr.dest, machine.symbol(instr.op, value, kind=kind))
+
+
+def _fold_unary(op: str, value: object) -> Value:
+    if op == "-":
+        return -value  # type: ignore[operator]
+    if op == "~" and isinstance(value, int):
+        return ~int(value)
+    return value if op == "+" else Unknown()
+
+
+simple(Binary, binary)
+simple(Unary, unary)

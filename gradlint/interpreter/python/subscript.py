@@ -1,0 +1,92 @@
+"""obj[index]: reading and writing."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gradlint.domain.state import State
+from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.interpreter.args import Args
+from gradlint.interpreter.machine import Machine, simple
+from gradlint.interpreter.python.calls import call_in_place
+from gradlint.interpreter.python.classes import find_method
+from gradlint.interpreter.python.containers import get_item, set_item
+from gradlint.interpreter.python.literals import is_key
+from gradlint.interpreter.python.named_tuples import items_in_order
+from gradlint.interpreter.python.operators import shares_memory
+from gradlint.interpreter.torch.index import index_tensor, write_tensor
+from gradlint.interpreter.torch.legacy_calls import tell_number_indexed
+from gradlint.interpreter.torch.module import index_module, replace_module
+from gradlint.interpreter.torch.tensor import known_tensor
+from gradlint.source.core import Item, SetItem
+
+
+def item(machine: Machine, state: State, instr: Item) -> None:
+    """dest = obj[index]"""
+    obj, index = machine.read(state, instr.obj), machine.read(state, instr.index)
+    state.set(instr.dest, read_item(machine, state, obj, index, instr.node))
+
+
+def read_item(machine: Machine, state: State, obj: Value, index: Value, node: cst.CSTNode) -> Value:
+    """obj[index], for any value."""
+    if type(obj) is tuple or isinstance(obj, str):
+        return get_item(machine, state, obj, index, node)
+    tensor = known_tensor(machine, state, obj)
+    if tensor is not None:
+        return index_tensor(machine, state, tensor, index, node)
+    if isinstance(obj, Ref):
+        record = state[obj]
+        if isinstance(record, Mapping) and record.factory is not None and is_key(index) and index not in record.items:
+            set_item(machine, state, obj, index, call_in_place(machine, state, record.factory, Args(), node))
+            record = state[obj]
+        if isinstance(record, (Sequence, Mapping)):
+            return get_item(machine, state, obj, index, node)
+        named = items_in_order(state, record) if isinstance(record, Instance) else None
+        if named is not None:
+            return get_item(machine, state, named, index, node)
+        if isinstance(record, Instance):
+            method = find_method(state, obj, "__getitem__")
+            if method is not None:
+                return call_in_place(machine, state, method, Args((index,)), node)
+            return index_module(machine, state, obj, record, index)
+    if isinstance(obj, Unknown):
+        if _is_number(machine, state, obj, index, node):
+            return Unknown("number", obj.origin, None, node)
+        if obj.origin is not None:
+            return Unknown(obj.kind if obj.kind == "array" else None, obj.origin, None, node)
+        if obj.key is not None and obj.key[0] == "array":
+            return Unknown("array", None, ("array", None, obj.key[2], node), node)
+        return machine.symbol("item", obj, index, kind="array" if obj.kind == "array" else None)
+    return machine.symbol("item", obj, index)
+
+
+def _is_number(machine: Machine, state: State, obj: Unknown, index: Value, node: cst.CSTNode) -> bool:
+    """loss.data.numpy()[0]: the array of a tensor without dimensions has no items either."""
+    shared = obj.key[1] if obj.key is not None and obj.key[0] == "memory" else None
+    record = state.heap.get(shared.id) if isinstance(shared, Ref) else None
+    return isinstance(record, Tensor) and tell_number_indexed(machine, record, index, node, "array")
+
+
+def write_item(machine: Machine, state: State, instr: SetItem) -> None:
+    """obj[index] = value"""
+    obj, index = machine.read(state, instr.obj), machine.read(state, instr.index)
+    value = machine.read(state, instr.value)
+    tensor = known_tensor(machine, state, obj)
+    if isinstance(obj, Unknown) and tensor is None:
+        shares_memory(state, obj, "index assignment", instr.node)
+    if tensor is not None:
+        write_tensor(machine, state, tensor, index, value, instr.node)
+    elif isinstance(obj, Ref):
+        record = state[obj]
+        if isinstance(record, (Sequence, Mapping)):
+            set_item(machine, state, obj, index, value, instr.node)
+        elif isinstance(record, Instance):
+            method = find_method(state, obj, "__setitem__")
+            if method is not None:
+                call_in_place(machine, state, method, Args((index, value)), instr.node)
+            else:
+                replace_module(machine, state, obj, record, index, value)
+
+
+simple(Item, item)
+simple(SetItem, write_item)

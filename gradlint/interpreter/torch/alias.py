@@ -1,0 +1,234 @@
+"""Outputs that are aliases of an input: the same tensor, a view, shared memory, or perhaps one of these."""
+
+from __future__ import annotations
+
+from gradlint.domain import dtype as dtypes
+from gradlint.domain.graph import Edge, Node
+from gradlint.domain.shape import numel
+from gradlint.domain.state import fresh_address
+from gradlint.domain.value import Ref, Tensor, View
+from gradlint.facts import Alias, alias_of
+from gradlint.interpreter.torch.operation import Operation
+from gradlint.interpreter.torch.tensor import (
+    new_tensor,
+    overlap_of,
+    tensor_at,
+    view_of,
+)
+from gradlint.shapes.infer import Operand
+
+CONTIGUOUS = frozenset({"contiguous", "cpu"})
+"""The tags of a tensor that is laid out without gaps, on the CPU."""
+
+
+def alias_output(call: Operation, label: str, size: Operand, made: Node) -> Ref | None:
+    """An output that is an alias of an input, as far as the table says so."""
+    views = call.labels(call.entry.row.views)
+    aliases = [alias_of(view) for view in views.may]
+    fitting = [alias for alias in aliases if alias.output in (label, ">*" if label == ">" else label)]
+    certain = bool(fitting) and any(alias_of(view) in fitting for view in views.must)
+    alias = _one_alias(call, fitting, size)
+    base = None if alias is None else next((one.ref for one in call.inputs if one.label == alias.of), None)
+    if alias is None or base is None or (alias.kind == "share" and made.tracked is not False and _is_unsafe(call)):
+        return None
+    return _alias(call, alias, base, size, made, certain or _differ_in_marks(call, fitting))
+
+
+def _is_unsafe(call: Operation) -> bool:
+    """Whether the parts share memory behind torch's back, each with a history of its own: `unsafe_split` and kin."""
+    return call.name.rpartition(".")[2].startswith("unsafe_")
+
+
+def _one_alias(call: Operation, fitting: list[Alias], size: Operand) -> Alias | None:
+    """The alias that an output is: of several that were measured, the one that the sizes at hand ask for."""
+    if len({(alias.of, alias.version) for alias in fitting}) != 1:
+        return None
+    same = [alias for alias in fitting if alias.kind == "same"]
+    views = [alias for alias in fitting if alias.kind == "view"]
+    if same and views:
+        base = next((one.ref for one in call.inputs if one.label == same[0].of), None)
+        shape = tensor_at(call.state, base).shape if base is not None else None
+        return same[0] if shape is not None and shape == size.shape else views[0]
+    marked = [alias for alias in fitting if alias.multi or alias.overlap]
+    return marked[0] if marked else fitting[0]
+
+
+def _differ_in_marks(call: Operation, fitting: list[Alias]) -> bool:
+    """Whether the measured calls agree that the output is a view, and differ in what else is said of it.
+
+    An empty view shares no storage, so a few views are measured as sometimes none.
+    """
+    if call.name.rpartition(".")[2] in _ALWAYS_VIEWS:
+        return True
+    return len({alias.kind for alias in fitting}) == 1 and len(fitting) > 1
+
+
+_ALWAYS_VIEWS = frozenset({"narrow"})
+
+
+def _alias(call: Operation, alias: Alias, base: Ref, size: Operand, made: Node, certain: bool) -> Ref:
+    state = call.state
+    record = tensor_at(state, base)
+    shape, dtype = size.shape, size.dtype
+    is_real = call.name.rpartition(".")[2] == "real"
+    # The real part of complex numbers is a view; the table has seen real ones, which are returned as they are.
+    if alias.kind == "same" and not (is_real and record.dtype in dtypes.COMPLEXES):
+        if (certain and not is_real) or _returns_itself(call, record, size):
+            return base
+        return _maybe(call, base, record, size, made)
+    if not certain and ("contiguous" not in record.tags or call.name.rpartition(".")[2] not in _VIEW_IF_CONTIGUOUS):
+        return _maybe(call, base, record, size, made)
+    if alias.kind == "share":
+        return _share(call, alias, record, shape, dtype, made)
+    kind = "multi" if alias.multi else "plain"
+    if state.inference is True:
+        kind = "inference"
+    elif state.grad is False and record.inference is not True:
+        kind = "no_grad"
+    elif state.grad is None and kind == "plain":
+        kind = "maybe"
+    expanded = _turned(call, record) or _expanded(call.name, record, shape, alias)
+    grad = record.grad
+    node = (
+        made
+        if made.tracked is not False
+        else Node(
+            made.op,
+            made.syntax,
+            [Edge(record.node, False, "no_grad" if state.grad is False else None)],
+            operands=call.terms,
+        )
+    )
+    tags = record.tags & (CONTIGUOUS if call.name.rpartition(".")[2] in _KEEPS_LAYOUT else CONTIGUOUS - {"contiguous"})
+    ref = view_of(state, base, node, kind=kind, shape=shape, expanded=expanded, grad=grad, dtype=dtype, tags=tags)
+    if "data" in record.tags:
+        state.put(ref.id, tensor_at(state, ref)._replace(tags=tags | {"data"}))
+    return ref
+
+
+_VIEW_IF_CONTIGUOUS = frozenset({"reshape", "flatten", "ravel", "reshape_as", "contiguous"})
+_KEEPS_LAYOUT = frozenset(
+    [
+        "view",
+        "view_as",
+        "reshape",
+        "flatten",
+        "ravel",
+        "unsqueeze",
+        "squeeze",
+        "reshape_as",
+        "unflatten",
+        "contiguous",
+    ]
+)
+
+
+_SWAPS = {"transpose": ("dim0", "dim1"), "swapaxes": ("axis0", "axis1"), "swapdims": ("dim0", "dim1")}
+
+
+def _turned(call: Operation, record: Tensor) -> tuple[bool, ...] | None:
+    """Which dimensions of a transposed expansion repeat one cell; None for any other view."""
+    former = record.view.expanded if record.view is not None else ()
+    name = call.name.rpartition(".")[2]
+    if not former:
+        return None
+    if name in ("t", "T", "mT") and len(former) == 2:
+        return former[::-1]
+    if name in _SWAPS:
+        one, other = (call.bound.get(dim) for dim in _SWAPS[name])
+        if (
+            isinstance(one, int)
+            and isinstance(other, int)
+            and -len(former) <= min(one, other)
+            and max(one, other) < len(former)
+        ):
+            flags = list(former)
+            flags[one], flags[other] = flags[other], flags[one]
+            return tuple(flags)
+    return None
+
+
+def _expanded(
+    call_name: str, record: Tensor, shape: tuple[object, ...] | None, alias: Alias
+) -> tuple[bool, ...] | None:
+    """Which dimensions of a view repeat one cell: those that an expansion added or made longer."""
+    former = record.view.expanded if record.view is not None else ()
+    if record.shape is None or shape is None or former is None:
+        return None if alias.overlap or former else ()
+    if call_name.rpartition(".")[2] not in _EXPANDING or not _grows(record.shape, shape):
+        return () if former == () else None
+    extra = len(shape) - len(record.shape)
+    known = (*([False] * extra), *(former or [False] * len(record.shape)))
+    sizes = (*([1] * extra), *record.shape)
+    return tuple(
+        (was or old == 1) and isinstance(new, int) and new > 1
+        for was, old, new in zip(known, sizes, shape, strict=True)
+    )
+
+
+_EXPANDING = frozenset({"expand", "expand_as", "broadcast_to", "broadcast_tensors"})
+
+
+def _grows(old: tuple[object, ...], new: tuple[object, ...]) -> bool:
+    """Whether a view has certainly more elements than the tensor it is taken of."""
+    before, after = numel(old), numel(new)  # type: ignore[arg-type]
+    return before is not None and after is not None and after > before
+
+
+def _returns_itself(call: Operation, record: Tensor, size: Operand) -> bool:
+    """Casts and moves give the same tensor back where there is nothing to do."""
+    name = call.name.rpartition(".")[2]
+    if name == "real":
+        return record.dtype is not None and record.dtype not in dtypes.COMPLEXES
+    if name in ("float", "double", "half", "bfloat16", "long", "int", "bool", "short", "to", "type_as"):
+        if name == "to" and "device" in call.bound:
+            return False
+        return record.dtype is not None and size.dtype == record.dtype
+    return name == "flatten" and record.shape is not None and len(record.shape) == 1
+
+
+def _maybe(call: Operation, base: Ref, record: Tensor, size: Operand, made: Node) -> Ref:
+    """An alias of the base or a copy: writes to one may or may not be seen by the other."""
+    state = call.state
+    casts = record.dtype is not None and size.dtype is not None and record.dtype != size.dtype
+    if casts or record.grad is not False or record.node.live:
+        maybe = None if made.tracked and not casts and record.leaf is not False else made.tracked
+        if record.leaf is False or casts or record.grad is False:
+            maybe = made.tracked
+        node = made
+        if maybe is None and made.tracked is not None:
+            node = Node(
+                made.op, made.syntax, made.edges, tracked=None, maybe_saved=True, operands=made.operands
+            )  # fmt: skip
+    else:
+        node = made
+    grad = record.grad if state.grad is False and not casts else made.tracked
+    ref = new_tensor(state, node, grad=grad, dtype=size.dtype or record.dtype, shape=size.shape)
+    if not casts:
+        fresh = tensor_at(state, ref)
+        state.put(ref.id, fresh._replace(view=View(base.id if record.view is None else record.view.base, "maybe")))
+    return ref
+
+
+def _share(
+    call: Operation,
+    alias: Alias,
+    record: Tensor,
+    shape: tuple[object, ...] | None,
+    dtype: str | None,
+    made: Node,
+) -> Ref:
+    """detach and .data: the same memory, no graph; `.data` has a version counter of its own."""
+    state = call.state
+    cut = "detach" if alias.version else "data"
+    node = Node(call.name, call.node, [Edge(record.node, False, cut)], cut=cut)
+    tags = record.tags & CONTIGUOUS | overlap_of(record)
+    counter = record.counter if alias.version else fresh_address()
+    if not alias.version or "data" in record.tags:
+        tags |= {"data"}
+    return state.new(
+        Tensor(
+            counter, record.memory, node, False, dtype or record.dtype, shape or record.shape,
+            inference=record.inference, syntax=call.node, tags=tags,
+        )
+    )  # fmt: skip

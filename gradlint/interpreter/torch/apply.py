@@ -1,0 +1,240 @@
+"""Any torch operation: what is refused, what is written, what comes out, as its row of the facts table says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import libcst as cst
+
+from gradlint.detect.formula import judge
+from gradlint.detect.inplace_broadcast import tell_growth
+from gradlint.domain.dtype import can_require_grad
+from gradlint.domain.event import Refusal, Refused, RefusedWrite
+from gradlint.domain.graph import Edge, Node, Saved
+from gradlint.domain.state import State
+from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value, Write
+from gradlint.facts import Entry, MustMay, alias_of
+from gradlint.interpreter.args import Args
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.torch import faults
+from gradlint.interpreter.torch.inplace import bump, write
+from gradlint.interpreter.torch.operands import operands_of
+from gradlint.interpreter.torch.operation import Input, Operation
+from gradlint.interpreter.torch.result import results
+from gradlint.interpreter.torch.tensor import (
+    both,
+    either,
+    known_tensor,
+    tensor_at,
+)
+from gradlint.shapes.infer import RESHAPED, RESHAPING, Operand, result
+
+
+def apply(
+    machine: Machine,
+    state: State,
+    entry: Entry,
+    args: Args,
+    node: cst.CSTNode,
+    extra: dict[str, object] | None = None,
+    parts: tuple[Input, ...] = (),
+    config: dict[str, Value] | None = None,
+) -> Value:
+    """Do what the row says. `extra` are flags of a module's configuration `config`, `parts` its parameters."""
+    call = Operation(machine, state, entry, args, node, extra)
+    call.config = config
+    call.inputs.extend(parts)
+    if call.misfit or _of_nothing(call):
+        return Unknown("raised")  # What follows is not met on this path.
+    if machine.transforms and _unsupported(call):
+        return Unknown("raised")
+    _refused_inputs(call)
+    _broken_views(call)
+    _inference_saved(call)
+    judge(call)
+    writes = call.labels(entry.row.writes)
+    out = call.bound.get("out")
+    if out is not None:
+        return _out(call, out)
+    if writes.may:
+        return _write(call, writes)
+    return results(call)
+
+
+def _of_nothing(call: Operation) -> bool:
+    """Whether a list that torch wants something in is empty: `cat` and `stack` raise, and what follows is not met."""
+    value = call.bound.get("tensors")
+    record = call.state[value] if isinstance(value, Ref) else None
+    return value == () or (isinstance(record, Sequence) and not record.items and not record.open)
+
+
+def _unsupported(call: Operation) -> bool:
+    """What a transform that is under way does not let a function do."""
+    from gradlint.interpreter.torch.transform.levels import refuses_operation
+
+    inputs = [given.ref for given in call.inputs]
+    return refuses_operation(call.machine, call.state, call.name, inputs, call.flags, call.node)
+
+
+def _refused_inputs(call: Operation) -> None:
+    """Inputs that may not require grad, and tensors without one where torch insists."""
+    if call.state.grad is not True:
+        return
+    refused = call.labels(call.entry.row.raises_if_requires_grad).must
+    if call.name == "nn.functional.cross_entropy" and _of_classes(call):
+        refused |= {"weight"}
+    wrong = any(
+        given.label in refused and given.ref is not None and call.grad_of(given) is True for given in call.inputs
+    )
+    if wrong or (call.config and call.name in _WEIGHTED and _weighs_by_trained(call, call.config)):
+        faults.refused(call.machine, "input-may-not-require-grad", call.node, call.name)
+
+
+_WEIGHTED = frozenset(f"nn.{name}Loss" for name in ("CrossEntropy", "NLL", "BCE", "BCEWithLogits", "MultiMargin"))
+"""Losses that are made with weights, which may not require grad."""
+
+
+def _weighs_by_trained(call: Operation, config: Mapping[str, Value]) -> bool:
+    """Whether a loss was made with weights that require grad, as `nn.CrossEntropyLoss(weight=w)` may be."""
+    weights = [config.get("weight"), config.get("pos_weight")]
+    records = [call.state.heap.get(one.id) for one in weights if isinstance(one, Ref)]
+    trained = any(isinstance(record, Tensor) and record.grad is True for record in records)
+    return trained and (call.name != "nn.CrossEntropyLoss" or _of_classes(call))
+
+
+def _of_classes(call: Operation) -> bool:
+    """Whether the targets are numbers of classes. Measured: with probabilities, the weights may require grad."""
+    targets = [tensor_at(call.state, one.ref) for one in call.inputs if one.label == "target" and one.ref is not None]
+    return any(can_require_grad(target.dtype) is False for target in targets)
+
+
+def _broken_views(call: Operation) -> None:
+    """A view that must not be rebased is read after a write to its base: its history cannot be told."""
+    if call.state.grad is not True:
+        return
+    for given in call.inputs:
+        if given.ref is not None and tensor_at(call.state, given.ref).view and call.differentiable(given.label):
+            broken_view(call.machine, call.state, given.ref, call.node)
+
+
+def broken_view(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> None:
+    """Report the write behind a view from split, unbind or no_grad that is used after its base was written."""
+    record = tensor_at(state, ref)
+    view = record.view
+    if view is None or view.kind not in ("multi", "no_grad") or record.grad is not True:
+        return
+    for what in state.writes(record.counter)[view.version :]:
+        if what.certain:
+            reason: Refusal = "multi-view" if view.kind == "multi" else "no-grad-view"
+            machine.emit(RefusedWrite(what.syntax, reason, what.op, None, record.syntax, used=node))
+            return
+
+
+def _inference_saved(call: Operation) -> None:
+    """Outside inference mode, an inference tensor cannot be saved for backward."""
+    if call.state.inference is not False:
+        return
+    made = [given for given in call.inputs if given.ref is not None and tensor_at(call.state, given.ref).inference]
+    if not made or call.tracked() is not True:
+        return
+    saved = call.saved_labels().must
+    for given in made:
+        if given.label in saved and given.ref is not None:
+            syntax = tensor_at(call.state, given.ref).syntax
+            related = [] if syntax is None else [(syntax, "made in inference mode here")]
+            mode = call.machine.inference_mode
+            call.machine.emit(Refused(call.node, "inference-saved", call.name, tuple(related), mode))
+            return
+
+
+# Writes.
+
+
+def _write(call: Operation, writes: MustMay) -> Value:
+    """An operation that writes to one of its inputs."""
+    machine, state = call.machine, call.state
+    labels = call.saved_labels()
+    saved, more = call.saved_inputs(labels)
+    last: Value = None
+    for label in sorted(writes.may):
+        for given in [one for one in call.inputs if one.label == label]:
+            if given.ref is None:
+                continue
+            if label.startswith(("p.", "b.")) or "embedding" in call.name:
+                # A module writes to its own parameters and buffers under no_grad (`max_norm` of an embedding).
+                bump(machine, state, given.ref, Write(call.node, call.name, label in writes.must))
+                continue
+            others = _sources(call, given)
+            op = call.name.removeprefix("Tensor.")
+            mine = tuple(
+                one for one in saved if one.counter != tensor_at(state, given.ref).counter or _keeps(call, one)
+            )
+            done = write(
+                machine, state, given.ref, op, call.node, others, mine, more or len(mine) != len(saved),
+                saves_result=any(name.startswith(">") for name in labels.must),
+                overwrites=not call.differentiable(label),
+                certain=label in writes.must, frees=call.frees(),
+            )  # fmt: skip
+            if done and label in writes.must:
+                tell_growth(call, given.ref)
+            if op.removesuffix("_") in RESHAPED:
+                _reshape(call, given.ref)
+            last = given.ref
+    views = call.labels(call.entry.row.views)
+    if any(alias_of(view).kind == "same" for view in views.must) or not call.entry.row.is_module:
+        return last if last is not None else results(call)
+    return last if call.entry.row.result is None else results(call)
+
+
+def _reshape(call: Operation, target: Ref) -> None:
+    """The tensor has another shape from here on."""
+    sizes = call.sizes()
+    shape = sizes.shape if isinstance(sizes, Operand) and call.name.removeprefix("Tensor.")[:-1] in RESHAPING else None
+    call.state.put(target.id, tensor_at(call.state, target)._replace(shape=shape))
+
+
+def _keeps(call: Operation, saved: Saved) -> bool:
+    """Whether the old value of what is written is kept by the tape itself, so that the write spoils it."""
+    return saved.label not in call.labels(call.entry.row.writes).may
+
+
+def _sources(call: Operation, target: Input) -> list[Edge]:
+    """The graphs of the inputs other than the one written to."""
+    sources: list[Edge] = []
+    for given in call.inputs:
+        if given is target:
+            continue
+        origin = tensor_at(call.state, given.ref).node if given.ref is not None else given.origin
+        if origin is not None:
+            flows = call.grad_of(given) if call.differentiable(given.label) else False
+            sources.append(Edge(origin, flows, None if flows is not False else "nondiff"))
+    return sources
+
+
+def _out(call: Operation, out: Value) -> Value:
+    """out=: torch refuses it where an input or the target requires grad; else the target is written."""
+    machine, state = call.machine, call.state
+    target = known_tensor(machine, state, out)
+    call.bound.pop("out")
+    call.inputs = [given for given in call.inputs if given.label != "out"]
+    if target is None:
+        return out
+    record = tensor_at(state, target)
+    needs = either([call.tracked(), both(record.grad, state.grad)])
+    refuses = call.entry.row.out_with_grad == "raises" or record.grad is True
+    if needs is True and refuses and call.entry.row.out_with_grad != "works":
+        faults.refused(machine, "out-requires-grad", call.node, call.name)
+        return out
+    if record.inference is True and state.inference is False:
+        machine.emit(Refused(call.node, "inference-write", "out=", mode=machine.inference_mode))
+    bump(machine, state, target, Write(call.node, "out="))
+    size = result(call.name, operands_of(machine, state, call.bound))
+    shape = size.shape if isinstance(size, Operand) else None
+    record = tensor_at(state, target)
+    blocked = state.unrecorded()
+    place = None if blocked is None else blocked.syntax
+    edges = [Edge(edge.node, False, "no_grad") for edge in call.edges()]
+    node = Node(call.name, call.node, edges, place=place) if any(edge.node.live for edge in edges) else record.node
+    if needs is False:
+        state.put(target.id, record._replace(shape=shape, node=record.node if record.grad else node))
+    return out

@@ -1,0 +1,363 @@
+"""Attributes of tensors: `.data`, `.grad`, `.shape`, ... and what assigning them does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import libcst as cst
+
+from gradlint.detect import spelling as slips
+from gradlint.detect.absence import leaf_key
+from gradlint.detect.data_write import assigned_use, tell_data_write
+from gradlint.detect.frozen import note_frozen
+from gradlint.detect.loop_order import dropped, stepped_by_hand
+from gradlint.domain import dtype as dtypes
+from gradlint.domain.event import Refused, SecondBackward
+from gradlint.domain.graph import Edge, Node, Term
+from gradlint.domain.shape import same_shape
+from gradlint.domain.state import State, fresh_address
+from gradlint.domain.value import (
+    Bound,
+    External,
+    Mapping,
+    NoGradient,
+    Ref,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    Write,
+)
+from gradlint.interpreter.args import Args
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.torch import faults
+from gradlint.interpreter.torch.apply import apply
+from gradlint.interpreter.torch.backward import REPLACED, open_cycle
+from gradlint.interpreter.torch.names import method_fact
+from gradlint.interpreter.torch.tensor import STORED_ELSEWHERE, SUMMARY, known_tensor, overlap_of, tensor_at
+from gradlint.interpreter.torch.transform.levels import refuses_number
+
+Getter: TypeAlias = "Callable[[Machine, State, Ref, cst.CSTNode], Value]"
+
+
+def tensor_attribute(machine: Machine, state: State, ref: Ref, name: str, node: cst.CSTNode) -> Value:
+    """t.name"""
+    getter = _GETTERS.get(name)
+    if getter is not None:
+        return getter(machine, state, ref, node)
+    extra = state.facts.get(("set", ref, name))
+    if extra is not None:
+        return extra
+    if name in _VIEW_PROPERTIES:
+        entry = method_fact(name)
+        if entry is not None:
+            return apply(machine, state, entry, Args((ref,)), node)
+    slips.of_tensor(machine, tensor_at(state, ref).node, name, node)
+    return Bound(ref, name)
+
+
+_VIEW_PROPERTIES = frozenset({"T", "mT", "H", "mH", "real", "imag"})
+
+
+def _data(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
+    """The same memory, with a version counter of its own and no graph."""
+    if machine.transforms and refuses_number(machine, state, ref, ".data", node):
+        return Unknown("raised")
+    record = tensor_at(state, ref)
+    made = Node("data", node, [Edge(record.node, False, "data")], cut="data")
+    return state.new(
+        Tensor(
+            fresh_address(), record.memory, made, False, record.dtype, record.shape,
+            inference=record.inference, syntax=node, tags=record.tags | {"data"} | overlap_of(record),
+        )
+    )  # fmt: skip
+
+
+def has_gradient(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> bool:
+    """Whether `.grad` may be filled: not that of a result, which torch warns of."""
+    record = tensor_at(state, ref)
+    if record.grad is True and record.leaf is False and record.retains is False and not _is_given(record):
+        related = [] if record.syntax is None else [(record.syntax, "the tensor is a result of this operation")]
+        faults.noticed(machine, "nonleaf-grad", node, related=related)
+        return False
+    return True
+
+
+def _grad(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
+    record = tensor_at(state, ref)
+    if not has_gradient(machine, state, ref, node):
+        return NoGradient(record.syntax, -1, node)
+    machine.gradients.read.add(leaf_key(record.node))
+    machine.rooted.add((node, "leaf"))
+    if record.retains is True or record.leaf is not True:
+        return Unknown("gradient", Node("gradient", node, [Edge(record.node, False, "gradient")]), None, node)
+    machine.holdings.handled.add(ref.id)
+    value = record.accumulated
+    if value is None or isinstance(value, NoGradient):
+        since = ref.id if value is None else value.since
+        if record.leaf is None or since <= state.escaped:
+            return machine.symbol("gradient", ref, state.escaped, kind="gradient")
+        return NoGradient(record.syntax, since, node if state.undecided_since(ref.id) else None)
+    machine.rooted.add((node, "gradient"))
+    return (state.facts.get(("tensor", value)) or value) if isinstance(value, Unknown) else value
+
+
+def _is_given(record: Tensor) -> bool:
+    """Whether the program has assigned a gradient."""
+    return record.accumulated is not None and not isinstance(record.accumulated, NoGradient)
+
+
+def _shape(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
+    record = tensor_at(state, ref)
+    return record.shape if record.shape is not None else machine.symbol("shape", ref)
+
+
+def _requires_grad(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
+    known = tensor_at(state, ref).grad
+    return machine.symbol("requires_grad", ref, kind="bool") if known is None else known
+
+
+def _is_leaf(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
+    known = tensor_at(state, ref).leaf
+    return machine.symbol("is_leaf", ref, kind="bool") if known is None else known
+
+
+def _grad_fn(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
+    record = tensor_at(state, ref)
+    if record.leaf is not False:
+        return None if record.leaf is True else Unknown()
+    return Unknown("object", key=("grad_fn", record.node))
+
+
+def look_at_saved(machine: Machine, state: State, function: Unknown, name: str, node: cst.CSTNode) -> None:
+    """grad_fn.saved_tensors, grad_fn._saved_result: what a backward has freed, torch does not give again."""
+    made = function.key[1] if function.key is not None and function.key[0] == "grad_fn" else None
+    if not isinstance(made, Node) or not (name in _SAVED or name.removeprefix("_saved_") in _kept(made)):
+        return
+    earlier = state.freed.get(made.id)
+    if earlier is not None:
+        machine.emit(SecondBackward(node, earlier, made.syntax, made.op, read=True))
+
+
+_SAVED = frozenset({"saved_tensors", "_raw_saved_tensors"})
+
+
+def _kept(made: Node) -> set[str]:
+    """What an operation saved, as its attributes are called: the first input is `self`, the only result `result`."""
+    labels = {saved.label for saved in made.saved}
+    return labels | {"self" for label in labels if label == "input"} | {"result" for label in labels if label == ">"}
+
+
+def _dtype(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
+    dtype = tensor_at(state, ref).dtype
+    if dtype is not None and dtypes.named(dtype) == dtype:
+        return External(f"torch.{dtype}")
+    return machine.symbol("dtype", ref)
+
+
+def _ndim(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
+    shape = tensor_at(state, ref).shape
+    return machine.symbol("ndim", ref, kind="int") if shape is None else len(shape)
+
+
+def _device(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
+    return Unknown("device", syntax=node)
+
+
+def _opaque(name: str) -> Getter:
+    def get(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
+        return machine.symbol(name, ref)
+
+    return get
+
+
+_GETTERS: dict[str, Getter] = {
+    "data": _data,
+    "grad": _grad,
+    "shape": _shape,
+    "requires_grad": _requires_grad,
+    "is_leaf": _is_leaf,
+    "grad_fn": _grad_fn,
+    "dtype": _dtype,
+    "ndim": _ndim,
+    "device": _device,
+    "is_cuda": _opaque("is_cuda"),
+    "is_sparse": _opaque("is_sparse"),
+    "layout": _opaque("layout"),
+    "_version": _opaque("_version"),
+    "_base": _opaque("_base"),
+    "name": _opaque("name"),
+    "itemsize": _opaque("itemsize"),
+    "nbytes": _opaque("nbytes"),
+    "__dict__": _opaque("__dict__"),
+    "__class__": _opaque("__class__"),
+    "names": _opaque("names"),
+}
+
+
+MISSPELT_FLAGS = frozenset({"require_grad", "requires_grads", "require_grads"})
+"""Attributes that are none of torch's, and look like `requires_grad`: on parameters, they are meant to freeze."""
+
+
+def set_tensor_attribute(machine: Machine, state: State, ref: Ref, name: str, value: Value, node: cst.CSTNode) -> None:
+    """t.name = value"""
+    setter = _SETTERS.get(name)
+    if setter is not None:
+        setter(machine, state, ref, value, node)
+    else:
+        frozen = tensor_at(state, ref).parameter and name in MISSPELT_FLAGS
+        if not frozen:
+            slips.of_assigned(machine, state, name, node)
+        if name == "requires_grad_" and (isinstance(value, bool) or _is_unknown_flag(value)):
+            faults.noticed(machine, "set-requires-grad-by-name", node, "tensor")
+        elif frozen and isinstance(value, bool):
+            faults.noticed(machine, "module-flag", node, f"tensor.{name}")
+        state.decide(("set", ref, name), value)
+
+
+def _is_unknown_flag(value: Value) -> bool:
+    return isinstance(value, Unknown) and value.kind in ("bool", "number", "int")
+
+
+def _set_data(machine: Machine, state: State, ref: Ref, value: Value, node: cst.CSTNode) -> None:
+    """t.data = u: the tensor gets u's memory; its version counter stays and moves not."""
+    given = known_tensor(machine, state, value)
+    record = tensor_at(state, ref)
+    if given is not None and _written_through_data(state, record, given, node):
+        return  # The second half of `t.data -= ...`, which wrote in place already.
+    source = None if given is None else tensor_at(state, given)
+    if _no_tensor(state, value):
+        faults.refused(machine, "data-incompatible", node)
+        return
+    if source is not None and record.grad is True and _incompatible(record, source):
+        faults.refused(machine, "data-incompatible", node)
+        return
+    if record.grad is True and record.leaf is True:
+        tell_data_write(machine, state, record, assigned_use(record, source), "=", node)
+        if source is not None:
+            stepped_by_hand(machine, state, ref.id, [Edge(source.node, None)], node)
+    # What was saved of the tensor itself sees the new memory, what was saved of a view of it does not.
+    state.put(record.memory, (*state.writes(record.memory), Write(node, REPLACED, certain=False)))
+    dtype = source.dtype if source is not None else None
+    shape = source.shape if source is not None else None
+    state.put(ref.id, tensor_at(state, ref)._replace(shape=shape, dtype=dtype))
+
+
+def _incompatible(record: Tensor, source: Tensor) -> bool:
+    """Whether a tensor that requires grad cannot take the memory of another: other storage, or integers."""
+    elsewhere = (source.tags ^ record.tags) & STORED_ELSEWHERE
+    return bool(elsewhere) or dtypes.can_require_grad(source.dtype) is False
+
+
+def _no_tensor(state: State, value: Value) -> bool:
+    """Whether a value is certainly no tensor."""
+    if isinstance(value, Ref):
+        return isinstance(state.heap.get(value.id), (Sequence, Mapping))
+    if isinstance(value, Unknown):
+        return value.kind in ("array", "number", "int", "str", "bool")
+    return value is None or isinstance(value, (bool, int, float, str)) or type(value) is tuple
+
+
+def _written_through_data(state: State, record: Tensor, given: Ref, node: cst.CSTNode) -> bool:
+    """Whether the value stored is the alias that an augmented assignment has just written to."""
+    other = tensor_at(state, given)
+    writes = state.writes(other.counter)
+    return other.memory == record.memory and bool(writes) and writes[-1].syntax is node
+
+
+def _set_grad(machine: Machine, state: State, ref: Ref, value: Value, node: cst.CSTNode) -> None:
+    record = tensor_at(state, ref)
+    given = known_tensor(machine, state, value)
+    if given == ref:
+        faults.refused(machine, "grad-assigned-mismatch", node, "itself")
+        return
+    if given is not None:
+        other = tensor_at(state, given)
+        fits = same_shape(other.shape, record.shape)  # type: ignore[arg-type]
+        if fits is False or dtypes.same_dtype(other.dtype, record.dtype) is False:
+            faults.refused(machine, "grad-assigned-mismatch", node)
+            return
+        value = given
+    elif value is not None and not isinstance(value, NoGradient) and _no_tensor(state, value):
+        faults.refused(machine, "grad-assigned-mismatch", node)
+        return
+    if value is None or isinstance(value, NoGradient):
+        open_cycle(machine, state, record.accumulated)
+        value = NoGradient(record.syntax, fresh_address())
+    state.put(ref.id, tensor_at(state, ref)._replace(accumulated=value))
+    if isinstance(value, NoGradient):
+        dropped(machine, state, ref, node)
+
+
+def _set_requires_grad(machine: Machine, state: State, ref: Ref, value: Value, node: cst.CSTNode) -> None:
+    set_flag(machine, state, ref, value if isinstance(value, bool) else None, node, ".requires_grad")
+
+
+def set_flag(machine: Machine, state: State, ref: Ref, wanted: bool | None, node: cst.CSTNode, spelled: str) -> None:
+    """requires_grad switched: on leaves, and on floating types only."""
+    record = tensor_at(state, ref)
+    if SUMMARY in record.tags and wanted is not record.grad:
+        wanted = None
+    if wanted is not True:
+        machine.gradients.spared.add(leaf_key(record.node))
+    note_frozen(machine, record, wanted, node)
+    if wanted is None:
+        state.put(ref.id, record._replace(grad=None if record.grad is not wanted else record.grad))
+        return
+    if record.leaf is False:
+        # Measured: `requires_grad_(True)` on a result that requires grad is let pass, the assignment never is.
+        if not wanted or spelled == ".requires_grad":
+            related = [] if record.syntax is None else [(record.syntax, "the result of this operation is no leaf")]
+            faults.refused(machine, "flag-on-nonleaf", node, spelled, related)
+        return
+    if wanted and record.inference is True and state.inference is False:
+        machine.emit(Refused(node, "inference-write", spelled, mode=machine.inference_mode))
+        return
+    if wanted and dtypes.can_require_grad(record.dtype) is False:
+        faults.refused(machine, "integer-requires-grad", node, record.dtype or "")
+        state.put(ref.id, record._replace(grad=None, dtype=None, node=Node("input", node, tracked=None)))
+        return
+    if record.leaf is None:
+        # A leaf from now on, or a result as before: which of the two is not known.
+        made = Node("call", node, [Edge(record.node, None)], tracked=None)
+        state.put(ref.id, record._replace(grad=True if wanted else None, node=made))
+        return
+    if wanted:
+        make_leaf(machine, state, ref, node)
+        if record.grad is False:
+            _flag_views(state, ref, node)
+    else:
+        state.put(ref.id, record._replace(grad=False))
+
+
+def _flag_views(state: State, ref: Ref, node: cst.CSTNode) -> None:
+    """The views of a leaf that is flagged behind them require grad as well, and lead nowhere (measured)."""
+    for address in state.views(ref.id):
+        view = state.heap[address]
+        if isinstance(view, Tensor) and view.view is not None:
+            if view.view.kind == "maybe":
+                state.put(address, view._replace(grad=None))
+                continue
+            edges = [Edge(view.node, False, "leaf")] if view.node.live else []
+            state.put(address, view._replace(grad=True, node=Node("leaf", view.syntax or node, edges, leaf=address)))
+
+
+def make_leaf(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> None:
+    """A tensor becomes a leaf that requires grad; what its value was made of gets no gradient through it."""
+    record = tensor_at(state, ref)
+    if record.grad is True and record.node.leaf == ref.id:
+        return
+    if record.node.leaf == ref.id:
+        state.put(ref.id, record._replace(grad=True))
+        return
+    edges = [Edge(record.node, False, "leaf")] if record.node.live else []
+    operands = {"value": Term(record.node)}
+    made_at = record.syntax or node
+    key = made_at, "", state.site
+    made = Node("leaf", made_at, edges, leaf=ref.id, place=node, operands=operands, key=key)
+    state.put(ref.id, record._replace(grad=True, node=made))
+
+
+Setter: TypeAlias = "Callable[[Machine, State, Ref, Value, cst.CSTNode], None]"
+_SETTERS: dict[str, Setter] = {"data": _set_data, "grad": _set_grad, "requires_grad": _set_requires_grad}

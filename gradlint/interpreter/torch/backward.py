@@ -1,0 +1,250 @@
+"""backward and autograd.grad: the walk over the tape, what it frees, and what it finds changed.
+
+The engine runs the youngest node first (torch/csrc/autograd/engine.cpp), so the first thing that raises is that of
+the youngest node in trouble.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import libcst as cst
+
+from gradlint.detect.absence import leaf_key
+from gradlint.domain.event import Refused, SecondBackward, StaleSaved
+from gradlint.domain.graph import Edge, Node, Saved, Tri
+from gradlint.domain.state import State
+from gradlint.domain.value import NoGradient, Ref, Tensor, Unknown, Write
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.python.contexts import MUTATION
+from gradlint.interpreter.torch.inplace import bump
+from gradlint.interpreter.torch.tensor import new_tensor
+
+LAST_BACKWARD = "last backward"
+"""The fact of a state that says which backward came last."""
+
+
+class Walk(NamedTuple):
+    """The nodes that a backward certainly runs, youngest first, and those that it may run."""
+
+    certain: list[Node]
+    possible: dict[int, Node]
+
+
+def walk(roots: Sequence[Node]) -> Walk:
+    """Follow the tape back from the roots, which are taken to be tracked: else the call raises anyway."""
+    certain: dict[int, Node] = {}
+    possible: dict[int, Node] = {}
+    stack = [(root, True) for root in roots]
+    while stack:
+        node, sure = stack.pop()
+        if node.id in certain or (not sure and node.id in possible):
+            continue
+        possible[node.id] = node
+        if sure:
+            certain[node.id] = node
+        flowing = [edge for edge in node.edges if edge.flows is not False]
+        for edge in flowing:
+            stack.append((edge.node, sure and (edge.flows is True or _only(node, flowing))))
+    return Walk(sorted(certain.values(), key=_age, reverse=True), possible)
+
+
+def nodes_between(roots: list[Node], wanted: set[int]) -> set[int]:
+    """The nodes on a way from the roots to a wanted node, the wanted ones left out: they are not run."""
+    memo: dict[int, bool] = {}
+    order: list[tuple[Node, bool]] = [(root, False) for root in roots]
+    while order:
+        node, done = order.pop()
+        if done:
+            memo[node.id] = any(
+                edge.node.id in wanted or memo.get(edge.node.id, False)
+                for edge in node.edges
+                if edge.flows is not False
+            )
+        elif node.id not in memo:
+            memo[node.id] = False
+            order.append((node, True))
+            order.extend((edge.node, False) for edge in node.edges if edge.flows is not False)
+    return {number for number, leads in memo.items() if leads}
+
+
+def _age(node: Node) -> int:
+    return node.id
+
+
+def _only(node: Node, flowing: list[Edge]) -> bool:
+    """Whether the gradient has but one way to go; what happens in a call that is not known, is not known."""
+    return len(flowing) == 1 and node.op not in ("call", "rsample")
+
+
+def run_backward(
+    machine: Machine,
+    state: State,
+    roots: Sequence[Node],
+    syntax: cst.CSTNode,
+    retain: bool | None,
+    part: set[int] | None = None,
+) -> Walk | None:
+    """Walk, check and free. None where torch raises. `part`: the nodes to which `inputs=` restricts the walk."""
+    found = walk(roots)
+    if part is not None:
+        within = {number: node for number, node in found.possible.items() if number in part}
+        found = Walk([node for node in found.certain if node.id in part], within)
+    machine.ledger.walk(found.possible.values())
+    if troubled(machine, state, found, syntax):
+        state.free([node.id for node in found.certain], None)
+        return None
+    if retain is False:
+        freed = [node.id for node in found.certain if node.frees]
+        state.free(freed, syntax)
+        state.spend(root.id for root in roots)
+    elif retain:
+        state.walk_again(frozenset(node.id for node in found.certain))
+    return found
+
+
+def troubled(machine: Machine, state: State, found: Walk, syntax: cst.CSTNode) -> bool:
+    """Report the first node that was freed already, or of which a saved tensor has been written."""
+    silent, allowed = False, MUTATION in state.facts
+    for node in found.certain:
+        if node.id in machine.without_backward:
+            related = ((machine.without_backward[node.id], "this function has no backward"),)
+            machine.emit(Refused(syntax, "function-without-backward", "", related))
+            return True
+        if node.id in state.freed:
+            earlier = state.freed[node.id]
+            if earlier is None:
+                return True  # An earlier backward raised here already.
+            machine.emit(SecondBackward(syntax, earlier, node.syntax, node.op))
+            return True
+        for saved in () if allowed else node.saved:
+            culprit = first_write(state, saved)
+            if culprit is not None:
+                built = machine.builder(culprit.syntax, culprit.op)
+                leaf = saved.node is not None and saved.node.leaf is not None
+                machine.emit(
+                    StaleSaved(
+                        culprit.syntax, culprit.op, node.syntax, node.op, saved.label, syntax, built=built, leaf=leaf
+                    )
+                )
+                return True
+            if not silent:
+                silent = _silently(machine, state, node, saved, syntax)
+    return False
+
+
+def first_write(state: State, saved: Saved) -> Write | None:
+    """The first certain write that a saved tensor's version counter saw since it was saved."""
+    for what in state.writes(saved.counter)[saved.version :]:
+        if what.certain:
+            return what
+    return None
+
+
+def _silently(machine: Machine, state: State, node: Node, saved: Saved, syntax: cst.CSTNode) -> bool:
+    """A write past the version counter: torch computes with the new value and says nothing."""
+    for what in state.writes(saved.memory)[saved.hidden :]:
+        if what.certain or (what.op == REPLACED and _keeps_leaf(node, saved)):
+            machine.emit(StaleSaved(what.syntax, what.op, node.syntax, node.op, saved.label, syntax, silent=True))
+            return True
+    return False
+
+
+REPLACED = ".data ="
+"""The write that gives a tensor other memory: what was saved of the tensor sees it, of a view of it does not."""
+
+
+def _keeps_leaf(node: Node, saved: Saved) -> bool:
+    """Whether an operation saved a leaf itself; a linear layer saves its weight transposed, which is a view."""
+    return saved.node is not None and saved.node.leaf is not None and not node.op.startswith("nn.")
+
+
+def felt_leaves(found: Walk) -> set[int]:
+    """The leaves to which a gradient may come that is not zero everywhere."""
+    nodes = found.possible
+    if any(edge.cut == "zero" for node in nodes.values() for edge in node.edges):
+        return {node.leaf for node in _felt(nodes.values()) if node.leaf is not None}
+    return {node.leaf for node in nodes.values() if node.leaf is not None}
+
+
+def _felt(nodes: Iterable[Node]) -> Iterable[Node]:
+    """Of the nodes of a walk those that are met on some way without an operation of zero slope; youngest first."""
+    order = sorted(nodes, key=lambda node: node.id, reverse=True)
+    targets = {edge.node.id for node in order for edge in node.edges if edge.flows is not False}
+    met = {node.id for node in order if node.id not in targets}
+    for node in order:
+        if node.id in met:
+            met |= {edge.node.id for edge in node.edges if edge.flows is not False and edge.cut != "zero"}
+            yield node
+
+
+CYCLE = "cycle"
+"""The tag of a gradient made with `create_graph=True`: it keeps its graph, and the graph keeps the leaf it is in."""
+
+
+def accumulate(
+    machine: Machine, state: State, found: Walk, syntax: cst.CSTNode, only: set[int] | None, create: Tri = False
+) -> None:
+    """Gradients are added into `.grad` of the leaves that were reached."""
+    certain = {node.leaf for node in found.certain if node.leaf is not None}
+    felt = felt_leaves(found)
+    for wanted in only or ():
+        record = state.heap[wanted]
+        if isinstance(record, Tensor) and record.leaf is not True:  # A result among `inputs=` gets its gradient, too.
+            _add_gradient(machine, state, wanted, record, syntax, False)
+    for node in found.possible.values():
+        leaf = node.leaf
+        if leaf is None or (only is not None and leaf not in only):
+            continue
+        record = state.heap.get(leaf)
+        if not isinstance(record, Tensor) or record.grad is not True:
+            continue
+        if leaf in felt:
+            machine.gradients.reached.add(leaf_key(node))
+        machine.ledger.trained.add(node.syntax)
+        machine.holdings.reached.add(leaf)
+        _add_gradient(machine, state, leaf, record, syntax, leaf in certain)
+        if create is not False and leaf in certain:
+            _keep_graph(machine, state, leaf, syntax, create is True)
+
+
+def _keep_graph(machine: Machine, state: State, leaf: int, syntax: cst.CSTNode, certain: bool) -> None:
+    """The gradient has a graph of its own.
+
+    Measured: torch warns that the leaf and its gradient now keep each other alive until `.grad` is set to None.
+    """
+    record = state.heap[leaf]
+    assert isinstance(record, Tensor)
+    gradient = record.accumulated
+    if isinstance(gradient, Ref):
+        kept = state.heap[gradient.id]
+        assert isinstance(kept, Tensor)
+        node = Node("gradient", syntax, tracked=None, maybe_saved=True)
+        state.put(gradient.id, kept._replace(node=node, grad=None, syntax=syntax, tags=kept.tags | {CYCLE}))
+        machine.ledger.second.setdefault(syntax, set()).add(node.id)
+        if certain:
+            machine.ledger.cycles.setdefault(syntax, False)
+
+
+def open_cycle(machine: Machine, state: State, gradient: object) -> None:
+    """A gradient is dropped from its leaf."""
+    record = state.heap.get(gradient.id) if isinstance(gradient, Ref) else None
+    if isinstance(record, Tensor) and CYCLE in record.tags and record.syntax is not None:
+        machine.ledger.cycles[record.syntax] = True
+
+
+def _add_gradient(
+    machine: Machine, state: State, leaf: int, record: Tensor, syntax: cst.CSTNode, certain: bool
+) -> None:
+    former = record.accumulated
+    if certain:
+        machine.holdings.fed[leaf] = syntax
+    if isinstance(former, Ref):
+        bump(machine, state, former, Write(syntax, "backward", certain))
+    elif certain:
+        node = Node("gradient", syntax)
+        fresh = new_tensor(state, node, grad=False, dtype=record.dtype, shape=record.shape)
+        state.put(leaf, record._replace(accumulated=fresh))
+    elif former is None or isinstance(former, NoGradient):
+        state.put(leaf, record._replace(accumulated=Unknown("gradient")))

@@ -1,0 +1,281 @@
+"""The calls themselves: `t.backward(...)`, `torch.autograd.backward`, `torch.autograd.grad`."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gradlint.detect.absence import leaf_key
+from gradlint.detect.loop_order import fed, forget
+from gradlint.detect.lost_gradient import note_blind, note_lost
+from gradlint.detect.second_order import note_constant_gradients
+from gradlint.detect.training_mode import judge_modes
+from gradlint.domain.event import Refused
+from gradlint.domain.graph import Edge, Node, Tri, fresh_number
+from gradlint.domain.state import State
+from gradlint.domain.value import Ref, Tensor, Unknown, Value
+from gradlint.interpreter.args import Args
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.torch import faults
+from gradlint.interpreter.torch.backward import (
+    LAST_BACKWARD,
+    Walk,
+    accumulate,
+    nodes_between,
+    run_backward,
+    troubled,
+    walk,
+)
+from gradlint.interpreter.torch.backward_roots import check_root, gradient_arguments, is_number, retains, roots_of
+from gradlint.interpreter.torch.checkpoint import refuses_walk
+from gradlint.interpreter.torch.hooks import gradients_pass
+from gradlint.interpreter.torch.legacy_calls import tell_gone_keyword
+from gradlint.interpreter.torch.operands import tensors_in
+from gradlint.interpreter.torch.tensor import either, new_tensor, tensor_at
+
+
+def tensor_backward(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """t.backward(gradient=None, retain_graph=None, create_graph=False, inputs=None)"""
+    tell_gone_keyword(machine, "retain_variables", "retain_graph", args, node)
+    gradient = args.get(0, "gradient")
+    retain = retains(args, args.get(1, "retain_graph"), args.get(2, "create_graph", False))
+    inputs = args.get(3, "inputs")
+    _backward(machine, state, [ref], [gradient], args.open, retain, args.get(2, "create_graph", False), inputs, node)
+    return None
+
+
+def autograd_backward(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """torch.autograd.backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False)"""
+    tell_gone_keyword(machine, "retain_variables", "retain_graph", args, node)
+    if machine.transforms:
+        faults.refused(machine, "transform-unsupported", node, "backward()", machine.transforms[-1].related)
+        return None
+    roots = roots_of(machine, state, args.get(0, "tensors"), node)
+    if not roots and is_number(machine, state, args.get(0, "tensors"), node):
+        return None
+    gradients = gradient_arguments(machine, state, args.get(1, "grad_tensors"), len(roots))
+    retain = retains(args, args.get(2, "retain_graph"), args.get(3, "create_graph", False))
+    create = args.get(3, "create_graph", False)
+    _backward(machine, state, roots, gradients, args.open, retain, create, args.keywords.get("inputs"), node)
+    return None
+
+
+def _backward(
+    machine: Machine,
+    state: State,
+    roots: list[Ref],
+    gradients: list[Value],
+    is_open: bool,
+    retain: bool | None,
+    create: Value,
+    inputs: Value,
+    node: cst.CSTNode,
+) -> None:
+    if not roots:
+        forget(state)
+        return
+    refused = False
+    for index, (root, gradient) in enumerate(zip(roots, gradients, strict=True)):
+        refused = check_root(machine, state, root, gradient, is_open, "backward", node, index) or refused
+    nodes = [tensor_at(state, root).node for root in roots]
+    only = _only(machine, state, inputs)
+    if refused:
+        return
+    restricted = _restricted(machine, state, nodes, inputs)
+    if machine.reentrant and refuses_walk(machine, walk(nodes).certain, restricted, node):
+        return
+    found = run_backward(machine, state, nodes, node, retain, restricted)
+    raised = found is None
+    if found is None:
+        found = walk(nodes)
+    elif retain and create is False and machine.ledger.depth:
+        machine.ledger.retain(node, found.possible.values())
+    note_lost(machine, state, nodes, found, node)
+    note_blind(machine, found)
+    state.decide(LAST_BACKWARD, node)
+    machine.ledger.backwards += 1
+    state.trained = fresh_number()
+    judge_modes(machine, found.certain, node)
+    if not raised:
+        _feed_optimizers(machine, state, found, nodes, only, node)
+    accumulate(machine, state, found, node, only, create if isinstance(create, bool) else None)
+    if not raised:
+        gradients_pass(machine, state, found, node, "gradient")
+        gradients_pass(machine, state, found, node, "accumulated")
+    for number in nodes:
+        note_constant_gradients(machine, number, node)
+    machine.backwards += 1
+
+
+def _feed_optimizers(
+    machine: Machine, state: State, found: Walk, roots: list[Node], only: set[int] | None, node: cst.CSTNode
+) -> None:
+    certain = {one.leaf for one in found.certain if one.leaf is not None and (only is None or one.leaf in only)}
+    possible = {one.leaf for one in found.possible.values() if one.leaf is not None}
+    known = all(root.op != "call" and root.tracked is not None for root in roots)
+    scaled = any(root.id in machine.scaled for root in roots) if known else None
+    blind = any(one.op in ("call", "input") for one in found.possible.values())
+    fed(machine, state, certain, possible, node, scaled=scaled, blind=blind)
+
+
+def _restricted(machine: Machine, state: State, nodes: list[Node], inputs: Value) -> set[int] | None:
+    """The nodes that a backward with `inputs=` runs: those on a way to one of them, and the leaves among them."""
+    if inputs is None:
+        return None
+    wanted = {tensor_at(state, ref).node.id for ref in tensors_in(machine, state, inputs)}
+    return nodes_between(nodes, wanted) | wanted
+
+
+def _only(machine: Machine, state: State, inputs: Value) -> set[int] | None:
+    if inputs is None:
+        return None
+    return {ref.id for ref in tensors_in(machine, state, inputs)}
+
+
+def autograd_grad(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """torch.autograd.grad(outputs, inputs, grad_outputs, retain_graph, create_graph, ..., allow_unused)"""
+    tell_gone_keyword(machine, "retain_variables", "retain_graph", args, node)
+    roots = roots_of(machine, state, args.get(0, "outputs"), node)
+    if not roots and is_number(machine, state, args.get(0, "outputs"), node):
+        return Unknown("raised")
+    inputs = args.get(1, "inputs")
+    targets = roots_of(machine, state, inputs, node)
+    machine.holdings.handled |= {target.id for target in targets}
+    gradients = gradient_arguments(machine, state, args.get(2, "grad_outputs"), len(roots))
+    batched = args.get(7, "is_grads_batched", False) is not False
+    if batched:
+        gradients = [Unknown() if one is not None else None for one in gradients]  # One dimension more than the output.
+    create = args.get(4, "create_graph", False)
+    retain = retains(args, args.get(3, "retain_graph"), create)
+    if not roots or not targets:
+        return machine.unknown()
+    refused = False
+    for index, (root, gradient) in enumerate(zip(roots, gradients, strict=True)):
+        refused = check_root(machine, state, root, gradient, args.open, "grad", node, index) or refused
+    if not refused:
+        _walk_to(machine, state, roots, targets, args, node, retain, create)
+    return _gradients(machine, state, roots, targets, node, create, gradients, batched)
+
+
+def _walk_to(
+    machine: Machine,
+    state: State,
+    roots: list[Ref],
+    targets: list[Ref],
+    args: Args,
+    node: cst.CSTNode,
+    retain: bool | None,
+    create: Value,
+) -> None:
+    """The part of the tape between outputs and inputs is run; an input that it does not meet is unused."""
+    nodes = [tensor_at(state, root).node for root in roots]
+    wanted = {tensor_at(state, target).node.id for target in targets}
+    found = walk(nodes)
+    between = nodes_between(nodes, wanted)
+    part = Walk([one for one in found.certain if one.id in between], found.possible)
+    filled = args.get(8, "materialize_grads", None if args.open else False)
+    unused_ok = args.keywords.get("allow_unused", args.get(6, "allow_unused", None if filled is not False else False))
+    for target in targets:
+        record = tensor_at(state, target)
+        if record.grad is False:
+            event = Refused(node, "grad-input-without-graph", "", tuple(_made(record)))
+            machine.emit(event)
+            # Nor is this one, if the flag was only left off on a path: for integers, of which the program warns.
+            machine.rootless.append((event, (node, state.site, "inputs")))
+            return
+        if unused_ok is False and record.grad is True and _never_met(record.node, found):
+            faults.refused(machine, "grad-input-unused", node, related=_made(record))
+            return
+    if all(tensor_at(state, target).grad for target in targets):
+        machine.rooted.add((node, state.site, "inputs"))
+    note_blind(machine, found)
+    for leaf in found.possible.values():
+        if leaf.leaf is not None:
+            machine.gradients.asked.add(leaf_key(leaf))
+    if not refuses_walk(machine, part.certain, between | wanted, node):
+        _run_part(machine, state, part, node, retain)
+
+
+def _never_met(target: Node, found: Walk) -> bool:
+    """Whether an input is certainly not in the graph: what is not known may hold it."""
+    return target.id not in found.possible and all(one.tracked is not None for one in found.possible.values())
+
+
+def _made(record: Tensor) -> list[tuple[cst.CSTNode, str]]:
+    return [] if record.syntax is None else [(record.syntax, "the input was made here")]
+
+
+def _run_part(machine: Machine, state: State, part: Walk, node: cst.CSTNode, retain: bool | None) -> None:
+    machine.ledger.walk(part.possible.values())
+    machine.ledger.backwards += 1
+    if troubled(machine, state, part, node):
+        state.free([one.id for one in part.certain], None)
+    elif retain is False:
+        state.free([one.id for one in part.certain if one.frees], node)
+
+
+def _gradients(
+    machine: Machine,
+    state: State,
+    roots: list[Ref],
+    targets: list[Ref],
+    node: cst.CSTNode,
+    create: Value,
+    gradients: list[Value],
+    batched: bool,
+) -> Value:
+    """The gradients: with create_graph they hang on whatever their formulas kept of the forward.
+
+    `batched`: the call may be asked for several at once, with a dimension more than the inputs have.
+    """
+    made: list[Value] = []
+    for target in targets:
+        record = tensor_at(state, target)
+        edges = _second_edges(state, roots, record)
+        if create is False:
+            edges = [Edge(edge.node, False, "grad") for edge in edges]
+            edges += [Edge(tensor_at(state, one).node, False, "grad") for one in (*roots, target)]
+            gradient = Node("grad", node, edges, cut="grad")
+            machine.ledger.gradients.add(gradient.id)
+            made.append(new_tensor(state, gradient, dtype=record.dtype, shape=None if batched else record.shape))
+            continue
+        tracked: Tri = either(edge.flows for edge in edges)
+        given = [tensor_at(state, one) for one in gradients if isinstance(one, Ref)]
+        edges += [Edge(one.node, one.grad) for one in given]
+        tracked = either([tracked, *(one.grad for one in given)])
+        if create is not True or any(isinstance(one, Unknown) for one in gradients):
+            tracked = None if tracked is not True or create is not True else True
+        # What a formula kept of a tracked tensor it keeps again for the second derivative.
+        frees = True if tracked is True and any(edge.flows is True for edge in edges) else None
+        gradient = Node("grad", node, edges, tracked=tracked, maybe_saved=True, frees=frees)
+        made.append(
+            new_tensor(state, gradient, grad=tracked, dtype=record.dtype, shape=None if batched else record.shape)
+        )
+    return tuple(made)
+
+
+_LISTED = frozenset(
+    (
+        *("add", "sub", "mul", "div", "neg", "sum", "mean", "pow", "square", "exp", "sin", "cos", "tanh", "sigmoid"),
+        *("sqrt", "mm", "mv", "dot", "bmm", "view", "reshape", "flatten", "t", "transpose", "permute"),
+        *("squeeze", "unsqueeze", "select", "index"),
+    )
+)
+"""Operations that keep nothing for backward but what the facts table lists; others keep results of their own, too."""
+
+
+def _second_edges(state: State, roots: list[Ref], target: Tensor) -> list[Edge]:
+    """Where a second derivative goes: to the tensors that the formulas on the way to the target have kept."""
+    nodes = [tensor_at(state, root).node for root in roots]
+    found = walk(nodes)
+    between = nodes_between(nodes, {target.node.id})
+    edges: list[Edge] = []
+    sure = {one.id for one in found.certain}
+    edges += [Edge(one, None) for one in found.possible.values() if one.tracked is None]
+    for one in found.possible.values():
+        if one.id not in between:
+            continue
+        certain = one.id in sure
+        edges += [Edge(kept.node, True if certain else None) for kept in one.saved if kept.node is not None]
+        if one.maybe_saved or one.tracked is None or not certain or one.op.rpartition(".")[2] not in _LISTED:
+            edges += [Edge(edge.node, None) for edge in one.edges if edge.flows is not False]
+    return edges

@@ -1,0 +1,145 @@
+"""`torch.utils.checkpoint`: a function runs now, and again in backward, so that nothing inside of it is kept.
+
+Measured with torch 2.13: with `use_reentrant=False` gradients flow as they would without, and a second backward
+raises; otherwise the function runs under `no_grad`, and where no argument requires grad its results do not either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import libcst as cst
+
+from gradlint.domain.dtype import can_require_grad
+from gradlint.domain.graph import Edge, Node
+from gradlint.domain.state import State, fresh_address
+from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value
+from gradlint.interpreter.args import Args
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.program import origins
+from gradlint.interpreter.python.calls import call_in_place
+from gradlint.interpreter.torch import faults
+from gradlint.interpreter.torch.tensor import known_tensor, new_tensor, tensor_at
+from gradlint.interpreter.torch.transform.levels import UNSUPPORTED
+
+_OPTIONS = frozenset({"use_reentrant", "context_fn", "determinism_check", "debug", "early_stop", "preserve_rng_state"})
+
+
+def checkpoint(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """checkpoint(function, *args, use_reentrant=...)"""
+    if any(level.kind == "reverse" for level in machine.transforms):
+        outer = machine.transforms[-1].related
+        faults.refused(machine, UNSUPPORTED, node, "torch.utils.checkpoint.checkpoint", outer)
+        return Unknown("raised")
+    if not args.positional or args.open:
+        return machine.program.opaque(machine, state, args.values(), node)
+    keywords = {name: value for name, value in args.keywords.items() if name not in _OPTIONS}
+    given = Args(args.positional[1:], keywords)
+    reentrant = args.keywords.get("use_reentrant", True)
+    if reentrant is False:
+        before = fresh_address()
+        return _hidden(state, call_in_place(machine, state, args.positional[0], given, node), before, node)
+    if reentrant is not True or args.keywords.get("context_fn") is not None:
+        return machine.program.opaque(machine, state, args.values(), node)
+    sources = [tensor_at(state, ref) for value in given.positional if (ref := known_tensor(machine, state, value))]
+    if state.grad is True and any(one.grad is True for one in sources):
+        before = fresh_address()
+        value = call_in_place(machine, state, args.positional[0], given, node)
+        return _run_later(machine, state, value, sources, before, node)
+    if not _is_data(machine, state, given):
+        return machine.program.opaque(machine, state, args.values(), node)
+    return _cut(state, call_in_place(machine, state, args.positional[0], given, node), node)
+
+
+def _cut(state: State, value: Value, node: cst.CSTNode) -> Value:
+    """Results that come without a graph."""
+    if type(value) is tuple:
+        return tuple(_cut(state, one, node) for one in value)
+    record = state.heap[value.id] if isinstance(value, Ref) else None
+    if isinstance(record, Sequence):
+        return state.new(record._replace(items=tuple(_cut(state, one, node) for one in record.items)))
+    if not isinstance(record, Tensor):
+        return value
+    made = Node("checkpoint", node, [Edge(record.node, False, "checkpoint")], cut="checkpoint")
+    return new_tensor(state, made, grad=False, dtype=record.dtype, shape=record.shape, tags=record.tags)
+
+
+def _run_later(
+    machine: Machine, state: State, value: Value, sources: list[Tensor], before: int, node: cst.CSTNode
+) -> Value:
+    """Results of which torch knows the arguments only; what the function came to shows in backward."""
+    if type(value) is tuple:
+        return tuple(_run_later(machine, state, one, sources, before, node) for one in value)
+    record = state.heap.get(value.id) if isinstance(value, Ref) else None
+    if not isinstance(record, Tensor) or can_require_grad(record.dtype) is False:
+        return value
+    edges = [Edge(one.node, None if one.grad is not False else False) for one in sources]
+    edges += [Edge(inner, True if sure else None) for inner, sure in _behind(record.node, before)]
+    made = Node("checkpoint", node, edges, tracked=True, maybe_saved=True, frees=True)
+    machine.reentrant[made.id] = (record.grad is not False, frozenset(one.node.id for one in sources))
+    return new_tensor(state, made, grad=True, dtype=record.dtype, shape=record.shape, tags=record.tags)
+
+
+def refuses_walk(machine: Machine, nodes: Iterable[Node], wanted: set[int] | None, node: cst.CSTNode) -> bool:
+    """Whether a backward raises at a reentrant checkpoint: one that asks for some gradients only, or finds none.
+
+    `wanted`: what lies on a way to the gradients that are asked for. Torch knows the arguments of a checkpoint only:
+    for the gradient of a parameter inside, the checkpoint is not run at all.
+    """
+    if not machine.reentrant:
+        return False
+    for one in nodes:
+        live, sources = machine.reentrant.get(one.id, (True, frozenset[int]()))
+        if wanted & sources if wanted is not None else not live:
+            what = "nothing" if wanted is None else "selective"
+            faults.refused(machine, "checkpoint-reentrant", node, what, [(one.syntax, "the checkpoint is here")])
+            return True
+    return False
+
+
+def _is_data(machine: Machine, state: State, args: Args) -> bool:
+    """Whether no argument can require grad; torch looks for tensors among them, not inside of them."""
+    others: list[Value] = []
+    for value in args.values():
+        ref = known_tensor(machine, state, value)
+        if isinstance(value, Unknown) and ref is None:
+            return False
+        if ref is None:
+            others.append(value)
+        elif tensor_at(state, ref).grad is not False:
+            return False
+    return not any(one.live for one in origins(state, others))
+
+
+def _hidden(state: State, value: Value, before: int, node: cst.CSTNode) -> Value:
+    """Results whose graph shows nothing of the function but what came into it."""
+    if type(value) is tuple:
+        return tuple(_hidden(state, one, before, node) for one in value)
+    if not isinstance(value, Ref):
+        return value
+    record = state.heap[value.id]
+    if isinstance(record, Sequence):
+        state.put(value.id, record._replace(items=tuple(_hidden(state, one, before, node) for one in record.items)))
+        return value
+    if not isinstance(record, Tensor) or record.node.id <= before:
+        return value
+    edges = [Edge(inner, True if sure else None) for inner, sure in _behind(record.node, before)]
+    made = Node("checkpoint", node, edges, tracked=record.node.tracked, maybe_saved=True, frees=True)
+    return new_tensor(state, made, grad=record.grad, dtype=record.dtype, shape=record.shape, tags=record.tags)
+
+
+def _behind(result: Node, before: int) -> list[tuple[Node, bool]]:
+    """The nodes that came into the function, and whether a gradient certainly comes to them."""
+    found: dict[int, tuple[Node, bool]] = {}
+    seen: dict[int, bool] = {}
+    stack = [(result, True)]
+    while stack:
+        node, sure = stack.pop()
+        if seen.get(node.id) is True or (not sure and node.id in seen):
+            continue
+        seen[node.id] = sure
+        if node.id <= before or node.leaf is not None:
+            found[node.id] = (node, sure)
+            continue
+        stack.extend((edge.node, sure and edge.flows is True) for edge in node.edges if edge.flows is not False)
+    return list(found.values())

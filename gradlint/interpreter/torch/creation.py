@@ -1,0 +1,223 @@
+"""The functions of torch that make a tensor or a parameter of what they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import libcst as cst
+
+from gradlint.domain import dtype as dtypes
+from gradlint.domain.graph import Edge, Node, Term
+from gradlint.domain.shape import Sym
+from gradlint.domain.state import State
+from gradlint.domain.value import (
+    Ref,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+)
+from gradlint.facts.names import newer
+from gradlint.interpreter.args import Args, Native
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.program import origins
+from gradlint.interpreter.torch import faults
+from gradlint.interpreter.torch.alias import CONTIGUOUS
+from gradlint.interpreter.torch.inplace import write
+from gradlint.interpreter.torch.legacy_calls import tell_variable
+from gradlint.interpreter.torch.methods import METHODS
+from gradlint.interpreter.torch.names import fact
+from gradlint.interpreter.torch.operands import bind, bind_loosely, operand_of, operands_of
+from gradlint.interpreter.torch.tensor import as_tensor, known_tensor, new_leaf, new_tensor, tensor_at
+from gradlint.shapes.infer import Operand, result
+
+
+def tag(state: State, ref: Ref, tag: str) -> None:
+    record = state.heap[ref.id]
+    if isinstance(record, Tensor):
+        state.put(ref.id, record._replace(tags=record.tags | {tag}))
+
+
+def lay_out(state: State, ref: Ref) -> None:
+    record = state.heap[ref.id]
+    if isinstance(record, Tensor) and record.view is None:
+        state.put(ref.id, record._replace(tags=record.tags | {"contiguous"}))
+
+
+def note_wanted(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> None:
+    """requires_grad= of a creation function: True makes a leaf."""
+    wanted = args.keywords["requires_grad"]
+    record = tensor_at(state, ref)
+    if wanted is True:
+        if dtypes.can_require_grad(record.dtype) is False:
+            faults.refused(machine, "integer-requires-grad", node, record.dtype or "")
+            # Torch goes no further; a program that will is one whose values are no integers.
+            state.put(ref.id, record._replace(grad=None, dtype=None, node=Node("input", node, tracked=None)))
+            return
+        source = [Edge(record.node, False, "leaf")] if record.node.live else ()
+        value = {"value": Term(record.node)}
+        made = Node("leaf", node, source, leaf=ref.id, place=node, operands=value, key=(node, "", state.site))
+        state.put(ref.id, record._replace(grad=True, node=made, tags=record.tags | {"contiguous"}))
+    elif wanted is not False:
+        made = Node("input", node, tracked=None)
+        state.put(ref.id, record._replace(grad=None, node=made))
+
+
+def _tensor(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """torch.tensor(data): a copy; the values flow, the graph does not."""
+    data = args.get(0, "data")
+    size = _size_of(machine, state, "tensor", args)
+    found = origins(state, (data,))
+    edges = [Edge(origin, False, "rewrap") for origin in found if origin.live]
+    made = Node("tensor", node, edges, cut="rewrap" if edges else None)
+    _note_given(machine, state, data, node)
+    ref = new_tensor(state, made, dtype=size.dtype, shape=size.shape, tags=CONTIGUOUS)
+    if "requires_grad" in args.keywords:
+        note_wanted(machine, state, ref, args, node)
+    return ref
+
+
+def _note_given(machine: Machine, state: State, data: Value, node: cst.CSTNode) -> None:
+    """Remember what a copy is made of, for the repair of it."""
+    items: tuple[Value, ...] = data if type(data) is tuple else ()
+    if isinstance(data, Ref):
+        record = state[data]
+        if isinstance(record, Tensor):
+            machine.gradients.given[node] = "tensor"
+        items = record.items if isinstance(record, Sequence) else ()
+    _note_numbers(machine, (data, *items[:1]), node)
+    refs = [known_tensor(machine, state, item) for item in items]
+    if refs and all(one is not None and tensor_at(state, one).shape == () for one in refs):
+        machine.gradients.given[node] = "scalars"
+
+
+def _note_numbers(machine: Machine, values: Iterable[Value], node: cst.CSTNode) -> None:
+    """Remember the calls of `item` that stand inside of a copy: `torch.tensor(loss.item())`."""
+    if not isinstance(node, cst.Call) or len(node.args) != 1:
+        return
+    given = node.args[0].value
+    inside = given.elt if isinstance(given, cst.ListComp) else given
+    for value in values:
+        if isinstance(value, Unknown) and value.origin is not None and value.origin.syntax is inside:
+            machine.gradients.copied[inside] = node
+
+
+def _size_of(machine: Machine, state: State, name: str, args: Args) -> Operand:
+    entry = fact(name)
+    if entry is None:
+        return Operand()
+    bound, _ = bind(machine, state, entry.sig, args) or bind_loosely(entry.sig, args)
+    size = result(name, operands_of(machine, state, bound))
+    return size if isinstance(size, Operand) else Operand()
+
+
+def _typed(dtype: str) -> Native:
+    """torch.FloatTensor and its like: sizes make an uninitialised tensor, a list is copied."""
+
+    def make(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+        values = args.positional
+        if values and all(_is_size(value) for value in values):
+            uninitialised = Node("uninitialised", node)
+            sizes = tuple(operand_of(machine, state, value) for value in values)
+            return new_tensor(state, uninitialised, dtype=dtype, shape=sizes, tags=CONTIGUOUS)
+        edges = [Edge(origin, False, "rewrap") for origin in origins(state, values) if origin.live]
+        size = _size_of(machine, state, "tensor", args) if len(values) == 1 else Operand()
+        shape = size.shape if values and not isinstance(values[0], Unknown) else None
+        made = Node("tensor", node, edges, cut="rewrap" if edges else None)
+        if edges and len(values) == 1:
+            _note_given(machine, state, values[0], node)
+        return new_tensor(state, made, dtype=dtype, shape=shape, tags=CONTIGUOUS)
+
+    return make
+
+
+def _is_size(value: Value) -> bool:
+    """Whether a value is one size, rather than data: a number that is an int."""
+    if isinstance(value, Unknown):
+        return value.kind == "int"
+    return isinstance(value, (int, Sym)) and not isinstance(value, bool)
+
+
+def _as_tensor(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """torch.as_tensor(t) is t; anything else is copied or shared."""
+    found = known_tensor(machine, state, args.get(0, "data"))
+    if found is not None and len(args.positional) == 1 and not args.keywords:
+        return found
+    if found is not None:
+        return machine.program.opaque(machine, state, args.values(), node)
+    return _tensor(machine, state, args, node)
+
+
+def _from_numpy(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    edges = [Edge(origin, False, "numpy") for origin in origins(state, args.values()) if origin.live]
+    size = operand_of(machine, state, args.get(0, "ndarray"))
+    made = Node("from_numpy", node, edges, cut="numpy" if edges else None)
+    known = size if isinstance(size, Operand) and not size.scalar else Operand()
+    return new_tensor(state, made, dtype=known.dtype, shape=known.shape, tags=CONTIGUOUS)
+
+
+def _parameter(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """nn.Parameter(data): a leaf of its own, whatever the data was computed from."""
+    data = known_tensor(machine, state, args.get(0, "data"))
+    wanted = args.get(1, "requires_grad", True)
+    record = None if data is None else tensor_at(state, data)
+    if wanted is True and record is not None and dtypes.can_require_grad(record.dtype) is False:
+        faults.refused(machine, "integer-requires-grad", node, record.dtype or "")
+    ref = new_leaf(
+        state, node, dtype=record.dtype if record else None, shape=record.shape if record else None,
+        parameter=True, source=record.node if record else None,
+        tags=record.tags & CONTIGUOUS if record else frozenset(),
+    )  # fmt: skip
+    if wanted is not True:
+        fresh = tensor_at(state, ref)
+        state.put(ref.id, fresh._replace(grad=False if wanted is False else None))
+    return ref
+
+
+def _variable(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """Variable(t): a tensor over the same memory, out of its graph."""
+    data = as_tensor(machine, state, args.get(0, "data"), node)
+    if data is None:
+        return machine.program.opaque(machine, state, args.values(), node)
+    tell_variable(machine, state, data, args, node)
+    detached = METHODS["detach"](machine, state, data, Args(), node)
+    assert isinstance(detached, Ref)
+    record = tensor_at(state, detached)
+    live = record.node.edges[0].node.live
+    made = Node("Variable", node, [Edge(record.node.edges[0].node, False, "rewrap")] if live else (), cut="rewrap")
+    state.put(detached.id, record._replace(node=made))
+    if args.has(1, "requires_grad"):
+        keywords = {"requires_grad": args.get(1, "requires_grad")}
+        note_wanted(machine, state, detached, Args((), keywords), node)
+    return detached
+
+
+def initialise(machine: Machine, state: State, name: str, args: Args, node: cst.CSTNode) -> Value:
+    """nn.init functions write under no_grad: only the version counter moves."""
+    ref = as_tensor(machine, state, args.get(0, "tensor"), node) if args.has(0, "tensor") else None
+    if ref is None or not (name.endswith("_") or newer(f"torch.{name}")):
+        return machine.unknown("number")
+    former, state.grad = state.grad, False
+    write(machine, state, ref, name.removeprefix("nn.init.").rstrip("_") + "_", node)
+    state.grad = former
+    return ref
+
+
+def _buffer(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """nn.Buffer(t): a plain tensor, registered when it is assigned."""
+    return args.get(0, "data", machine.unknown())
+
+
+CREATION: dict[str, Native] = {
+    "torch.nn.Buffer": _buffer,
+    "torch.tensor": _tensor,
+    "torch.as_tensor": _as_tensor,
+    "torch.asarray": _as_tensor,
+    "torch.from_numpy": _from_numpy,
+    "torch.Tensor": _typed("float32"),
+    **{f"torch.{name}": _typed(dtype) for name, dtype in dtypes.TENSOR_TYPES.items()},
+    **{f"torch.cuda.{name}": _typed(dtype) for name, dtype in dtypes.TENSOR_TYPES.items()},
+    "torch.nn.Parameter": _parameter,
+    "torch.autograd.Variable": _variable,
+}
+"""What a call of each of these gives, by path."""

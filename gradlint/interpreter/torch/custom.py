@@ -1,0 +1,298 @@
+"""`torch.autograd.Function`: forward without grad mode, a node of its own on the tape, and a backward to look at.
+
+Measured with torch 2.13: what `forward` returns hangs on the new node, whatever it was computed from; an input that
+is returned as it is becomes a view that refuses writes, unless it was marked dirty; tensors inside lists are not
+seen; results of integer types do not require grad; what is saved is saved when `forward` is over.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gradlint.detect.custom_function import Inputs, look_at_backward, parts_of, static_method
+from gradlint.domain.dtype import can_require_grad
+from gradlint.domain.event import KeptOnCtx, RefusedWrite
+from gradlint.domain.graph import Edge, Node, Saved, Tri
+from gradlint.domain.state import State
+from gradlint.domain.value import (
+    Bound,
+    Class,
+    Context,
+    External,
+    Function,
+    Instance,
+    Ref,
+    Tensor,
+    Unknown,
+    Value,
+    View,
+    Write,
+)
+from gradlint.interpreter.args import Args
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.python.classes import find_in_class, library_base
+from gradlint.interpreter.python.contexts import ONCE, enter_mode, leave_mode
+from gradlint.interpreter.torch import faults
+from gradlint.interpreter.torch.inplace import bump, saved_now
+from gradlint.interpreter.torch.tensor import as_tensor, either, known_tensor, tensor_at, view_of
+from gradlint.interpreter.torch.transform.levels import refuses_custom
+
+FUNCTIONS = frozenset({"torch.autograd.Function", "torch.autograd.function.Function"})
+CTX = "torch.autograd.function.FunctionCtx"
+"""The class of `ctx`, as far as gradlint knows it: what forward leaves on it stands in the attributes."""
+
+_KEPT = {"save_for_backward": "<saved>", "mark_dirty": "<dirty>", "mark_non_differentiable": "<unmarked>"}
+"""The methods of `ctx` that remember tensors, and under which attribute."""
+
+_WRAPPED = (External("builtins.staticmethod"), External("builtins.classmethod"))
+
+_SILENT = frozenset({"set_materialize_grads", "save_for_forward"})
+
+
+def is_function_class(state: State, cls: Value) -> bool:
+    """Whether a class of the program is a custom function of autograd."""
+    return library_base(state, cls) in FUNCTIONS
+
+
+def is_ctx(record: Instance) -> bool:
+    """Whether an object is the `ctx` of a custom function."""
+    return record.cls == External(CTX)
+
+
+def apply(machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNode, fewest: int | None = None) -> Value:
+    """cls.apply(*args); `fewest` arguments, where nobody calls it and the rest have defaults."""
+    forward = static_method(state, cls, "forward")
+    if forward is None or args.open or args.keywords:
+        return machine.program.opaque(machine, state, args.values(), node)
+    if machine.transforms and _refused_below(machine, state, cls, node):
+        return Unknown("raised")
+    inputs = Inputs(args.positional, {}, len(args.positional) if fewest is None else fewest)
+    for _, ref in inputs.tensors(machine, state):
+        inputs.writes[ref.id] = len(state.writes(tensor_at(state, ref).counter))
+    for name in ("forward", "setup_context", "backward"):
+        method = find_in_class(state, cls, name)
+        if isinstance(method, Function):
+            faults.noticed(machine, "function-nonstatic", method.code.node, name)
+    needs = tuple(_needs(machine, state, value) for value in args.positional)
+    ctx = state.new(Instance(External(CTX), {"needs_input_grad": needs}, {}, False, node))
+    result = _run_forward(machine, state, cls, forward, ctx, inputs, node)
+    return _recorded(machine, state, cls, ctx, inputs, result, node)
+
+
+def _refused_below(machine: Machine, state: State, cls: Ref, node: cst.CSTNode) -> bool:
+    """Whether a transform that is under way refuses the function."""
+    setup = find_in_class(state, cls, "setup_context") is not None
+    maps = any(find_in_class(state, cls, name) is not None for name in ("vmap", "generate_vmap_rule"))
+    return refuses_custom(machine, setup, maps, getattr(state[cls], "name", "the function"), node)
+
+
+def _needs(machine: Machine, state: State, value: Value) -> Value:
+    """An item of `ctx.needs_input_grad`."""
+    tensor = known_tensor(machine, state, value)
+    if tensor is None:
+        return Unknown("bool") if isinstance(value, Unknown) else False
+    grad = tensor_at(state, tensor).grad
+    return Unknown("bool") if grad is None else grad
+
+
+def _run_forward(
+    machine: Machine, state: State, cls: Ref, forward: Function, ctx: Ref, inputs: Inputs, node: cst.CSTNode
+) -> Value:
+    """Run forward with grad mode off, and `setup_context` where forward goes without a ctx."""
+    from gradlint.interpreter.python.calls import call_in_place
+
+    setup = static_method(state, cls, "setup_context")
+    saved = enter_mode(machine, state, Context("no_grad"))
+    given = inputs.values if setup is not None else (ctx, *inputs.values)
+    result = call_in_place(machine, state, forward, Args(given), node)
+    if setup is not None:
+        call_in_place(machine, state, setup, Args((ctx, inputs.values, result)), node)
+    leave_mode(state, saved)
+    return result
+
+
+def _recorded(
+    machine: Machine, state: State, cls: Ref, ctx: Ref, inputs: Inputs, result: Value, node: cst.CSTNode
+) -> Value:
+    """Put what forward came to on the tape."""
+    tensors = inputs.tensors(machine, state)
+    needs = either(tensor_at(state, ref).grad for _, ref in tensors)
+    hidden = any(isinstance(value, Unknown) and known_tensor(machine, state, value) is None for value in inputs.values)
+    requires: Tri = False if state.grad is False else None if state.grad is None or (hidden and not needs) else needs
+    ignored = look_at_backward(machine, state, cls, ctx, inputs, result, requires)
+    edges = [
+        Edge(tensor_at(state, ref).node, False if index in ignored else tensor_at(state, ref).grad, "custom")
+        for index, ref in tensors
+    ]
+    for ref in kept_by(state, ctx, "mark_dirty"):
+        _written(machine, state, ref, node)
+    # What backward does not ask for, torch does not look at: neither that it was written, nor that it is freed.
+    saved = kept_by(state, ctx, "save_for_backward") if ctx.id in machine.unpacked else ()
+    kept = tuple(saved_now(machine, state, ref, "saved tensor") for ref in saved)
+    made = _node(state, cls, node, edges, requires, kept, machine)
+    _judge_ctx(machine, state, cls, ctx, inputs, tensors, result)
+    return _attached(machine, state, made, ctx, inputs, result, node)
+
+
+def _node(
+    state: State,
+    cls: Ref,
+    node: cst.CSTNode,
+    edges: list[Edge],
+    requires: Tri,
+    kept: tuple[Saved, ...],
+    machine: Machine,
+) -> Node:
+    name = getattr(state[cls], "name", "apply")
+    made = Node(f"{name}.apply", node, edges, tracked=requires, saved=kept, frees=bool(kept))
+    if requires and find_in_class(state, cls, "backward") is None and find_in_class(state, cls, "vjp") is None:
+        machine.without_backward[made.id] = node
+    return made
+
+
+def kept_by(state: State, ctx: Ref, method: str) -> tuple[Ref, ...]:
+    """The tensors that a method of `ctx` was given."""
+    record = state[ctx]
+    assert isinstance(record, Instance)
+    values = record.attrs.get(_KEPT[method], ())
+    if type(values) is not tuple:
+        return ()  # Paths that saved different tensors have met.
+    return tuple(one for one in values if isinstance(one, Ref) and isinstance(state.heap.get(one.id), Tensor))
+
+
+def _attached(
+    machine: Machine, state: State, made: Node, ctx: Ref, inputs: Inputs, result: Value, node: cst.CSTNode
+) -> Value:
+    """The results as the caller gets them."""
+    given = {ref.id for _, ref in inputs.tensors(machine, state)}
+    dirty = {ref.id for ref in kept_by(state, ctx, "mark_dirty")}
+    unmarked = {ref.id for ref in kept_by(state, ctx, "mark_non_differentiable")}
+    parts: list[Value] = []
+    for value in parts_of(result):
+        ref = known_tensor(machine, state, value)
+        if ref is None:
+            parts.append(_unknown_result(made, value, node))
+        elif ref.id in unmarked or can_require_grad(tensor_at(state, ref).dtype) is False:
+            parts.append(ref)
+        elif ref.id in given and ref.id not in dirty:
+            parts.append(_returned_input(state, ref, made))
+        else:
+            parts.append(_attach(state, ref, made, {tensor_at(state, Ref(one)).counter for one in given}))
+    return tuple(parts) if type(result) is tuple else parts[0]
+
+
+def _unknown_result(made: Node, value: Value, node: cst.CSTNode) -> Value:
+    """What forward returns without being known to be a tensor keeps the graph behind it."""
+    if isinstance(value, Unknown) and value.kind is None:
+        return Unknown(None, made, None, node)
+    return value
+
+
+def _returned_input(state: State, ref: Ref, made: Node) -> Ref:
+    """An input returned as it is."""
+    record = tensor_at(state, ref)
+    if made.tracked is False:
+        return ref
+    kind = "custom" if made.tracked else "maybe"
+    return view_of(state, ref, made, kind=kind, shape=record.shape, grad=made.tracked, tags=record.tags)
+
+
+def _written(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> None:
+    """An input marked dirty: torch refuses a leaf, and moves the version counter once more."""
+    record = tensor_at(state, ref)
+    if record.grad is True and record.leaf is True and state.grad is True and record.view is None:
+        machine.emit(RefusedWrite(node, "leaf", "mark_dirty", record.syntax, None, record.parameter))
+    bump(machine, state, ref, Write(node, "mark_dirty"))
+
+
+def _attach(state: State, ref: Ref, made: Node, counters: set[int]) -> Ref:
+    """A result that forward computed, perhaps as a view of an input."""
+    record = tensor_at(state, ref)
+    view = record.view
+    if view is not None and made.tracked is not False:
+        kind = "custom" if record.counter in counters and made.tracked else "maybe"
+        view = View(view.base, kind, view.expanded, view.version)
+    state.put(ref.id, record._replace(node=made, grad=made.tracked, view=view, syntax=made.syntax))
+    return ref
+
+
+# What the author should hear about.
+
+
+def _judge_ctx(
+    machine: Machine,
+    state: State,
+    cls: Ref,
+    ctx: Ref,
+    inputs: Inputs,
+    tensors: list[tuple[int, Ref]],
+    result: Value,
+) -> None:
+    record, owner = state[ctx], state[cls]
+    assert isinstance(record, Instance)
+    given = {ref.id: ref for _, ref in tensors}
+    results = {ref.id for value in parts_of(result) if (ref := known_tensor(machine, state, value)) is not None}
+    dirty = {ref.id for ref in kept_by(state, ctx, "mark_dirty")}
+    told: list[str] = []
+    own = owner.code.node if isinstance(owner, Class) else None
+    for name, value in record.attrs.items():
+        kept = known_tensor(machine, state, value)
+        if kept is not None and not name.startswith("<") and (kept.id in given or kept.id in results):
+            machine.emit(KeptOnCtx(_set_at(record, name), name, kept.id in results, tuple(told), own))
+            told.append(name)
+    is_told = type(record.attrs.get("<dirty>", ())) is tuple  # Else paths have met of which not all marked the same.
+    if dirty - results:
+        faults.noticed(machine, "dirty-not-returned", _set_at(record, "<dirty>"))
+    for ref in given.values():
+        writes = state.writes(tensor_at(state, ref).counter)[inputs.writes.get(ref.id, 0) :]
+        certain = [write for write in writes if write.certain]
+        if certain and ref.id not in dirty and is_told:
+            faults.noticed(machine, "mark-dirty-missing", certain[0].syntax, certain[0].op)
+    backward = static_method(state, cls, "backward")
+    once = backward is not None and any(mode.mode == ONCE for mode in backward.modes)
+    for ref in () if once else kept_by(state, ctx, "save_for_backward"):
+        if ref.id not in given and ref.id not in results:
+            faults.noticed(machine, "saved-intermediate", _set_at(record, "<saved>"))
+
+
+def _set_at(record: Instance, name: str) -> cst.CSTNode:
+    """Where an attribute of `ctx` was set; on paths that have met, only that `apply` was called is known."""
+    places = record.config.get("<places>")
+    assert record.syntax is not None
+    return (
+        next((place for key, place in places if key == name), record.syntax) if type(places) is tuple else record.syntax
+    )
+
+
+def remember(state: State, ctx: Ref, name: str, node: cst.CSTNode) -> None:
+    """Note where an attribute of `ctx` was set."""
+    record = state[ctx]
+    assert isinstance(record, Instance)
+    former = record.config.get("<places>", ())
+    places = former if type(former) is tuple else ()
+    state.put(ctx.id, record._replace(config={**record.config, "<places>": (*places, (name, node))}))
+
+
+def call_ctx(machine: Machine, state: State, ctx: Ref, name: str, args: Args, node: cst.CSTNode) -> Value:
+    """A method of `ctx`."""
+    if name in _KEPT:
+        remember(state, ctx, _KEPT[name], node)
+        record = state[ctx]
+        assert isinstance(record, Instance)
+        values = tuple(as_tensor(machine, state, value, node) or value for value in args.positional)
+        state.put(ctx.id, record._replace(attrs={**record.attrs, _KEPT[name]: values}))
+        return None
+    return None if name in _SILENT else machine.program.opaque(machine, state, args.values(), node)
+
+
+def ctx_attribute(machine: Machine, state: State, ctx: Ref, record: Instance, name: str) -> Value:
+    """An attribute of `ctx` that forward has not set itself."""
+    if name in ("saved_tensors", "saved_variables"):
+        machine.unpacked.add(ctx.id)
+        return record.attrs.get("<saved>", ())
+    if name in _KEPT or name in _SILENT:
+        return Bound(ctx, name)
+    return machine.symbol("attr", ctx, name)
+
+
+# backward: looked at once for each call of apply, on a state that is thrown away.

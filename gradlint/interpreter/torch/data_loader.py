@@ -1,0 +1,98 @@
+"""Datasets and loaders: what a turn of a loop over data gets."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gradlint.domain.event import Noticed
+from gradlint.domain.graph import Edge, Node
+from gradlint.domain.shape import Dim, Sym
+from gradlint.domain.state import State
+from gradlint.domain.value import External, Instance, Ref, Sequence, Tensor, Value
+from gradlint.interpreter.args import Args
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.torch.operands import tensors_in
+from gradlint.interpreter.torch.tensor import both, new_tensor
+
+
+def new_data(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Ref:
+    """A TensorDataset keeps its tensors, a DataLoader its dataset."""
+    attrs: dict[str, Value] = {}
+    if path.endswith(".TensorDataset"):
+        attrs["tensors"] = args.positional
+    else:
+        attrs["dataset"] = args.get(0, "dataset")
+        attrs["batch_size"] = args.get(1, "batch_size", 1)
+        attrs["sampler"] = args.get(3, "sampler")
+    return state.new(Instance(External(path), attrs, {}, True, node))
+
+
+SAMPLERS = frozenset({"torch.utils.data.distributed.DistributedSampler", "torch.utils.data.DistributedSampler"})
+
+_EPOCH = "<epoch walked>"
+"""The attribute of a sampler in which a loop over its data leaves its place until `set_epoch` is called."""
+
+
+def new_sampler(state: State, path: str, args: Args, node: cst.CSTNode) -> Ref:
+    """A DistributedSampler, which shuffles by the number of the epoch unless told otherwise."""
+    return state.new(Instance(External(path), {}, {"shuffle": args.get(3, "shuffle", True)}, True, node))
+
+
+def call_sampler(machine: Machine, state: State, ref: Ref, record: Instance, name: str) -> Value:
+    """A method of a sampler."""
+    if name == "set_epoch":
+        state.put(ref.id, record._replace(attrs={**record.attrs, _EPOCH: None}))
+    return machine.unknown()
+
+
+def _note_epoch(machine: Machine, state: State, loader: Instance, node: cst.CSTNode) -> None:
+    """A second loop over the data of a sampler without `set_epoch` before it gets them in the same order.
+
+    Whether it matters, the loop itself shows: evaluation may see its data in any order.
+    """
+    sampler = loader.attrs.get("sampler")
+    record = state.heap.get(sampler.id) if isinstance(sampler, Ref) else None
+    if not isinstance(sampler, Ref) or not isinstance(record, Instance) or record.config.get("shuffle") is not True:
+        return
+    if isinstance(record.cls, External) and record.cls.path in SAMPLERS:
+        if record.attrs.get(_EPOCH) is not None:
+            related = () if record.syntax is None else ((record.syntax, "the sampler is made here"),)
+            machine.walked = Noticed(node, "sampler-set-epoch", "", related), machine.backwards
+        state.put(sampler.id, record._replace(attrs={**record.attrs, _EPOCH: node}))
+
+
+def batches(machine: Machine, state: State, record: Instance, node: cst.CSTNode) -> Sequence:
+    """Two batches of a loader over known tensors; anything else gives unknown items."""
+    source = record.attrs.get("dataset")
+    if not isinstance(record.cls, External) or not record.cls.path.endswith(".DataLoader"):
+        return Sequence((), open=True)
+    machine.settle_walk()
+    _note_epoch(machine, state, record, node)
+    dataset = state.heap.get(source.id) if isinstance(source, Ref) else None
+    if isinstance(dataset, Instance) and isinstance(dataset.attrs.get("tensors"), tuple):
+        refs = tensors_in(machine, state, dataset.attrs["tensors"])
+        if refs:
+            return Sequence(tuple(_batch(state, record, refs, node) for _ in range(2)), open=True)
+    return Sequence((), open=True)
+
+
+def _batch_size(loader: Instance) -> Dim:
+    """The first size of a batch: more than one, unless the loader says otherwise or nothing."""
+    wanted = loader.attrs.get("batch_size")
+    if wanted == 1:
+        return 1
+    return Sym("batch", many=isinstance(wanted, int) and wanted > 1)
+
+
+def _batch(state: State, loader: Instance, refs: list[Ref], node: cst.CSTNode) -> tuple[Ref, ...]:
+    size = _batch_size(loader)
+    batch: list[Ref] = []
+    for ref in refs:
+        record = state[ref]
+        assert isinstance(record, Tensor)
+        shape = (size, *record.shape[1:]) if record.shape else None
+        tracked = both(record.grad, state.grad)
+        edges = [Edge(record.node, record.grad)] if record.node.live else []
+        made = Node("batch", node, edges, tracked=tracked, maybe_saved=True, frees=False)
+        batch.append(new_tensor(state, made, grad=tracked, dtype=record.dtype, shape=shape))
+    return tuple(batch)

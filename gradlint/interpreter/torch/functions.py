@@ -1,0 +1,333 @@
+"""Calls below `torch`: what a row cannot say, then the table, then classes, then nothing is known."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gradlint.detect.loop_order import clipped
+from gradlint.detect.optimizers import is_used_up
+from gradlint.detect.spelling import of_keywords
+from gradlint.domain.graph import fresh_number
+from gradlint.domain.state import Blocked, State
+from gradlint.domain.value import (
+    Bound,
+    Context,
+    External,
+    Function,
+    Instance,
+    Ref,
+    Sequence,
+    Unknown,
+    Value,
+    Write,
+)
+from gradlint.facts import load
+from gradlint.interpreter.args import Args, Native
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.program import origins
+from gradlint.interpreter.python.contexts import ONCE
+from gradlint.interpreter.python.iteration import items_of
+from gradlint.interpreter.torch import faults
+from gradlint.interpreter.torch.apply import apply
+from gradlint.interpreter.torch.backward_call import autograd_backward, autograd_grad
+from gradlint.interpreter.torch.checkpoint import checkpoint
+from gradlint.interpreter.torch.creation import CREATION, initialise, lay_out, note_wanted, tag
+from gradlint.interpreter.torch.data_loader import SAMPLERS, new_data, new_sampler
+from gradlint.interpreter.torch.distributed import WRAPPERS, fully_shard
+from gradlint.interpreter.torch.distribution import kl_divergence, new_distribution
+from gradlint.interpreter.torch.foreach import PREFIX, call_foreach
+from gradlint.interpreter.torch.functional_call import functional_call
+from gradlint.interpreter.torch.inplace import bump, write
+from gradlint.interpreter.torch.legacy_calls import tell_gone_keyword
+from gradlint.interpreter.torch.methods import METHODS, call_tensor_method
+from gradlint.interpreter.torch.module import call_module_method, new_module
+from gradlint.interpreter.torch.names import fact, method_fact
+from gradlint.interpreter.torch.optim import is_optimizer_path, new_optimizer
+from gradlint.interpreter.torch.parameters import is_module_path
+from gradlint.interpreter.torch.pretrained import PRETRAINED
+from gradlint.interpreter.torch.registration import note_dropout
+from gradlint.interpreter.torch.scaler import SCALERS, is_scheduler_path, new_helper
+from gradlint.interpreter.torch.tensor import LIMITS, as_tensor, known_tensor, tensor_at
+from gradlint.interpreter.torch.transform.table import TRANSFORMS
+
+
+def call_torch(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Value:
+    """torch.path(args)"""
+    if args.keywords:
+        of_keywords(machine, path, args.keywords, node)
+    special = SPECIAL.get(path)
+    if special is not None:
+        return special(machine, state, args, node)
+    name = path.removeprefix("torch.")
+    if path.endswith(".__init__") and args.positional:
+        return _unbound_init(machine, state, args, node)
+    if path.startswith("torch.Tensor."):
+        return _unbound_method(machine, state, name.removeprefix("Tensor."), args, node)
+    if path.startswith("torch.nn.init."):
+        return initialise(machine, state, name, args, node)
+    if path.startswith("torch.optim.lr_scheduler."):
+        tell_gone_keyword(machine, "verbose", "", args, node)
+    if is_optimizer_path(path) and name.rpartition(".")[2][:1].isupper():
+        return new_optimizer(machine, state, path, args, node)
+    if name.startswith(PREFIX):
+        return call_foreach(machine, state, name, args, node)
+    if path in SAMPLERS:
+        return new_sampler(state, path, args, node)
+    if path in SCALERS or (is_scheduler_path(path) and name.rpartition(".")[2][:1].isupper()):
+        return new_helper(state, path, args, node)
+    if path.startswith("torch.distributions.") and name.rpartition(".")[2][:1].isupper():
+        return new_distribution(machine, state, path, args, node)
+    if path in WRAPPERS or _is_module_class(path):
+        return new_module(machine, state, path, args, node)
+    if name in METHODS and args.positional:
+        ref = as_tensor(machine, state, args.positional[0], node)
+        if ref is not None:
+            return METHODS[name](machine, state, ref, Args(args.positional[1:], args.keywords, args.open), node)
+    if path == "torch.nn.functional.dropout":
+        note_dropout(machine, state, args, node)
+    entry = fact(name) or (method_fact(name) if name.endswith("_") and "." not in name else None)
+    if entry is not None:
+        return _from_table(machine, state, name, args, node)
+    if path.rpartition(".")[2] in load().plain or name in load().plain:
+        return machine.unknown()
+    machine.give_ups[path] += 1
+    if name.endswith("_") and not name.endswith("__") and args.positional:
+        # By torch's naming, a trailing underscore writes to the first argument.
+        ref = as_tensor(machine, state, args.positional[0], node)
+        if ref is not None:
+            write(machine, state, ref, name.rpartition(".")[2], node, maybe_saved=True)
+            return ref
+    return machine.program.opaque(machine, state, args.values(), node)
+
+
+def _is_module_class(path: str) -> bool:
+    return is_module_path(path) and path.count(".") == 2 and path.rpartition(".")[2][:1].isupper()
+
+
+def _unbound_init(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """nn.Module.__init__(self)"""
+    receiver = args.positional[0]
+    record = state[receiver] if isinstance(receiver, Ref) else None
+    if isinstance(receiver, Ref) and isinstance(record, Instance):
+        rest = Args(args.positional[1:], args.keywords, args.open)
+        return call_module_method(machine, state, receiver, record, "super.__init__", rest, node)
+    return None
+
+
+def _unbound_method(machine: Machine, state: State, name: str, args: Args, node: cst.CSTNode) -> Value:
+    """torch.Tensor.add_(t, ...)"""
+    if args.positional:
+        ref = as_tensor(machine, state, args.positional[0], node)
+        if ref is not None:
+            return call_tensor_method(
+                machine, state, ref, name, Args(args.positional[1:], args.keywords, args.open), node
+            )
+    return machine.unknown()
+
+
+def _from_table(machine: Machine, state: State, name: str, args: Args, node: cst.CSTNode) -> Value:
+    entry = fact(name) or method_fact(name)
+    assert entry is not None
+    value = apply(machine, state, entry, args, node)
+    if isinstance(value, Ref) and args.keywords.get("device") == "meta":
+        tag(state, value, "meta")
+    if isinstance(value, Ref) and "requires_grad" in args.keywords:
+        note_wanted(machine, state, value, args, node)
+    elif isinstance(value, Ref) and not any(True for _ in origins(state, args.values())):
+        lay_out(state, value)
+    return value
+
+
+# Creation from data.
+
+
+# Modes.
+
+
+def _mode(mode: str) -> Native:
+    def enter(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+        argument = args.get(0, "mode")
+        if args.positional and isinstance(args.positional[0], (Function, Bound)):
+            return with_mode(args.positional[0], Context(mode, syntax=node))
+        return Context(mode, argument, syntax=node)
+
+    return enter
+
+
+def with_mode(function: Value, context: Context) -> Value:
+    """A function that a grad mode decorates."""
+    if isinstance(function, Function):
+        mode = context.mode
+        if mode == "set_grad_enabled" and isinstance(context.argument, bool):
+            mode = "enable_grad" if context.argument else "no_grad"
+        elif mode == "inference_mode" and context.argument is False:
+            mode = "enable_grad"
+        return function._replace(modes=(*function.modes, Context(mode, syntax=context.syntax)))
+    return function
+
+
+def _set_grad_enabled(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """Takes effect when called; as a context manager it is undone at the end of the block."""
+    wanted = args.get(0, "mode")
+    former = state.grad
+    state.off = (fresh_number(), node) if wanted is False else None
+    state.grad = wanted if isinstance(wanted, bool) else None
+    if state.grad is False and former is not False:
+        state.blocked = Blocked("grad-off", node)
+    return Context("set_grad_enabled", wanted, former, node)
+
+
+def _is_grad_enabled(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    return machine.unknown("bool") if state.grad is None else state.grad
+
+
+def _context(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    return Context("other")
+
+
+def _same(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    return args.positional[0] if args.positional else External("builtins.<same>")
+
+
+def _parallelised(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """parallelize_module(module, ...): the module itself, parts of which are sharded."""
+    return args.get(0, "module")
+
+
+def _data(path: str) -> Native:
+    def make(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+        return new_data(machine, state, path, args, node)
+
+    return make
+
+
+def _number(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    return machine.unknown("number")
+
+
+def _nothing(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    return None
+
+
+def _other_default(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """set_default_dtype(...): what is made without a type has another one from here on."""
+    machine.other_default = True
+    return None
+
+
+def _size(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    value = args.get(0, "iterable", ())
+    if isinstance(value, Ref):
+        record = state[value]
+        if isinstance(record, Sequence) and not record.open:
+            return record.items
+    return value if type(value) is tuple else machine.unknown()
+
+
+def limits(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """torch.finfo, numpy.finfo and their like: an object whose attributes are numbers."""
+    return Unknown(LIMITS, syntax=node)
+
+
+def _is_tensor(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    value = args.get(0, "obj")
+    if known_tensor(machine, state, value) is not None:
+        return True
+    return machine.symbol("is_tensor", value, kind="bool") if isinstance(value, Unknown) else False
+
+
+def _reparametrised(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """weight_norm, spectral_norm: the module comes back, its weight computed anew from other parameters."""
+    module = args.get(0, "module")
+    record = state[module] if isinstance(module, Ref) else None
+    if isinstance(module, Ref) and isinstance(record, Instance):
+        name = args.get(1, "name", "weight")
+        attrs = {key: value for key, value in record.attrs.items() if key != name}
+        state.put(module.id, record._replace(attrs=attrs, open=True, config={**record.config, "<loose>": True}))
+    return module
+
+
+def _device(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    return Unknown("device", syntax=node)
+
+
+def _clip(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """clip_grad_norm_, clip_grad_value_: written in place to each gradient; without a bound, only measured."""
+    given, bound = args.get(0, "parameters"), args.get(1, "max_norm", args.keywords.get("clip_value"))
+    used_up = is_used_up(state, given)
+    tensor = known_tensor(machine, state, given)
+    items = Sequence((tensor,)) if tensor is not None else items_of(machine, state, given, node)
+    params = [ref for item in items.items if (ref := known_tensor(machine, state, item)) is not None]
+    endless = isinstance(bound, float) and bound == float("inf")
+    if used_up:
+        # Measured: torch warns of an empty generator, and clips nothing.
+        faults.noticed(machine, "clip-misplaced", node, "the iterator of parameters has been used up")
+    if len(params) == len(items.items) and not args.open and not endless:
+        clipped(machine, state, params, node, whole=not items.open)
+    for param in params:
+        gradient = tensor_at(state, param).accumulated
+        if isinstance(gradient, Ref):
+            bump(machine, state, gradient, Write(node, "clip_grad"))
+    return machine.unknown("number")
+
+
+SPECIAL: dict[str, Native] = {
+    **CREATION,
+    **TRANSFORMS,
+    **PRETRAINED,
+    "torch.nn.utils.weight_norm": _reparametrised,
+    "torch.nn.utils.spectral_norm": _reparametrised,
+    "torch.nn.utils.parametrizations.weight_norm": _reparametrised,
+    "torch.nn.utils.parametrizations.spectral_norm": _reparametrised,
+    "torch.nn.utils.parametrizations.orthogonal": _reparametrised,
+    "torch.nn.utils.parametrize.register_parametrization": _reparametrised,
+    "torch.nn.utils.remove_weight_norm": _same,
+    "torch.nn.utils.remove_spectral_norm": _same,
+    "torch.device": _device,
+    "torch.autograd.backward": autograd_backward,
+    "torch.autograd.grad": autograd_grad,
+    "torch.no_grad": _mode("no_grad"),
+    "torch.autograd.no_grad": _mode("no_grad"),
+    "torch.enable_grad": _mode("enable_grad"),
+    "torch.autograd.enable_grad": _mode("enable_grad"),
+    "torch.inference_mode": _mode("inference_mode"),
+    "torch.autograd.inference_mode": _mode("inference_mode"),
+    "torch.set_grad_enabled": _set_grad_enabled,
+    "torch.autograd.set_grad_enabled": _set_grad_enabled,
+    "torch.is_grad_enabled": _is_grad_enabled,
+    "torch.is_tensor": _is_tensor,
+    "torch.autocast": _mode("autocast"),
+    "torch.amp.autocast": _mode("autocast"),
+    "torch.cuda.amp.autocast": _mode("autocast"),
+    "torch.autograd.set_detect_anomaly": _context,
+    "torch.autograd.detect_anomaly": _context,
+    "torch.autograd.graph.save_on_cpu": _context,
+    "torch.autograd.graph.allow_mutation_on_saved_tensors": _mode("allow_mutation"),
+    "torch.autograd.function.once_differentiable": _mode(ONCE),
+    "torch.manual_seed": _nothing,
+    "torch.set_default_dtype": _other_default,
+    "torch.set_default_tensor_type": _other_default,
+    "torch.compile": _same,
+    "torch.jit.script": _same,
+    "torch.jit.ignore": _same,
+    "torch.jit.export": _same,
+    "torch.jit.unused": _same,
+    "torch.utils.data.DataLoader": _data("torch.utils.data.DataLoader"),
+    "torch.utils.data.TensorDataset": _data("torch.utils.data.TensorDataset"),
+    "torch.nn.utils.clip_grad_norm_": _clip,
+    "torch.nn.utils.clip_grad_value_": _clip,
+    "torch.nn.utils.clip_grad_norm": _clip,
+    "torch.nn.init.calculate_gain": _number,
+    "torch.Size": _size,
+    "torch.finfo": limits,
+    "torch.iinfo": limits,
+    "torch.distributions.kl_divergence": kl_divergence,
+    "torch.distributions.kl.kl_divergence": kl_divergence,
+    "torch.utils.checkpoint.checkpoint": checkpoint,
+    "torch.distributed.tensor.parallel.parallelize_module": _parallelised,
+    "torch.distributed.fsdp.fully_shard": fully_shard,
+    "torch.distributed._composable.fsdp.fully_shard": fully_shard,
+    "torch.func.functional_call": functional_call,
+    "torch.nn.utils.stateless.functional_call": functional_call,
+}
+"""What needs words of its own, by path."""

@@ -1,0 +1,194 @@
+"""Subscripts of tensors: views and copies, and writes through them."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gradlint.detect.formula import masked_nan as masked
+from gradlint.detect.inplace_broadcast import refuse_part
+from gradlint.domain.graph import Edge, Node, Term
+from gradlint.domain.state import Blocked, State
+from gradlint.domain.value import Ref, Tensor, Unknown, Value, View, Write
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.torch.apply import broken_view
+from gradlint.interpreter.torch.inplace import bump, saved_now, write
+from gradlint.interpreter.torch.legacy_calls import tell_number_indexed
+from gradlint.interpreter.torch.operands import operand_of, tensors_in
+from gradlint.interpreter.torch.tensor import both, either, known_tensor, new_tensor, tensor_at, view_of
+from gradlint.interpreter.torch.transform.levels import refuses_mask
+from gradlint.shapes.infer import indexed
+
+
+def index_tensor(machine: Machine, state: State, ref: Ref, index: Value, node: cst.CSTNode) -> Value:
+    """t[index]: basic indices give a view, index tensors and masks a copy."""
+    record = tensor_at(state, ref)
+    if tell_number_indexed(machine, record, index, node):
+        return machine.unknown("raised")
+    if machine.transforms and refuses_mask(machine, state, index, node):
+        return machine.unknown("raised")
+    made = indexed(record.shape, operand_of(machine, state, index))  # type: ignore[arg-type]
+    if state.grad is True:
+        broken_view(machine, state, ref, node)
+    tracked = both(record.grad, state.grad)
+    edges = [Edge(record.node, record.grad if state.grad is not False else False)]
+    edges += _index_edges(machine, state, index)
+    blocked = state.unrecorded() or Blocked(None, None)
+    if made.view is True:
+        return _view(state, ref, index, node, made.shape, tracked, edges, blocked)
+    mask = _index_term(machine, state, index)
+    operands = {"input": _term(record), "indices": mask}
+    if isinstance(mask, Term):
+        masked.look(machine, state, node, _term(record), mask, True, "a subscript")
+    saved = tuple(saved_now(machine, state, one, "indices") for one in tensors_in(machine, state, index))
+    result = Node(
+        "index", node, edges, tracked=tracked, saved=saved if tracked is True and made.view is False else (),
+        maybe_saved=made.view is None, frees=True if tracked is True and made.view is False else None,
+        cut=blocked.kind, place=blocked.syntax, operands=operands,
+    )  # fmt: skip
+    if made.view is None and record.grad is not False:
+        known = None if tracked else tracked
+        result = Node("index", node, edges, tracked=known, maybe_saved=True, operands=operands)
+    out = new_tensor(state, result, grad=tracked, dtype=record.dtype, shape=made.shape)
+    if made.view is None:
+        base = ref.id if record.view is None else record.view.base
+        state.put(out.id, tensor_at(state, out)._replace(view=View(base, "maybe")))
+    return out
+
+
+def _term(record: Tensor) -> Term:
+    return Term(record.node, record.shape, record.dtype, record.grad)
+
+
+def _index_term(machine: Machine, state: State, index: Value) -> Value:
+    """A mask or an index tensor as an operand; other indices as they are."""
+    found = known_tensor(machine, state, index)
+    return index if found is None else _term(tensor_at(state, found))
+
+
+def _index_edges(machine: Machine, state: State, index: Value) -> list[Edge]:
+    """The value depends on the index, too."""
+    edges = [
+        Edge(tensor_at(state, one).node, False, "nondiff")
+        for one in tensors_in(machine, state, index)
+        if tensor_at(state, one).node.live
+    ]
+    if isinstance(index, Unknown) and index.origin is not None and index.origin.live:
+        edges.append(Edge(index.origin, False, "nondiff"))
+    return edges
+
+
+def _view(
+    state: State,
+    ref: Ref,
+    index: Value,
+    node: cst.CSTNode,
+    shape: tuple[object, ...] | None,
+    tracked: bool | None,
+    edges: list[Edge],
+    blocked: Blocked,
+) -> Ref:
+    record = tensor_at(state, ref)
+    operands = {"input": _term(record), "index": index}
+    made = Node("select", node, edges, tracked=tracked, cut=blocked.kind, place=blocked.syntax, operands=operands)
+    kind = "plain"
+    if state.inference is True:
+        kind = "inference"
+    elif state.grad is False and record.inference is not True:
+        kind = "no_grad"
+    elif state.grad is None:
+        kind = "maybe"
+    expanded = _expanded(record, index, shape)
+    return view_of(
+        state, ref, made, kind=kind, shape=shape, expanded=expanded, grad=record.grad,
+        tags=record.tags & ({"data", "cpu", "contiguous"} if _leading(index) else {"data", "cpu"}),
+    )  # fmt: skip
+
+
+def _leading(index: Value) -> bool:
+    """Whether a subscript takes a run of the first dimension: of a contiguous tensor, that is contiguous too."""
+    if isinstance(index, slice):
+        return index.step is None
+    return isinstance(index, int) or index is ...
+
+
+def _expanded(record: Tensor, index: Value, shape: tuple[object, ...] | None) -> tuple[bool, ...] | None:
+    """Which dimensions of a basic subscript of an expanded tensor repeat one cell."""
+    former = record.view.expanded if record.view is not None else ()
+    if not former:
+        return former
+    entries = index if type(index) is tuple else (index,)
+    if any(entry is ... for entry in entries):
+        return None
+    flags: list[bool] = []
+    left = list(former)
+    for entry in entries:
+        if entry is None:
+            flags.append(False)
+        elif left:
+            flag = left.pop(0)
+            if isinstance(entry, slice):
+                flags.append(flag)
+    flags += left
+    if shape is None or len(shape) != len(flags):
+        return None
+    return tuple(flag and isinstance(size, int) and size > 1 for flag, size in zip(flags, shape, strict=True))
+
+
+def write_tensor(machine: Machine, state: State, ref: Ref, index: Value, value: Value, node: cst.CSTNode) -> None:
+    """t[index] = value: a write in place, whatever the index."""
+    record = tensor_at(state, ref)
+    sources: list[Edge] = []
+    given = known_tensor(machine, state, value)
+    if given is not None:
+        source = tensor_at(state, given)
+        if given == ref:
+            return
+        view = source.view
+        if (
+            view is not None
+            and view.base == (record.view.base if record.view else ref.id)
+            and _written_there(state, source.counter, node)
+        ):
+            # `t[i] += x` stores the view that it has just written in place: torch copies it onto itself.
+            bump(machine, state, ref, Write(node, "index assignment"))
+            return
+        sources.append(Edge(source.node, source.grad))
+    elif isinstance(value, Unknown):
+        if value.origin is not None:
+            sources.append(Edge(value.origin, None if value.origin.tracked is not False else False, "item"))
+        elif value.kind is None:
+            sources.append(Edge(Node("input", node, tracked=None), None))
+    sources += _index_edges(machine, state, index)
+    made = indexed(record.shape, operand_of(machine, state, index))  # type: ignore[arg-type]
+    picks = tensors_in(machine, state, index)
+    needs = either([record.grad, *(edge.flows for edge in sources)])
+    saved = tuple(saved_now(machine, state, one, "indices") for one in picks) if needs is True else ()
+    whole = index is ... or index == slice(None, None, None) or made.view is False
+    if made.view is None and not whole:
+        write(machine, state, ref, "index assignment", node, sources, maybe_saved=True)
+        return
+    target = ref if whole else _target(state, ref, index, made.shape, node)
+    more = bool(picks) and needs is None
+    fills = made.view is False and needs is False
+    # Index tensors and masks are kept for backward.
+    frees = True if made.view is False and needs is True else None
+    done = write(machine, state, target, "index assignment", node, sources, saved, more, fills=fills, frees=frees)
+    if done and given is not None:
+        refuse_part(machine, made.shape, tensor_at(state, given).shape, record, node)  # type: ignore[arg-type]
+
+
+def _written_there(state: State, counter: int, node: cst.CSTNode) -> bool:
+    writes = state.writes(counter)
+    return bool(writes) and writes[-1].syntax is node
+
+
+def _target(state: State, ref: Ref, index: Value, shape: tuple[object, ...] | None, node: cst.CSTNode) -> Ref:
+    """What is written is a view of the tensor: a leaf refuses it as a view of a leaf."""
+    record = tensor_at(state, ref)
+    if record.view is not None and not record.view.overlaps:
+        return ref
+    made = Node("select", node, [Edge(record.node, record.grad)], tracked=both(record.grad, state.grad))
+    return view_of(
+        state, ref, made,
+        kind="plain", grad=record.grad, expanded=_expanded(record, index, shape), tags=record.tags & {"data"},
+    )  # fmt: skip

@@ -1,0 +1,223 @@
+"""Writes in place: what torch refuses, which version counter moves, and what becomes of the history.
+
+The rules are torch's `check_inplace`, `handle_view_on_rebase` and `rebase_history` (torch/csrc/autograd).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import libcst as cst
+
+from gradlint.detect.data_write import note_data_write
+from gradlint.detect.loop_order import stepped_by_hand
+from gradlint.domain.event import Refusal, RefusedWrite
+from gradlint.domain.graph import Edge, Node, Saved
+from gradlint.domain.state import State
+from gradlint.domain.value import Ref, Tensor, View, Write
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.torch.tensor import both, either, overlap_of, tensor_at
+
+_KINDS: dict[str, Refusal] = {
+    "multi": "multi-view",
+    "no_grad": "no-grad-view",
+    "inference": "inference-view",
+    "custom": "custom-view",
+}
+
+
+_FILLING = frozenset(
+    (
+        *("fill_", "zero_", "masked_fill_", "index_fill_", "fill_diagonal_", "tril_", "triu_", "conj_physical_"),
+        *("index_put_", "threshold_", "nn.functional.threshold", "nn.functional.threshold_", "nn.Threshold"),
+    )
+)
+"""Writes that do not go through torch's element-wise iterator: an untracked expanded tensor takes them (measured)."""
+
+
+def refusal(state: State, ref: Ref, sources: Sequence[Edge]) -> tuple[Refusal, Tensor] | None:
+    """Why torch certainly refuses to write to a tensor here, with the leaf in question."""
+    record = tensor_at(state, ref)
+    if record.inference is True and state.inference is False:
+        return "inference", record
+    if state.grad is not True:
+        return None
+    view = record.view
+    needs = record.grad is True or any(edge.flows is True for edge in sources)
+    if view is None or view.kind == "maybe":
+        if record.grad is True and record.leaf is True:
+            return "leaf", record
+        return None
+    base = state.heap[view.base]
+    assert isinstance(base, Tensor)
+    # A leaf whose flag was switched on behind the view: the view requires grad from then on, too.
+    flagged = base.leaf is True and base.grad is True
+    if not needs and record.grad is not True and not flagged:
+        return None
+    if view.kind in _KINDS:
+        return _KINDS[view.kind], base
+    if (record.grad is True or flagged) and base.leaf is True and base.grad is True:
+        return "leaf-view", base
+    return None
+
+
+def write(
+    machine: Machine,
+    state: State,
+    ref: Ref,
+    op: str,
+    syntax: cst.CSTNode,
+    sources: Sequence[Edge] = (),
+    saved: tuple[Saved, ...] = (),
+    maybe_saved: bool = False,
+    *,
+    saves_result: bool = False,
+    overwrites: bool = False,
+    certain: bool = True,
+    frees: bool | None = None,
+    fills: bool = False,
+) -> bool:
+    """Write to a tensor in place, `sources` being the graphs of the other inputs. False where torch refuses.
+
+    `fills`: the write does not go through torch's element-wise iterator, so that an expanded tensor takes it.
+    """
+    if certain and machine.transforms:
+        from gradlint.interpreter.torch.transform.levels import captured
+
+        if captured(machine, state, ref, op, sources, syntax):
+            return False
+    refused = refusal(state, ref, sources) if certain else None
+    record = tensor_at(state, ref)
+    expanded = bool(overlap_of(record))
+    spared = (fills or op in _FILLING) and record.grad is not True
+    if refused is None and certain and expanded and not spared:
+        refused = "overlap", record
+    if refused is not None:
+        reason, leaf = refused
+        viewed = record.syntax if record.view is not None else None
+        tracked = any(edge.flows is True for edge in sources)
+        built = machine.builder(syntax, op)
+        mode = machine.inference_mode if reason == "inference" else None
+        held = leaf.node.leaf in machine.holdings.held and _reach_only(sources, leaf.node)
+        event = RefusedWrite(syntax, reason, op, leaf.syntax, viewed, leaf.parameter, None, tracked, built, mode, held)
+        machine.emit(event)
+        return False
+    bump(machine, state, ref, Write(syntax, op, certain))
+    if "data" in record.tags:
+        note_data_write(machine, state, ref, op, sources, syntax)
+    elif record.grad is True and record.leaf is True and record.view is None:
+        stepped_by_hand(machine, state, ref.id, sources, syntax)
+    _rebase(machine, state, ref, op, syntax, sources, saved, maybe_saved, saves_result, overwrites, frees)
+    return True
+
+
+def _reach_only(sources: Sequence[Edge], leaf: Node) -> bool:
+    """Whether a gradient would flow back from what is written to nothing but one leaf: `w *= 2 / w.sum()`."""
+    stack, seen = [edge.node for edge in sources if edge.flows is not False], set[int]()
+    while stack:
+        node = stack.pop()
+        if node.leaf is not None and node.leaf != leaf.leaf:
+            return False
+        if node.id not in seen and node.leaf is None:
+            seen.add(node.id)
+            stack.extend(edge.node for edge in node.edges if edge.flows is not False)
+    return True
+
+
+def bump(machine: Machine, state: State, ref: Ref, what: Write) -> None:
+    """Move a tensor's version counter."""
+    record = tensor_at(state, ref)
+    if record.view is not None and record.view.kind == "maybe":
+        # The tensor may be a copy, with a counter of its own, or share that of its base.
+        base = state.heap[record.view.base]
+        assert isinstance(base, Tensor)
+        state.put(base.counter, (*state.writes(base.counter), what._replace(certain=False)))
+    if record.memory in machine.holdings.strangers:
+        # No optimizer has it, and the program gives it its values itself: the target network of another.
+        machine.holdings.handled.add(machine.holdings.strangers[record.memory])
+    state.put(record.counter, (*state.writes(record.counter), what))
+    if "data" in record.tags:
+        state.put(record.memory, (*state.writes(record.memory), what))
+
+
+def saved_now(machine: Machine, state: State, ref: Ref, label: str) -> Saved:
+    """A tensor saved at this moment."""
+    record = tensor_at(state, ref)
+    machine.watched.add(record.counter)
+    machine.watched.add(record.memory)
+    return Saved(
+        record.counter, len(state.writes(record.counter)), record.memory, len(state.writes(record.memory)), label,
+        node=record.node if record.grad is not False else None,
+    )  # fmt: skip
+
+
+def _rebase(
+    machine: Machine,
+    state: State,
+    ref: Ref,
+    op: str,
+    syntax: cst.CSTNode,
+    sources: Sequence[Edge],
+    saved: tuple[Saved, ...],
+    maybe_saved: bool,
+    saves_result: bool,
+    overwrites: bool,
+    frees: bool | None,
+) -> None:
+    """The history behind a write: a tensor written with grad mode on joins the graph of what is written."""
+    record = tensor_at(state, ref)
+    needs = either([record.grad, *(edge.flows for edge in sources)])
+    tracked = both(needs, state.grad)
+    if tracked is False and (record.grad is not False or not (record.node.live or any(e.node.live for e in sources))):
+        return  # Recorded nowhere: the history stays as it was, and where no leaf is near nothing is to be known.
+    view = record.view
+    if view is None or view.kind == "maybe" or tracked is False:
+        # The gradient of what is overwritten is zero, and computed all the same.
+        edges = (Edge(record.node, record.grad, "overwritten" if overwrites else None), *sources)
+        if saves_result:
+            saved = (*saved, saved_now(machine, state, ref, ">"))
+        node = Node(op, syntax, edges, tracked=tracked, saved=saved, maybe_saved=maybe_saved, frees=frees)
+        grad = either([record.grad, tracked])
+        state.put(ref.id, record._replace(node=node, grad=grad))
+        if tracked is not False and view is None:
+            regenerate_views(state, ref.id, node, grad)
+        return
+    _rebase_view(machine, state, ref, view, op, syntax, sources, saved, maybe_saved, saves_result, tracked, frees)
+
+
+def _rebase_view(
+    machine: Machine,
+    state: State,
+    ref: Ref,
+    view: View,
+    op: str,
+    syntax: cst.CSTNode,
+    sources: Sequence[Edge],
+    saved: tuple[Saved, ...],
+    maybe_saved: bool,
+    saves_result: bool,
+    tracked: bool | None,
+    frees: bool | None,
+) -> None:
+    """CopySlices: the base gets the new history, and every view of it is a view of that."""
+    base = state.heap[view.base]
+    assert isinstance(base, Tensor)
+    if saves_result:
+        saved = (*saved, saved_now(machine, state, ref, ">"))
+    edges = (Edge(base.node, base.grad), *sources)
+    # CopySlices frees the function it holds, whatever that has saved (torch/csrc/autograd/functions/tensor.cpp).
+    frees = True if tracked is True else frees
+    node = Node(op, syntax, edges, tracked=tracked, saved=saved, maybe_saved=maybe_saved, frees=frees)
+    grad = either([base.grad, tracked])
+    state.put(view.base, base._replace(node=node, grad=grad))
+    regenerate_views(state, view.base, node, grad)
+
+
+def regenerate_views(state: State, base: int, node: Node, grad: bool | None) -> None:
+    """Every view of a base whose history changed hangs on the new history."""
+    for address in state.views(base):
+        other = state.heap[address]
+        assert isinstance(other, Tensor)
+        if other.view is not None and other.view.kind != "maybe":
+            made = Node("view", other.syntax or node.syntax, [Edge(node, grad)], tracked=node.tracked)
+            state.put(address, other._replace(node=made, grad=grad))

@@ -1,0 +1,322 @@
+"""Methods of tensors: most are rows of the table, some need words of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import libcst as cst
+
+from gradlint.detect.inplace_broadcast import refuse_growth
+from gradlint.detect.spelling import of_keywords
+from gradlint.domain import dtype as dtypes
+from gradlint.domain.dtype import named
+from gradlint.domain.graph import Edge, Node
+from gradlint.domain.shape import numel
+from gradlint.domain.state import State
+from gradlint.domain.value import External, Ref, Tensor, Unknown, Value, View
+from gradlint.interpreter.args import Args
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.torch import faults
+from gradlint.interpreter.torch.apply import apply
+from gradlint.interpreter.torch.attributes import set_flag
+from gradlint.interpreter.torch.backward_call import tensor_backward
+from gradlint.interpreter.torch.hooks import register_with_node
+from gradlint.interpreter.torch.inplace import write
+from gradlint.interpreter.torch.names import method_fact
+from gradlint.interpreter.torch.tensor import OVERLAP, both, known_tensor, new_tensor, overlap_of, tensor_at
+from gradlint.interpreter.torch.transform.levels import refuses_method, refuses_number
+
+Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
+
+
+def call_tensor_method(machine: Machine, state: State, ref: Ref, name: str, args: Args, node: cst.CSTNode) -> Value:
+    """t.name(args)"""
+    if args.keywords:
+        of_keywords(machine, f"torch.Tensor.{name}", args.keywords, node, tensor_at(state, ref).node)
+    if machine.transforms and refuses_method(machine, state, ref, name, node):
+        return Unknown("raised")
+    special = METHODS.get(name)
+    if special is not None:
+        return special(machine, state, ref, args, node)
+    entry = method_fact(name)
+    if entry is None:
+        machine.give_ups[f"Tensor.{name}"] += 1
+        if name.endswith("_") and not name.endswith("__"):
+            write(machine, state, ref, name, node, certain=False)
+            return ref
+        return machine.program.opaque(machine, state, (ref, *args.values()), node)
+    return apply(machine, state, entry, args.prepend(ref), node)
+
+
+def number_of(machine: Machine, state: State, ref: Ref, kind: str, node: cst.CSTNode) -> Value:
+    """A Python number from a tensor: the value flows on, no gradient does."""
+    if machine.transforms and refuses_number(machine, state, ref, "if" if kind == "bool" else "item()", node):
+        return Unknown("raised")
+    record = tensor_at(state, ref)
+    origin = Node("item", node, [Edge(record.node, False, "item")], cut="item") if record.node.live else None
+    return Unknown("bool" if kind == "bool" else "int" if kind == "int" else "number", origin, None, node)
+
+
+def _item(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    return number_of(machine, state, ref, "number", node)
+
+
+def _tolist(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    record = tensor_at(state, ref)
+    origin = Node("tolist", node, [Edge(record.node, False, "item")], cut="item") if record.node.live else None
+    return Unknown("array", origin, None, node)
+
+
+def _numpy(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """numpy(): refused where the tensor requires grad; `force=True` detaches."""
+    record = tensor_at(state, ref)
+    forced = args.get(0, "force", False)
+    if record.grad is True and state.grad is True and forced is False and not args.open:
+        related = [] if record.syntax is None else [(record.syntax, "the tensor comes from here")]
+        faults.refused(machine, "numpy-on-grad", node, related=related)
+        return Unknown("array", None, ("memory", ref), node)
+    origin = Node("numpy", node, [Edge(record.node, False, "numpy")], cut="numpy") if record.node.live else None
+    return Unknown("array", origin, ("memory", ref), node)
+
+
+def _detach(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """The same memory and version counter, no graph."""
+    record = tensor_at(state, ref)
+    made = Node("detach", node, [Edge(record.node, False, "detach")], cut="detach")
+    return state.new(
+        Tensor(
+            record.counter, record.memory, made, False, record.dtype, record.shape,
+            inference=record.inference, syntax=node, tags=record.tags | overlap_of(record),
+        )
+    )  # fmt: skip
+
+
+def _detach_in_place(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """detach_(): the tensor leaves its graph; a view cannot."""
+    record = tensor_at(state, ref)
+    if record.view is not None and record.view.kind != "maybe":
+        faults.refused(machine, "detach-view", node)
+        return ref
+    made = Node("detach_", node, [Edge(record.node, False, "detach")], cut="detach")
+    state.put(ref.id, record._replace(node=made, grad=False))
+    return ref
+
+
+def _requires_grad(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    wanted = args.get(0, "requires_grad", True)
+    set_flag(machine, state, ref, wanted if isinstance(wanted, bool) else None, node, "requires_grad_")
+    return ref
+
+
+def _retain(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    record = tensor_at(state, ref)
+    if record.grad is False:
+        faults.refused(machine, "hook-without-grad", node, "retain_grad")
+        return None
+    state.put(ref.id, record._replace(retains=True))
+    return None
+
+
+def _hook(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    if tensor_at(state, ref).grad is False:
+        faults.refused(machine, "hook-without-grad", node, "register_hook")
+        return machine.unknown()
+    return register_with_node(machine, state, ref, args.get(0, "hook"), "gradient", node)
+
+
+def _leaf_hook(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """A hook on the accumulated gradient: only leaves have one."""
+    record = tensor_at(state, ref)
+    if record.grad is False or record.leaf is False:
+        faults.refused(machine, "hook-without-grad", node, "register_post_accumulate_grad_hook")
+        return machine.unknown()
+    return register_with_node(machine, state, ref, args.get(0, "hook"), "accumulated", node)
+
+
+def _size(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    shape = tensor_at(state, ref).shape
+    dim = args.get(0, "dim")
+    if dim is None and not args.open:
+        return shape if shape is not None else machine.symbol("shape", ref)
+    if shape is not None and isinstance(dim, int) and -len(shape) <= dim < len(shape):
+        return shape[dim]
+    return machine.symbol("size", ref, dim, kind="int")
+
+
+def _numel(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    count = numel(tensor_at(state, ref).shape)  # type: ignore[arg-type]
+    return machine.symbol("numel", ref, kind="int") if count is None else count
+
+
+def _dim(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    shape = tensor_at(state, ref).shape
+    return machine.symbol("ndim", ref, kind="int") if shape is None else len(shape)
+
+
+def _resize(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    record = tensor_at(state, ref)
+    if record.grad is True and state.inference is False:
+        faults.refused(machine, "resize-requires-grad", node)
+        return ref
+    state.put(ref.id, record._replace(shape=None))
+    return ref
+
+
+def _zero(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    write(machine, state, ref, "zero_", node, overwrites=True)
+    return ref
+
+
+def _copy(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    source = known_tensor(machine, state, args.get(0, "src"))
+    edges: list[Edge] = []
+    if source is not None:
+        record = tensor_at(state, source)
+        edges.append(Edge(record.node, record.grad))
+    if write(machine, state, ref, "copy_", node, edges, overwrites=True) and source is not None:
+        refuse_growth(machine, state, ref, "copy_", tensor_at(state, source).shape, node)  # type: ignore[arg-type]
+    return ref
+
+
+def _to_sparse(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    record = tensor_at(state, ref)
+    tracked = record.grad if state.grad else False if state.grad is False else None
+    made = Node("to_sparse", node, [Edge(record.node, record.grad)], tracked=tracked, maybe_saved=True)
+    return new_tensor(state, made, grad=tracked, dtype=record.dtype, shape=record.shape, tags=frozenset({"sparse"}))
+
+
+def _new(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    sizes = args.positional
+    filled = not sizes or not all(isinstance(size, int) and not isinstance(size, bool) for size in sizes)
+    made = Node("new" if filled else "uninitialised", node)
+    return new_tensor(state, made, dtype=tensor_at(state, ref).dtype, shape=None if filled else sizes)
+
+
+def _backward(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    return tensor_backward(machine, state, ref, args, node)
+
+
+def _cpu(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """cpu(): the same tensor, where it is there already."""
+    if "cpu" in tensor_at(state, ref).tags:
+        return ref
+    return apply_to(machine, state, ref, args, node)
+
+
+def _cuda(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """cuda(): a copy of what is on the CPU, and so no leaf."""
+    record = tensor_at(state, ref)
+    if "cpu" not in record.tags:
+        return apply_to(machine, state, ref, args, node)
+    tracked = both(record.grad, state.grad)
+    made = Node("cuda", node, [Edge(record.node, record.grad)], tracked=tracked)
+    return new_tensor(
+        state, made, grad=tracked, dtype=record.dtype, shape=record.shape, tags=record.tags & {"contiguous"}
+    )
+
+
+def apply_to(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """A move to another device, and perhaps a cast: the tensor itself, or a copy on the tape."""
+    record = tensor_at(state, ref)
+    record = record._replace(dtype=_dtype_after(machine, state, record, args))
+    if record.grad is False and not record.node.live and record.view is None:
+        out = new_tensor(state, Node("to", node), dtype=record.dtype, shape=record.shape, tags=record.tags - {OVERLAP})
+    else:
+        tracked = record.grad if state.grad else False if state.grad is False else None
+        if record.leaf is True and tracked is True:
+            tracked = None
+        made = Node("to", node, [Edge(record.node, record.grad)], tracked=tracked)
+        grad = record.grad if state.grad is not False else None if record.grad else record.grad
+        out = new_tensor(state, made, grad=grad, dtype=record.dtype, shape=record.shape, tags=record.tags - {OVERLAP})
+    fresh = tensor_at(state, out)
+    base = ref.id if record.view is None else record.view.base
+    state.put(out.id, fresh._replace(view=View(base, "maybe"), syntax=record.syntax))
+    return out
+
+
+def _contiguous(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """contiguous(): the tensor itself where it is laid out so, else a copy."""
+    record = tensor_at(state, ref)
+    if args.has(0, "memory_format"):
+        return apply_to(machine, state, ref, args, node)
+    if "contiguous" in record.tags:
+        return ref
+    clone = method_fact("clone")
+    if record.view is not None and record.view.overlaps and clone is not None:
+        return apply(machine, state, clone, Args((ref,)), node)
+    return apply_to(machine, state, ref, args, node)
+
+
+def _to(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """to(...): a cast where a dtype is given, else a move."""
+    wanted: str | None = None
+    for value in args.values():
+        if isinstance(value, External):
+            wanted = named(value.path.removeprefix("torch.")) or wanted
+    entry = method_fact("to")
+    if wanted is not None and entry is not None:
+        return apply(machine, state, entry, args.prepend(ref), node)
+    return apply_to(machine, state, ref, args, node)
+
+
+def _dtype_after(machine: Machine, state: State, record: Tensor, args: Args) -> str | None:
+    """The dtype behind `to`: that of a tensor given, unknown where an argument may be a dtype, else the same."""
+    for value in args.values():
+        tensor = known_tensor(machine, state, value)
+        if tensor is not None:
+            return tensor_at(state, tensor).dtype
+        if isinstance(value, Unknown) and value.kind not in _NO_DTYPE and not _is_device(value):
+            return None
+    return record.dtype
+
+
+_NO_DTYPE = frozenset({"device", "str", "int", "bool", "number"})
+
+
+def _is_device(value: Unknown) -> bool:
+    """Whether a value is the `device` of something, such as a module or an argument of the command line."""
+    return value.key is not None and value.key[0] == "attr" and value.key[-1] == "device"
+
+
+def _type(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """t.type(torch.int64), t.type(torch.LongTensor), t.type("torch.cuda.LongTensor"): casts, the last also moves."""
+    entry = method_fact("to")
+    wanted = args.get(0, "dtype")
+    path = wanted.path if isinstance(wanted, External) else wanted if isinstance(wanted, str) else ""
+    name = path.removeprefix("torch.")
+    dtype = dtypes.TENSOR_TYPES.get(name.removeprefix("cuda.")) or dtypes.named(name)
+    if entry is None or dtype is None:
+        return machine.program.opaque(machine, state, (ref, *args.values()), node)
+    return apply(machine, state, entry, Args((ref, External(f"torch.{dtype}"))), node)
+
+
+METHODS: dict[str, Method] = {
+    "backward": _backward,
+    "item": _item,
+    "tolist": _tolist,
+    "numpy": _numpy,
+    "detach": _detach,
+    "detach_": _detach_in_place,
+    "requires_grad_": _requires_grad,
+    "retain_grad": _retain,
+    "register_hook": _hook,
+    "register_post_accumulate_grad_hook": _leaf_hook,
+    "size": _size,
+    "numel": _numel,
+    "nelement": _numel,
+    "dim": _dim,
+    "ndimension": _dim,
+    "resize_": _resize,
+    "resize_as_": _resize,
+    "zero_": _zero,
+    "copy_": _copy,
+    "new": _new,
+    "cuda": _cuda,
+    "cpu": _cpu,
+    "to": _to,
+    "type": _type,
+    "pin_memory": apply_to,
+    "contiguous": _contiguous,
+    "to_sparse": _to_sparse,
+}

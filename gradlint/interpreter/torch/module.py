@@ -1,0 +1,385 @@
+"""Modules: made, called, asked for their parameters, frozen and moved."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from gradlint import facts
+from gradlint.detect import spelling as slips
+from gradlint.detect.training_mode import note_mode
+from gradlint.domain import dtype as dtypes
+from gradlint.domain.graph import Node
+from gradlint.domain.state import State
+from gradlint.domain.value import (
+    Bound,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Ref,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+)
+from gradlint.facts import Entry, resolve
+from gradlint.interpreter.args import Args
+from gradlint.interpreter.libraries import trainers as frameworks
+from gradlint.interpreter.libraries.accelerate import ENGINES, engine_method
+from gradlint.interpreter.libraries.model_zoos import call_foreign, foreign_part, is_foreign
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.program import let_go
+from gradlint.interpreter.python.calls import call_in_place
+from gradlint.interpreter.python.classes import find_in_class, library_base
+from gradlint.interpreter.torch import faults
+from gradlint.interpreter.torch.apply import apply
+from gradlint.interpreter.torch.custom import is_function_class
+from gradlint.interpreter.torch.data_loader import SAMPLERS, batches, call_sampler
+from gradlint.interpreter.torch.distributed import WRAPPERS, wrapper_method
+from gradlint.interpreter.torch.distribution import call_distribution
+from gradlint.interpreter.torch.hooks import HANDLE, call_hooked, is_hooked, remove, run_inside
+from gradlint.interpreter.torch.legacy_calls import tell_dimless, tell_reduction
+from gradlint.interpreter.torch.module_methods import METHODS
+from gradlint.interpreter.torch.module_parts import DICTS, LISTS, fill_container, parts
+from gradlint.interpreter.torch.names import fact
+from gradlint.interpreter.torch.operands import bind, bind_loosely, defaults_of, flag_of, operands_of
+from gradlint.interpreter.torch.operation import Input
+from gradlint.interpreter.torch.optim import OPTIMIZER_METHODS, fill_optimizer, is_optimizer_path
+from gradlint.interpreter.torch.parameter_shapes import parameter_shape, spelled_out
+from gradlint.interpreter.torch.parameters import is_module_path, module_base
+from gradlint.interpreter.torch.registration import UNINITIALISED, attribute_set, refuse_uninitialised
+from gradlint.interpreter.torch.scaler import SCALERS, call_helper, is_scheduler_path
+from gradlint.interpreter.torch.tensor import UNCOUNTED, new_leaf, new_tensor
+from gradlint.interpreter.world.placeholders import call_supposed, is_stand_in
+
+
+def new_user_module(machine: Machine, state: State, cls: Ref, base: str, args: Args, node: cst.CSTNode) -> Ref:
+    """An object of a class of the program that derives from a torch module."""
+    ref = state.new(Instance(cls, {}, {}, False, node))
+    if isinstance(find_in_class(state, cls, "__init__"), Function):
+        record = state[ref]
+        assert isinstance(record, Instance)
+        state.put(ref.id, record._replace(config={UNINITIALISED: True}))
+    return ref
+
+
+def new_module(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Ref:
+    """A module of torch: its configuration, and parameters as the table says the configuration gives them."""
+    lazy = _LAZY.fullmatch(path)
+    if lazy is not None:
+        path, args = f"torch.nn.{lazy[1]}", args.prepend(machine.unknown("int"))  # The size that the first call tells.
+    ref = state.new(Instance(External(path), {}, {}, False, node))
+    fill_module(machine, state, ref, path, args, node)
+    return ref
+
+
+_LAZY = re.compile(r"torch\.nn\.Lazy((?:Linear|Conv|BatchNorm|InstanceNorm)\w*)")
+"""Modules that learn their first argument from the first call."""
+
+
+def fill_module(machine: Machine, state: State, ref: Ref, path: str, args: Args, node: cst.CSTNode) -> None:
+    """What the constructor of a torch module sets."""
+    record = state[ref]
+    assert isinstance(record, Instance)
+    if path in WRAPPERS:
+        attrs = {**record.attrs, "module": args.get(0, "module")}
+        state.put(ref.id, record._replace(attrs=attrs))
+        return
+    if path in (LISTS | DICTS):
+        fill_container(machine, state, ref, record, path, args, node)
+        return
+    if path == "torch.nn.Module":
+        return
+    entry = fact(path.removeprefix("torch."))
+    if entry is None:
+        machine.give_ups[path] += 1
+        state.put(ref.id, record._replace(open=True))
+        return
+    tell_reduction(machine, entry, args, node)
+    tell_dimless(machine, path, args, node)
+    config, overload = bind(machine, state, entry.sig, args) or bind_loosely(entry.sig, args)
+    flags = {**defaults_of(overload), **{name: flag_of(machine, state, value) for name, value in config.items()}}
+    attrs = dict(record.attrs)
+    names = resolve(entry.row.parameters, flags)
+    buffers = resolve(entry.row.buffers, flags)
+    sizes = operands_of(machine, state, config)
+    dtype = _parameter_dtype(args)
+    for name in spelled_out(names.must, sizes):
+        shape = parameter_shape(entry.name, name, sizes)
+        attrs[name] = new_leaf(state, node, dtype=dtype, shape=shape, parameter=True, tags=UNCOUNTED, name=name)
+    for name in sorted(buffers.must):
+        attrs[name] = new_tensor(state, _origin(node), tags=UNCOUNTED)
+    is_open = record.open or bool(names.may - names.must) or args.open
+    state.put(ref.id, Instance(record.cls, attrs, {**record.config, **config}, is_open, record.syntax))
+
+
+def _parameter_dtype(args: Args) -> str | None:
+    """The type a constructor was asked for; torch's default where it was not."""
+    wanted = args.keywords.get("dtype")
+    if wanted is None:
+        return "float32" if not args.open else None
+    return dtypes.named(wanted.path.removeprefix("torch.")) if isinstance(wanted, External) else None
+
+
+def _origin(node: cst.CSTNode):  # type: ignore[no-untyped-def]
+    return Node("buffer", node)
+
+
+# Attributes.
+
+
+def module_attribute(
+    machine: Machine, state: State, obj: Ref, record: Instance, base: str, name: str, node: cst.CSTNode
+) -> Value:
+    """An attribute that the program has not set: a method of torch's, or unknown."""
+    if is_module_path(base):
+        if name in METHODS or name == "forward" or (name in frameworks.METHODS and base.endswith(".LightningModule")):
+            return Bound(obj, name)
+        if name == "training":
+            return record.config.get("<training>", True)
+        if wrapper_method(base, name) is not None:
+            return Bound(obj, name)
+        if name in record.config:
+            return record.config[name]
+        if is_foreign(record):
+            return foreign_part(machine, state, obj, name) or machine.symbol("attr", obj, name)
+        slips.of_object(machine, state, record, "module", name, node)
+        return machine.symbol("attr", obj, name)
+    if is_optimizer_path(base):
+        if name in OPTIMIZER_METHODS:
+            return Bound(obj, name)
+        slips.of_object(machine, state, record, "optimizer", name, node)
+    if base.startswith("torch.distributions.") or base == HANDLE or _is_helper(base):
+        return Bound(obj, name)
+    if name in ENGINES.get(base, ()):
+        return Bound(obj, name)
+    return machine.symbol("attr", obj, name)
+
+
+def _is_helper(path: str) -> bool:
+    return path in SCALERS or path in SAMPLERS or is_scheduler_path(path)
+
+
+def set_module_attribute(
+    machine: Machine, state: State, obj: Ref, record: Instance, name: str, value: Value, node: cst.CSTNode
+) -> None:
+    """obj.name = value: a tensor does not go where a parameter is registered."""
+    if name == "requires_grad_" and isinstance(value, bool) and module_base(state, record) is not None:
+        faults.noticed(machine, "set-requires-grad-by-name", node, "module")
+    former = record.attrs.get(name)
+    if module_base(state, record) is not None:
+        attribute_set(machine, state, obj, record, name, value, node)
+        record = state[obj]  # type: ignore[assignment]
+    if module_base(state, record) is not None and isinstance(former, Ref) and "<loose>" not in record.config:
+        old = state.heap.get(former.id)
+        if isinstance(old, Tensor) and old.parameter and _no_parameter(state, value):
+            related = [] if old.syntax is None else [(old.syntax, "the parameter is made here")]
+            faults.refused(machine, "parameter-overwritten", node, name, related)
+            return
+        if isinstance(old, Instance) and module_base(state, old) is not None:
+            if _no_module(state, value):
+                faults.refused(machine, "child-overwritten", node, name)
+                return
+            if isinstance(value, Ref):
+                machine.holdings.replaced[former.id] = value
+    state.put(obj.id, record._replace(attrs={**record.attrs, name: value}))
+
+
+def _no_parameter(state: State, value: Value) -> bool:
+    """Whether a value is certainly neither a parameter nor None."""
+    if isinstance(value, Ref):
+        record = state.heap.get(value.id)
+        if isinstance(record, Tensor):
+            return not record.parameter and (record.view is None or record.view.kind != "maybe")
+        return not isinstance(record, Instance)
+    if isinstance(value, Unknown):
+        return value.kind in ("array", "number", "int", "str", "bool")
+    return isinstance(value, (bool, int, float, str)) or type(value) is tuple
+
+
+def _no_module(state: State, value: Value) -> bool:
+    """Whether a value is certainly neither a module nor None."""
+    if isinstance(value, Ref):
+        return isinstance(state.heap.get(value.id), (Tensor, Sequence, Mapping))
+    if isinstance(value, External):
+        return fact(value.path.removeprefix("torch.")) is not None and value.path.count(".") == 1
+    return isinstance(value, (bool, int, float, str, Function)) or type(value) is tuple
+
+
+def iterate_module(machine: Machine, state: State, ref: Ref, record: Instance, node: cst.CSTNode) -> Sequence:
+    """What a loop over an object finds: the modules of a container, the batches of a loader."""
+    base = module_base(state, record)
+    if base in (LISTS | DICTS):
+        if base in DICTS:
+            return Sequence(tuple(name for name in record.attrs), open=record.open)
+        return Sequence(tuple(parts(record).values()), open=record.open)
+    return batches(machine, state, record, node)
+
+
+def index_module(machine: Machine, state: State, ref: Ref, record: Instance, index: Value) -> Value:
+    """container[index]"""
+    base = module_base(state, record)
+    if base in (LISTS | DICTS):
+        items = tuple(parts(record).values())
+        if isinstance(index, int) and not record.open and -len(items) <= index < len(items):
+            return items[index]
+        if isinstance(index, str) and index in record.attrs:
+            return record.attrs[index]
+        if isinstance(index, slice) and not record.open:
+            bounds = (index.start, index.stop, index.step)
+            if all(bound is None or isinstance(bound, int) for bound in bounds):
+                attrs = {str(i): value for i, value in enumerate(items[index])}
+                return state.new(record._replace(attrs=attrs))
+        if isinstance(index, Unknown) and items:
+            let_go(machine, state, items)  # It stands for each of them.
+            return items[0]
+    return ref if is_foreign(record) and isinstance(index, slice) else machine.symbol("item", ref, index)
+
+
+def replace_module(machine: Machine, state: State, ref: Ref, record: Instance, index: Value, value: Value) -> None:
+    """container[index] = module"""
+    if isinstance(index, int) and not is_foreign(record):
+        names = list(record.attrs)
+        if -len(names) <= index < len(names):
+            state.put(ref.id, record._replace(attrs={**record.attrs, names[index]: value}))
+            return
+    if isinstance(index, str):
+        state.put(ref.id, record._replace(attrs={**record.attrs, index: value}))
+        return
+    state.put(ref.id, record._replace(attrs={**record.attrs, f"<{len(record.attrs)}>": value}, open=True))
+
+
+# Calls.
+
+
+def call_instance(machine: Machine, state: State, ref: Ref, record: Instance, args: Args, node: cst.CSTNode) -> Value:
+    """An object called that the program gives no `__call__`, and no `forward` either, unless it has hooks."""
+    if not is_hooked(machine, record):
+        return _call_library(machine, state, ref, record, args, node)
+
+    def forward(given: Args) -> Value:
+        own = record.attrs.get("forward") or find_in_class(state, record.cls, "forward")
+        if isinstance(own, Function):
+            return call_in_place(machine, state, Bound(ref, own), given, node)
+        return _call_library(machine, state, ref, record, given, node)
+
+    return call_hooked(machine, state, ref, record, args, node, forward)
+
+
+def _call_library(machine: Machine, state: State, ref: Ref, record: Instance, args: Args, node: cst.CSTNode) -> Value:
+    """What a class of a library computes."""
+    base = module_base(state, record)
+    if base is None and is_function_class(state, record.cls):
+        faults.refused(machine, "function-without-apply", node)
+    if base is None:
+        return machine.program.opaque(machine, state, (ref, *args.values()), node)
+    if base in WRAPPERS:
+        return call_in_place(machine, state, record.attrs.get("module"), args, node)
+    if is_stand_in(record):
+        return call_supposed(state, ref, record, args, node)
+    if is_foreign(record):
+        result = call_foreign(machine, state, ref, args, node)
+        run_inside(machine, state, ref, node, result.origin)
+        return result
+    if base == "torch.nn.Sequential" and not record.open:
+        value = args.get(0, "input")
+        for module in tuple(parts(record).values()):
+            value = call_in_place(machine, state, module, Args((value,)), node)
+        return value
+    entry = fact(base.removeprefix("torch."))
+    if entry is None or not entry.row.is_module:
+        run_inside(machine, state, ref, node, None)
+        return machine.program.opaque(machine, state, (ref, *args.values()), node)
+    if record.config.get("inplace") is True:
+        machine.note_builder(node, base.removeprefix("torch."), record.syntax)
+    value = _call_torch_module(machine, state, record, entry, args, node)
+    note_mode(machine, state, ref, record, base, value)
+    return value
+
+
+def _call_torch_module(
+    machine: Machine, state: State, record: Instance, entry: Entry, args: Args, node: cst.CSTNode
+) -> Value:
+    flags: dict[str, object] = defaults_of(entry.sig.overloads[0] if entry.sig.overloads else ())
+    flags |= {name: flag_of(machine, state, value) for name, value in record.config.items() if not name.startswith("<")}
+    flags["training"] = record.config.get("<training>", True)
+    if isinstance(flags["training"], Unknown):
+        flags["training"] = facts.UNKNOWN
+    parts: list[Input] = []
+    for name, value in record.attrs.items():
+        if isinstance(value, Ref):
+            tensor = state.heap.get(value.id)
+            if isinstance(tensor, Tensor):
+                # A tensor that stands where the class has a parameter is used as one (weight and spectral norm).
+                label = f"p.{name}" if f"p.{name}" in entry.row.saved else f"b.{name}"
+                if tensor.parameter and "p.*" in entry.row.saved:
+                    label = "p.*"
+                parts.append(Input(label, value))
+    return apply(machine, state, entry, args, node, flags, tuple(parts), record.config)
+
+
+def call_module_method(
+    machine: Machine, state: State, ref: Ref, record: Instance, name: str, args: Args, node: cst.CSTNode
+) -> Value:
+    """A method that torch gives an object."""
+    if args.keywords:
+        slips.of_method(machine, state, record, name, args, node)
+    if name.startswith("super."):
+        return _super_method(machine, state, ref, record, name.removeprefix("super."), args, node)
+    if module_base(state, record) is not None:
+        if name == "forward":
+            return _call_library(machine, state, ref, record, args, node)
+        method = METHODS.get(name) or frameworks.METHODS.get(name) or wrapper_method(module_base(state, record), name)
+        if method is not None:
+            if UNINITIALISED in record.config:
+                refuse_uninitialised(machine, state, ref, record, node)
+            return method(machine, state, ref, args, node)
+    elif isinstance(record.cls, External) and record.cls.path in SAMPLERS:
+        return call_sampler(machine, state, ref, record, name)
+    elif isinstance(record.cls, External) and _is_helper(record.cls.path):
+        return call_helper(machine, state, ref, record, name, args, node)
+    elif isinstance(record.cls, External) and record.cls.path.startswith("torch.distributions."):
+        return call_distribution(machine, state, ref, record, name, args, node)
+    elif record.cls == External(HANDLE):
+        if name in ("remove", "__exit__"):
+            remove(state, record)
+        return None
+    elif (known := engine_method(record, name)) is not None:
+        return known(machine, state, args, node)
+    else:
+        base = library_base(state, record.cls)
+        if base is not None and is_scheduler_path(base):
+            return machine.unknown()
+        step = OPTIMIZER_METHODS.get(name)
+        if step is not None:
+            return step(machine, state, ref, args, node)
+    return machine.program.opaque(machine, state, (ref, *args.values()), node)
+
+
+def _super_method(
+    machine: Machine, state: State, ref: Ref, record: Instance, name: str, args: Args, node: cst.CSTNode
+) -> Value:
+    """super().name(...) that reaches a class of the library."""
+    base = module_base(state, record)
+    if base is not None:
+        if name == "__init__":
+            config = {key: value for key, value in record.config.items() if key != UNINITIALISED}
+            state.put(ref.id, record._replace(config=config))
+            fill_module(machine, state, ref, base, args, node)
+            return None
+        if name == "forward":
+            return _call_library(machine, state, ref, record, args, node)
+        if name in ("train", "eval") and name in METHODS:
+            return METHODS[name](machine, state, ref, args, node)
+        if name in METHODS:
+            return METHODS[name](machine, state, ref, args, node)
+        if name == "__setattr__" and len(args.positional) == 2 and isinstance(args.positional[0], str):
+            set_module_attribute(machine, state, ref, record, args.positional[0], args.positional[1], node)
+            return None
+    path = library_base(state, record.cls) if isinstance(record.cls, Ref) else None
+    if path is not None and is_optimizer_path(path) and name == "__init__":
+        fill_optimizer(machine, state, ref, args, node)
+        return None
+    return machine.program.opaque(machine, state, args.values(), node) if name != "__init__" else None

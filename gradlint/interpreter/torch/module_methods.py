@@ -1,0 +1,307 @@
+"""Methods that `nn.Module` gives every module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import libcst as cst
+
+from gradlint.detect.absence import leaf_key
+from gradlint.detect.frozen import note_frozen
+from gradlint.detect.loop_order import zeroed
+from gradlint.detect.network_alias import loaded
+from gradlint.detect.state_dict import note_loaded, note_taken
+from gradlint.detect.training_mode import note_switch
+from gradlint.domain.dtype import is_floating, named
+from gradlint.domain.state import State
+from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value, Write
+from gradlint.interpreter.args import Args
+from gradlint.interpreter.libraries.model_zoos import is_foreign
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.python.calls import call_in_place
+from gradlint.interpreter.python.iteration import items_of
+from gradlint.interpreter.torch.hooks import register
+from gradlint.interpreter.torch.inplace import bump
+from gradlint.interpreter.torch.module_parts import get_part, insert_part
+from gradlint.interpreter.torch.optim import clear_gradient
+from gradlint.interpreter.torch.parameters import children_of, is_module, modules_of, parameters_of
+from gradlint.interpreter.torch.registration import parameter_registered
+from gradlint.interpreter.torch.tensor import tensor_at
+
+Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
+
+
+MANY_NAMES = 64
+"""Up to how many parameters a loop runs over each of them, so that it can tell them by their names."""
+
+
+def _instance(state: State, ref: Ref) -> Instance:
+    record = state[ref]
+    assert isinstance(record, Instance)
+    return record
+
+
+def _parameters(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    found, is_open = parameters_of(state, ref)
+    made = state.new(Sequence(tuple(value for _, value in found), "iterator", is_open))
+    machine.holdings.listed[made.id] = ref
+    return made
+
+
+def _named_parameters(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    found, is_open = parameters_of(state, ref)
+    if is_open or len(found) > MANY_NAMES:
+        # A few stand for all, whose names are others.
+        found = [(Unknown("str"), value) for _, value in found]  # type: ignore[misc]
+    made = state.new(Sequence(tuple(found), "iterator", is_open))
+    machine.holdings.listed[made.id] = ref
+    return made
+
+
+def _modules(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    found = list(modules_of(state, ref))
+    is_open = any(record.open for _, record in found)
+    return state.new(Sequence(tuple(module for module, _ in found), "iterator", is_open))
+
+
+def _named_modules(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    found = list(modules_of(state, ref))
+    is_open = any(record.open for _, record in found)
+    return state.new(Sequence(tuple((Unknown("str"), module) for module, _ in found), "iterator", is_open))
+
+
+def _children(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    record = _instance(state, ref)
+    if is_foreign(record):
+        return state.new(Sequence((), "iterator", True))
+    return state.new(Sequence(tuple(child for _, child in children_of(state, record)), "iterator", record.open))
+
+
+def _named_children(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    record = _instance(state, ref)
+    if is_foreign(record):
+        return state.new(Sequence((), "iterator", True))
+    return state.new(Sequence(tuple(children_of(state, record)), "iterator", record.open))
+
+
+def _buffers(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    return state.new(Sequence((), "iterator", True))
+
+
+def _moved(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """cuda() and its like: the parameters stay the same objects, on another device."""
+    for _, parameter in parameters_of(state, ref)[0]:
+        record = state[parameter]
+        assert isinstance(record, Tensor)
+        state.put(parameter.id, record._replace(tags=record.tags - {"cpu"}))
+    return ref
+
+
+def _itself(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """Moves and casts change the parameters where they are, and give the module back."""
+    return ref
+
+
+def _cast(dtype: str) -> Method:
+    def cast(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+        _retype(state, ref, dtype)
+        return ref
+
+    return cast
+
+
+def _to(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    for value in args.values():
+        if isinstance(value, External):
+            dtype = named(value.path.removeprefix("torch."))
+            if dtype is not None and is_floating(dtype):
+                _retype(state, ref, dtype)
+        elif isinstance(value, Unknown) and not _is_no_type(value):
+            # A device most likely; a dtype cannot be ruled out.
+            _retype(state, ref, None)
+    return _moved(machine, state, ref, args, node)
+
+
+def _is_no_type(value: Unknown) -> bool:
+    """Whether an argument that is not known is certainly a device or a flag, and no element type."""
+    return value.kind in ("device", "str", "int", "bool") or (value.key is not None and value.key[0] == "device")
+
+
+def _retype(state: State, ref: Ref, dtype: str | None) -> None:
+    for _, parameter in parameters_of(state, ref)[0]:
+        record = state[parameter]
+        assert isinstance(record, Tensor)
+        state.put(parameter.id, record._replace(dtype=dtype))
+
+
+def _train(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    mode = args.get(0, "mode", True)
+    set_training(state, ref, mode if isinstance(mode, bool) else None)
+    note_switch(state, ref, mode if isinstance(mode, bool) else None, node)
+    return ref
+
+
+def _eval(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    set_training(state, ref, False)
+    note_switch(state, ref, False, node)
+    machine.ledger.evaluated |= {tensor_at(state, one).node.syntax for _, one in parameters_of(state, ref)[0]}
+    return ref
+
+
+def set_training(state: State, ref: Ref, mode: bool | None) -> None:
+    """Switch a module and all in it to training, to evaluation, or to either."""
+    for module, record in list(modules_of(state, ref)):
+        value: Value = Unknown("bool") if mode is None else mode
+        state.put(module.id, record._replace(config={**record.config, "<training>": value}))
+
+
+def _requires_grad(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    wanted = args.get(0, "requires_grad", True)
+    for _, parameter in parameters_of(state, ref)[0]:
+        record = state[parameter]
+        assert isinstance(record, Tensor)
+        note_frozen(machine, record, wanted if isinstance(wanted, bool) else None, node)
+        state.put(parameter.id, record._replace(grad=wanted if isinstance(wanted, bool) else None))
+        if wanted is not True:
+            machine.gradients.spared.add(leaf_key(record.node))
+    return ref
+
+
+def _zero_grad(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    zeroed(machine, state, [parameter for _, parameter in parameters_of(state, ref)[0]], node)
+    for _, parameter in parameters_of(state, ref)[0]:
+        clear_gradient(machine, state, parameter, args, node)
+    return None
+
+
+def _register_parameter(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    parameter_registered(machine, state, args.get(0, "name"), args.get(1, "param"), node)
+    _set(state, ref, args.get(0, "name"), args.get(1, "param"))
+    return None
+
+
+def _register_buffer(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    _set(state, ref, args.get(0, "name"), args.get(1, "tensor"))
+    return None
+
+
+def _set(state: State, ref: Ref, name: Value, value: Value) -> None:
+    record = _instance(state, ref)
+    if isinstance(name, str):
+        state.put(ref.id, record._replace(attrs={**record.attrs, name: value}))
+    else:
+        attrs = {**record.attrs, f"<{len(record.attrs)}>": value}
+        state.put(ref.id, record._replace(attrs=attrs, open=True))
+
+
+def _append(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    record = _instance(state, ref)
+    value = args.get(0, "module")
+    state.put(ref.id, record._replace(attrs={**record.attrs, str(len(record.attrs)): value}))
+    return ref
+
+
+def _extend(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    items = items_of(machine, state, args.get(0, "modules"), node)
+    record = _instance(state, ref)
+    attrs = dict(record.attrs)
+    for value in items.items:
+        attrs[str(len(attrs))] = value
+    state.put(ref.id, record._replace(attrs=attrs, open=record.open or items.open))
+    return ref
+
+
+def _apply(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """module.apply(f): f on every module."""
+    for module, _ in list(modules_of(state, ref))[:24]:
+        call_in_place(machine, state, args.get(0, "fn"), Args((module,)), node)
+    return ref
+
+
+def _state_dict(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    made = state.new(Mapping({}, True))
+    machine.holdings.listed[made.id] = ref
+    note_taken(machine, state, ref, made, node)
+    return made
+
+
+def _load(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """load_state_dict copies into each parameter in place; `strict` and `assign` may leave some as they were."""
+    loaded(machine, state, ref, args, node)
+    note_loaded(machine, state, ref, args.get(0, "state_dict"), node)
+    certain = not (args.has(1, "strict") or args.has(2, "assign") or args.open)
+    for _, parameter in parameters_of(state, ref)[0]:
+        bump(machine, state, parameter, Write(node, "load_state_dict", certain))
+    return machine.unknown()
+
+
+def _reset(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """reset_parameters draws the parameters of one layer anew, in place."""
+    for value in _instance(state, ref).attrs.values():
+        record = state.heap.get(value.id) if isinstance(value, Ref) else None
+        if isinstance(value, Ref) and isinstance(record, Tensor) and record.parameter:
+            bump(machine, state, value, Write(node, "reset_parameters"))
+    return None
+
+
+def _items(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    record = _instance(state, ref)
+    pairs = tuple((name, value) for name, value in record.attrs.items() if is_module(state, value))
+    return state.new(Sequence(pairs, "list", record.open))
+
+
+def _values(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    record = _instance(state, ref)
+    return state.new(Sequence(tuple(record.attrs.values()), "list", record.open))
+
+
+def _keys(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    record = _instance(state, ref)
+    return state.new(Sequence(tuple(record.attrs), "list", record.open))
+
+
+METHODS: dict[str, Method] = {
+    "parameters": _parameters,
+    "named_parameters": _named_parameters,
+    "modules": _modules,
+    "named_modules": _named_modules,
+    "children": _children,
+    "named_children": _named_children,
+    "buffers": _buffers,
+    "cuda": _moved,
+    "cpu": _itself,
+    "xpu": _moved,
+    "compile": _itself,
+    "share_memory": _itself,
+    "to": _to,
+    "float": _cast("float32"),
+    "double": _cast("float64"),
+    "half": _cast("float16"),
+    "bfloat16": _cast("bfloat16"),
+    "train": _train,
+    "eval": _eval,
+    "requires_grad_": _requires_grad,
+    "zero_grad": _zero_grad,
+    "register_parameter": _register_parameter,
+    "register_buffer": _register_buffer,
+    "register_module": _register_parameter,
+    "add_module": _register_parameter,
+    "append": _append,
+    "insert": insert_part,
+    "get_submodule": get_part,
+    "get_parameter": get_part,
+    "get_buffer": get_part,
+    "extend": _extend,
+    "apply": _apply,
+    "state_dict": _state_dict,
+    "load_state_dict": _load,
+    "reset_parameters": _reset,
+    "items": _items,
+    "values": _values,
+    "keys": _keys,
+    "register_forward_hook": register("forward"),
+    "register_forward_pre_hook": register("pre"),
+    "register_full_backward_hook": register("backward"),
+    "register_full_backward_pre_hook": register("backward"),
+}

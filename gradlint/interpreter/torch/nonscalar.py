@@ -1,0 +1,67 @@
+"""Tensors of a shape that is not known, which have other than one element all the same.
+
+They carry the tag of `SEVERAL`: results of layers with more than one feature, losses without reduction, and what is
+computed from them element by element.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gradlint.domain.shape import at_least_two
+from gradlint.interpreter.torch.operation import Input, Operation
+from gradlint.interpreter.torch.tensor import tensor_at
+
+SEVERAL: Final = frozenset({"several"})
+
+_PICKING = frozenset({"index_select", "nn.functional.grid_sample", "resize_as_"})
+"""Operations whose result was measured to be as large as their input, and need not be."""
+
+
+def gives_several(call: Operation) -> bool:
+    """Whether the result of an operation has other than one element, of whatever shape it is."""
+    if call.flags.get("reduction") == "none" or call.flags.get("reduce") is False:
+        return call.entry.sig.param("reduction") is not None
+    return _has_features(call) or _joins(call) or any(_is_several(call, given) for given in _kept(call))
+
+
+def _kept(call: Operation) -> list[Input]:
+    """The inputs of which each element leaves one in the result."""
+    size = call.labels(call.entry.row.size).must
+    if size == {"same:input"} and call.name.removeprefix("Tensor.") not in _PICKING:
+        return [given for given in call.inputs if given.label == "input"]
+    return call.inputs if size == {"bcast"} else []
+
+
+def _joins(call: Operation) -> bool:
+    """Whether two tensors or more are put together: in a loop, what two turns have given."""
+    if call.name.removeprefix("Tensor.") not in _JOINING:
+        return False
+    joined = {given.ref.id: given.ref for given in call.inputs if given.ref is not None and given.label == "tensors"}
+    return len(joined) >= 2 and not any(0 in (tensor_at(call.state, ref).shape or ()) for ref in joined.values())
+
+
+_JOINING = frozenset({"cat", "concat", "concatenate", "stack", "hstack", "vstack", "dstack", "row_stack"})
+
+
+def _is_several(call: Operation, given: Input) -> bool:
+    return given.ref is not None and tensor_at(call.state, given.ref).tags >= SEVERAL
+
+
+def _has_features(call: Operation) -> bool:
+    """Whether the last dimension of the result has several features by construction."""
+    wanted = _FEATURES.get(call.name)
+    if wanted is not None and call.config is not None:
+        count = call.config.get(wanted)
+        return isinstance(count, int) and not isinstance(count, bool) and count >= 2
+    weight = next((one for one in call.inputs if one.label == _WEIGHTS.get(call.name)), None)
+    if weight is None or weight.ref is None:
+        return False
+    shape = tensor_at(call.state, weight.ref).shape
+    size = None if shape is None or len(shape) < 2 else shape[0 if call.name == _LINEAR else -1]
+    return size is not None and at_least_two(size)  # type: ignore[arg-type]
+
+
+_LINEAR = "nn.functional.linear"
+_FEATURES = {"nn.Linear": "out_features", "nn.Embedding": "embedding_dim"}
+_WEIGHTS = {_LINEAR: "weight", "matmul": "other", "Tensor.matmul": "other"}

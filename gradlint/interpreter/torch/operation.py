@@ -1,0 +1,319 @@
+"""One call of one torch operation: its arguments bound, and what its row of the facts table says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import libcst as cst
+
+from gradlint import facts
+from gradlint.domain.dtype import COMPLEXES
+from gradlint.domain.graph import Edge, Node, Saved, Term, Tri
+from gradlint.domain.state import State
+from gradlint.domain.value import NoGradient, Ref, Sequence, Unknown, Value
+from gradlint.facts import Entry, MustMay, Param, resolve, resolve_flag
+from gradlint.interpreter.args import Args
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.python.contexts import AUTOCAST
+from gradlint.interpreter.python.operators import absent_gradient
+from gradlint.interpreter.torch.inplace import saved_now
+from gradlint.interpreter.torch.legacy_calls import modern
+from gradlint.interpreter.torch.operands import bind, bind_loosely, defaults_of, flag_of, operands_of, tensors_in
+from gradlint.interpreter.torch.tensor import (
+    NO_TENSOR,
+    as_tensor,
+    both,
+    either,
+    is_scalar,
+    tensor_at,
+)
+from gradlint.shapes.infer import Operand, Several, module_result, result
+
+
+class Input(NamedTuple):
+    """A tensor argument: its label in the table, and the tensor; or the graph behind something that may be one."""
+
+    label: str
+    ref: Ref | None
+    origin: Node | None = None
+
+
+class Operation:
+    """One call of one operation, with its arguments bound.
+
+    `misfit`: a plain number stands where torch takes tensors only, and raises.
+    """
+
+    __slots__ = (
+        "_saved",
+        "bound",
+        "config",
+        "entry",
+        "flags",
+        "inputs",
+        "machine",
+        "misfit",
+        "name",
+        "node",
+        "overload",
+        "state",
+        "terms",
+    )
+
+    def __init__(
+        self,
+        machine: Machine,
+        state: State,
+        entry: Entry,
+        args: Args,
+        node: cst.CSTNode,
+        extra: dict[str, object] | None = None,
+    ) -> None:
+        self.machine = machine
+        self.state = state
+        self.config: dict[str, Value] | None = None
+        self._saved: MustMay | None = None
+        self.entry = entry
+        self.name = entry.name
+        self.node = node
+        signature = entry.row.forward if entry.row.is_module else entry.sig
+        if self.name == "einsum" and len(args.positional) > 1:
+            args = args._replace(positional=(args.positional[0], args.positional[1:]))
+        args = modern(machine, state, entry, args, node)
+        self.bound, self.overload = bind(machine, state, signature, args) or bind_loosely(signature, args)
+        self.misfit = False
+        self.inputs = list(self._inputs(args))
+        self.terms: dict[str, object] = {**self.bound, **{one.label: self._term(one) for one in self.inputs}}
+        prefix = "forward." if entry.row.is_module else ""
+        self.flags: dict[str, object] = defaults_of(self.overload, prefix)
+        for name, value in self.bound.items():
+            self.flags[prefix + name] = flag_of(machine, state, value)
+        if args.open:
+            for param in self.overload:
+                if param.name not in self.bound:
+                    self.flags[prefix + param.name] = facts.UNKNOWN
+        if extra:
+            self.flags.update(extra)
+        self._describe()
+
+    def _describe(self) -> None:
+        """Flags that speak of the call as a whole: the largest rank, and whether all inputs are contiguous."""
+        records = [tensor_at(self.state, given.ref) for given in self.inputs if given.ref is not None]
+        if records and len(records) == len(self.inputs):
+            if all(record.shape is not None for record in records):
+                ranks = [len(record.shape or ()) for record in records]
+                self.flags["@ndim"] = max(ranks)
+                self.flags["@ranks"] = "r" + "x".join(map(str, ranks))
+            if all("contiguous" in record.tags for record in records):
+                self.flags["@contiguous"] = "yes"
+
+    def _inputs(self, args: Args) -> Iterable[Input]:
+        params = {param.name: param for param in self.overload}
+        for name, value in self.bound.items():
+            yield from self._input(name, value, params.get(name))
+
+    def _input(self, name: str, value: Value, param: Param | None) -> Iterable[Input]:
+        machine, state = self.machine, self.state
+        absent = _absent(state, value)
+        if absent is not None and param is not None and param.tensor and not param.default:
+            absent_gradient(machine, absent, self.node)
+        found = tensors_in(machine, state, value)
+        if found or _is_list(state, value):
+            for ref in found:
+                yield Input(name, ref)
+            if param is None or param.tensor or param.number:
+                for item in _unknown_items(state, value):
+                    yield Input(name, None, item.origin)
+                self.misfit = self.misfit or (param is not None and param.tensor and _holds_number(state, value))
+            return
+        if isinstance(value, Unknown):
+            if param is not None and param.tensor and not param.number:
+                shown = as_tensor(machine, state, value, self.node)
+                if shown is not None:
+                    yield Input(name, shown)
+                    return
+            if (param is None or param.tensor or param.number) and not (value.origin is None and is_scalar(value)):
+                yield Input(name, None, value.origin)
+        elif type(value) in _NUMBERS and param is not None and param.tensor and not param.number:
+            # Of later parameters the table does not tell those that take numbers, too: `start` of `narrow`.
+            self.misfit = self.misfit or param is self.overload[0]
+
+    def _term(self, given: Input) -> object:
+        """An input as an operand of the formula that this call is."""
+        if given.ref is not None:
+            record = tensor_at(self.state, given.ref)
+            return Term(record.node, record.shape, record.dtype, record.grad)
+        return self.bound.get(given.label) if given.origin is None else Term(given.origin)
+
+    # Facts.
+
+    def labels(self, value: facts.Value) -> MustMay:
+        """A fact of the row, decided by this call's arguments."""
+        return value if isinstance(value, MustMay) else resolve(value, self.flags)
+
+    def grad_of(self, given: Input) -> Tri:
+        """Whether an input requires grad."""
+        if given.ref is not None:
+            return tensor_at(self.state, given.ref).grad
+        return None if given.origin is None or given.origin.tracked is not False else False
+
+    def differentiable(self, label: str) -> bool:
+        """Whether the table saw a gradient with regard to this input."""
+        return label in self.entry.row.saved or label in self.labels(self.entry.row.no_derivative).may
+
+    def tracked(self) -> Tri:
+        """Whether autograd records this call."""
+        if self.state.grad is False:
+            return False
+        saved, without = self.entry.row.saved, self.labels(self.entry.row.no_derivative).may
+        needs = either(self.grad_of(given) for given in self.inputs if given.label in saved or given.label in without)
+        return both(needs, self.state.grad)
+
+    def edges(self) -> list[Edge]:
+        """The ways back to the inputs."""
+        row = self.entry.row
+        edges: list[Edge] = []
+        if self.name.endswith("_like") or self.name.startswith("Tensor.new_"):
+            return edges  # The result depends on the size and type of its input, not on its values.
+        without = self.labels(row.no_derivative)
+        for given in self.inputs:
+            origin = tensor_at(self.state, given.ref).node if given.ref is not None else given.origin
+            if origin is None:
+                continue
+            if given.label not in row.saved and given.label not in without.may:
+                edges.append(Edge(origin, None) if self._untried(given) else Edge(origin, False, "nondiff"))
+                continue
+            if given.label in without.must:
+                edges.append(Edge(origin, False, "nondiff"))
+                continue
+            grad = self.grad_of(given)
+            if given.label in row.zero and self._is_flat(given):
+                edges.append(Edge(origin, grad, "zero"))
+            elif given.label in row.no_gradient and resolve_flag(row.no_gradient[given.label], self.flags) is True:
+                edges.append(Edge(origin, False, "nondiff"))
+            else:
+                edges.append(Edge(origin, grad))
+        return edges
+
+    def _is_flat(self, given: Input) -> bool:
+        """Whether the gradient with regard to an input is zero everywhere: that was measured with real numbers."""
+        if resolve_flag(self.entry.row.zero[given.label], self.flags) is not True or self.name == "complex":
+            return False
+        return given.ref is None or tensor_at(self.state, given.ref).dtype not in COMPLEXES
+
+    def sizes(self) -> Operand | Several:
+        """Shape and type of the result, as far as they can be told."""
+        operands = operands_of(self.machine, self.state, self.bound)
+        if self.name == "einsum":
+            operands["operands"] = operands.pop("tensors", None)
+        if self.config is None:
+            return result(self.name, operands)
+        config = operands_of(self.machine, self.state, self.config)
+        return module_result(self.name, config, operands)
+
+    def saved_labels(self) -> MustMay:
+        """What the call keeps for backward: the union over the inputs that require grad when it is first asked."""
+        if self._saved is None:
+            self._saved = self._kept()
+        return self._saved
+
+    def _kept(self) -> MustMay:
+        must: set[str] = set()
+        may: set[str] = set()
+        for given in self.inputs:
+            value = self.entry.row.saved.get(given.label)
+            if value is None:
+                continue
+            grad = self.grad_of(given)
+            if grad is False:
+                continue
+            kept = self.labels(value)
+            may |= kept.may
+            if grad is True or self._alone(given):
+                must |= kept.must
+        if self.state.grad is None or self.state.facts.get(AUTOCAST) is True:
+            must = set()
+        return MustMay(frozenset(must), frozenset(may))
+
+    def frees(self) -> Tri:
+        """Whether a second backward through this call raises."""
+        answer: Tri = False
+        for given in self.inputs:
+            value = self.entry.row.freed.get(given.label)
+            grad = self.grad_of(given)
+            if value is None or grad is False:
+                continue
+            known = resolve_flag(value, self.flags)
+            if known is True and (grad is True or self._alone(given)):
+                return True
+            answer = answer if known is False else None
+        return answer
+
+    def _untried(self, given: Input) -> bool:
+        """Whether a tensor that requires grad stands where the table has seen none: what it does is not known."""
+        return self.grad_of(given) is True and bool(self.labels(self.entry.row.requires_grad).may)
+
+    def _alone(self, given: Input) -> bool:
+        """Whether only this input can require grad: then it does, if the call is on a tape at all."""
+        return all(
+            self.grad_of(other) is False or not self.differentiable(other.label)
+            for other in self.inputs
+            if other is not given
+        )
+
+    def saved_inputs(self, labels: MustMay) -> tuple[tuple[Saved, ...], bool]:
+        """The inputs among the labels, as saved now; and whether there may be more."""
+        saved: list[Saved] = []
+        for label in sorted(labels.must):
+            name, _, mark = label.partition("!")
+            if name.startswith(">"):
+                continue
+            given = [one for one in self.inputs if one.label == name]
+            # Of a list of tensors, the table does not say which: all are kept.
+            for one in given:
+                if one.ref is not None:
+                    kept = saved_now(self.machine, self.state, one.ref, name)
+                    saved.append(kept._replace(multi=mark == "multi"))
+        return tuple(saved), labels.may != labels.must
+
+
+def _is_list(state: State, value: Value) -> bool:
+    return type(value) is tuple or (isinstance(value, Ref) and isinstance(state[value], Sequence))
+
+
+def _unknown_items(state: State, value: Value) -> list[Unknown]:
+    """The items of a list that may be tensors; one for those of an open list that shows none."""
+    items: tuple[Value, ...] = value if type(value) is tuple else ()
+    if isinstance(value, Ref):
+        record = state[value]
+        if isinstance(record, Sequence):
+            items = record.items or ((Unknown(),) if record.open else ())
+    return [
+        item
+        for item in items
+        if isinstance(item, Unknown) and item.kind not in NO_TENSOR and ("tensor", item) not in state.facts
+    ]
+
+
+_NUMBERS = frozenset({bool, int, float})
+
+
+def _holds_number(state: State, value: Value) -> bool:
+    """Whether a plain number stands in a list of tensors."""
+    items: tuple[Value, ...] = value if type(value) is tuple else ()
+    if isinstance(value, Ref):
+        record = state[value]
+        items = record.items if isinstance(record, Sequence) else ()
+    return any(type(item) in _NUMBERS for item in items)
+
+
+def _absent(state: State, value: Value) -> NoGradient | None:
+    """The None of a gradient that was never filled, among the values of an argument."""
+    if isinstance(value, NoGradient):
+        return value
+    items: tuple[Value, ...] = value if type(value) is tuple else ()
+    if isinstance(value, Ref):
+        record = state[value]
+        items = record.items if isinstance(record, Sequence) else ()
+    return next((item for item in items if isinstance(item, NoGradient)), None)

@@ -1,0 +1,88 @@
+"""Python's operators on tensors."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gradlint.domain.state import State
+from gradlint.domain.value import Ref, Tensor, Unknown, Value
+from gradlint.interpreter.args import Args
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.torch import faults
+from gradlint.interpreter.torch.apply import apply
+from gradlint.interpreter.torch.names import fact
+from gradlint.interpreter.torch.tensor import known_tensor
+
+_OPERATIONS = {
+    "+": "add",
+    "-": "sub",
+    "*": "mul",
+    "/": "div",
+    "//": "floor_divide",
+    "%": "remainder",
+    "**": "pow",
+    "@": "matmul",
+    "&": "bitwise_and",
+    "|": "bitwise_or",
+    "^": "bitwise_xor",
+    "<<": "bitwise_left_shift",
+    ">>": "bitwise_right_shift",
+    "==": "eq",
+    "!=": "ne",
+    "<": "lt",
+    "<=": "le",
+    ">": "gt",
+    ">=": "ge",
+}
+
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def tensor_operator(
+    machine: Machine, state: State, op: str, left: Value, right: Value, node: cst.CSTNode, inplace: bool
+) -> Value:
+    """left op right, where at least one is a tensor. `x @= y` is the one augmented assignment that rebinds."""
+    name = _OPERATIONS.get(op)
+    if name is None:
+        return machine.program.opaque(machine, state, (left, right), node)
+    if inplace and op != "@":
+        entry = fact(f"Tensor.{name}_")
+        if entry is not None:
+            return apply(machine, state, entry, Args((left, right)), node)
+    if known_tensor(machine, state, left) is None and not isinstance(left, Unknown):
+        if op in _MIRRORED:
+            name = _OPERATIONS[_MIRRORED[op]]
+            left, right = right, left
+        elif op in ("+", "*", "==", "!=", "&", "|", "^"):
+            left, right = right, left
+    if op == "-" and isinstance(left, Ref) and left == right:
+        _note_itself(machine, state, left, node)
+    entry = fact(name)
+    if entry is None or _not_arithmetic(state, left) or _not_arithmetic(state, right):
+        return machine.program.opaque(machine, state, (left, right), node)
+    return apply(machine, state, entry, Args((left, right)), node)
+
+
+def _note_itself(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> None:
+    """A parameter minus what was kept of it under another name, and is the parameter itself."""
+    record = state.heap.get(ref.id)
+    if not isinstance(node, cst.BinaryOperation) or not isinstance(record, Tensor) or not record.parameter:
+        return
+    if record.grad is True and not node.left.deep_equals(node.right):
+        related = [] if record.syntax is None else [(record.syntax, "both are this parameter")]
+        faults.noticed(machine, "state-dict-alias", node, "itself", related)
+
+
+def _not_arithmetic(state: State, value: Value) -> bool:
+    """Whether a value is something that torch's operators do not take."""
+    if isinstance(value, Ref):
+        return not isinstance(state[value], Tensor)
+    return value is None or isinstance(value, str) or type(value) is tuple
+
+
+def tensor_unary(machine: Machine, state: State, op: str, value: Ref, node: cst.CSTNode) -> Value:
+    """-t, ~t, +t"""
+    if op == "+":
+        return value
+    entry = fact("neg" if op == "-" else "bitwise_not")
+    return machine.unknown() if entry is None else apply(machine, state, entry, Args((value,)), node)

@@ -1,0 +1,217 @@
+"""What an operation gives: numbers, new tensors, tuples of them; each with its node on the tape."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import count
+from typing import TypeAlias
+
+from gradlint.domain import dtype as dtypes
+from gradlint.domain.graph import Edge, Node
+from gradlint.domain.value import Ref, Sequence, Unknown, Value
+from gradlint.interpreter.torch.alias import CONTIGUOUS, alias_output
+from gradlint.interpreter.torch.inplace import saved_now
+from gradlint.interpreter.torch.nonscalar import SEVERAL, gives_several
+from gradlint.interpreter.torch.operation import Operation
+from gradlint.interpreter.torch.tensor import is_scalar, known_tensor, new_tensor, tensor_at
+from gradlint.shapes.infer import Operand, Several
+from gradlint.shapes.infer import item as item_of
+
+
+def results(call: Operation) -> Value:
+    """What the call gives, in the form that the table says."""
+    row = call.entry.row
+    kinds = call.labels(row.result)
+    if call.name.rpartition(".")[2] in _ONE_OR_MANY and len(call.inputs) == 1 and call.inputs[0].ref is not None:
+        kind = "Tensor"
+    elif len(kinds.must) != 1 or kinds.may != kinds.must:
+        kind = "Tensor" if "Tensor" in kinds.may else "?"
+        if kind == "?" or len(kinds.may) > 1:
+            return _unclear(call)
+    else:
+        (kind,) = kinds.must
+    sizes = call.sizes()
+    if kind == "Tensor":
+        return _tensor(call, ">", sizes if isinstance(sizes, Operand) else Operand())
+    if kind.startswith(("tuple(", "named(", "list(")):
+        return _several(call, kind, sizes)
+    if kind in ("int", "bool", "float", "str", "number", "None", "Size"):
+        return None if kind == "None" else _plain(call, kind)
+    return _unclear(call)
+
+
+_ONE_OR_MANY = frozenset({"atleast_1d", "atleast_2d", "atleast_3d"})
+"""Operations that give a tensor for a tensor, and a tuple for several."""
+
+
+def _plain(call: Operation, kind: str) -> Value:
+    """A Python number: the value flows, the gradient does not."""
+    edges = [Edge(edge.node, False, "item") for edge in call.edges() if edge.node.live]
+    origin = Node(call.name, call.node, edges, cut="item") if edges else None
+    return Unknown("int" if kind == "int" else "number" if kind != "str" else "str", origin, None, call.node)
+
+
+def _unclear(call: Operation) -> Value:
+    """A result whose form depends on what is not known."""
+    edges = [Edge(edge.node, None if edge.flows is not False else False, edge.cut) for edge in call.edges()]
+    tracked = None if call.tracked() is not False else False
+    if not any(edge.node.live for edge in edges):
+        return Unknown(syntax=call.node)
+    return Unknown(None, Node(call.name, call.node, edges, tracked=tracked), None, call.node)
+
+
+def _several(call: Operation, kind: str, sizes: Operand | Several) -> Value:
+    """A tuple of results: they share one node of the tape."""
+    names = kind[kind.index("(") + 1 : -1]
+    made = node_of(call, None)
+    if names == "*":
+        items, is_open = _list_sizes(sizes)
+        outputs = tuple(_output(call, ">*", size, made) for size in items)
+        return call.state.new(Sequence(outputs, "list", True)) if is_open else outputs
+    if kind.startswith("named("):
+        names = ",".join(["Tensor"] * len(names.split(",")))
+    return _structure(call, _parsed(names), sizes, made, count())
+
+
+_Shape: TypeAlias = "str | list[_Shape]"
+
+
+def _parsed(names: str) -> list[_Shape]:
+    """`Tensor,tuple(Tensor,Tensor)` as nested lists."""
+    stack: list[list[_Shape]] = [[]]
+    for part in re.findall(r"\w+\(|\)|[\w*]+", names):
+        if part.endswith("("):
+            stack.append([])
+        elif part == ")":
+            inner = stack.pop()
+            stack[-1].append(inner)
+        else:
+            stack[-1].append(part)
+    return stack[0]
+
+
+def _structure(
+    call: Operation, names: list[_Shape], sizes: Operand | Several, made: Node, number: Iterator[int]
+) -> Value:
+    """The tensors of a nested result, numbered as they come."""
+    outputs: list[Value] = []
+    for index, name in enumerate(names):
+        size = item_of(sizes, index) if isinstance(sizes, Several) else Operand()
+        if isinstance(name, list):
+            outputs.append(_structure(call, name, size, made, number))
+        elif name == "Tensor":
+            plain = size if isinstance(size, Operand) else Operand()
+            outputs.append(_output(call, f">{next(number)}", plain, made))
+        else:
+            outputs.append(None if name == "NoneType" else call.machine.unknown())
+    return tuple(outputs)
+
+
+def _list_sizes(sizes: Operand | Several) -> tuple[list[Operand], bool]:
+    if isinstance(sizes, Several) and sizes.items is not None and len(sizes.items) <= 16:
+        return [item if isinstance(item, Operand) else Operand() for item in sizes.items], False
+    each = sizes.each if isinstance(sizes, Several) else Operand()
+    return [each, each], True
+
+
+_CASTS = frozenset(["to", "type", "long", "int", "short", "byte", "char", "bool"])
+
+
+def node_of(call: Operation, dtype: str | None) -> Node:
+    """The tape node of a call; where nothing is recorded, the provenance of its value."""
+    row = call.entry.row
+    tracked = call.tracked()
+    produces = call.labels(row.requires_grad)
+    edges = call.edges()
+    if not produces.may or dtypes.can_require_grad(dtype) is False:
+        kind = "integer" if call.name.rpartition(".")[2] in _CASTS else "nondiff"
+        edges = [Edge(edge.node, False, edge.cut or kind) for edge in edges]
+        return Node(call.name, call.node, edges, tracked=False, cut=kind, operands=call.terms)
+    if tracked is False:
+        blocked = call.state.unrecorded()
+        if blocked is None:
+            edges = [edge._replace(flows=False) for edge in edges]
+            return Node(call.name, call.node, edges, tracked=False, operands=call.terms)
+        edges = [Edge(edge.node, False, blocked.kind) for edge in edges]
+        cut, place = blocked.kind, blocked.syntax
+        return Node(call.name, call.node, edges, tracked=False, cut=cut, place=place, operands=call.terms)
+    if not produces.must:
+        tracked = None
+    saved, more = call.saved_inputs(call.saved_labels())
+    return Node(
+        call.name, call.node, edges, tracked=tracked, saved=saved, maybe_saved=more, frees=call.frees(),
+        operands=call.terms,
+    )  # fmt: skip
+
+
+def _tensor(call: Operation, label: str, size: Operand) -> Value:
+    return _output(call, label, size, node_of(call, size.dtype or _dtype(call)))
+
+
+def _output(call: Operation, label: str, size: Operand, made: Node) -> Ref:
+    """One output tensor: an alias of an input, or new."""
+    return alias_output(call, label, size, made) or _fresh(call, label, size, made)
+
+
+def _fresh(call: Operation, label: str, size: Operand, made: Node) -> Ref:
+    state = call.state
+    produces = call.labels(call.entry.row.requires_grad)
+    grad = made.tracked
+    if label not in produces.may:
+        grad = False
+        if made.tracked is not False:
+            edges = [Edge(edge.node, False, edge.cut or "nondiff") for edge in made.edges]
+            made = Node(made.op, made.syntax, edges, cut="nondiff")
+    elif label not in produces.must and grad:
+        grad = None
+    shape, dtype = size.shape, size.dtype or _dtype(call)
+    if dtypes.can_require_grad(dtype) is False:
+        grad = False
+    if shape is None and label in call.labels(call.entry.row.scalar).must:
+        shape = ()
+    tags = _layout(call) | (SEVERAL if shape is None and gives_several(call) else frozenset())
+    ref = new_tensor(state, made, grad=grad, dtype=dtype, shape=shape, tags=tags)
+    if made.tracked is not False and label in {name.partition("!")[0] for name in call.saved_labels().must}:
+        # The node is this call's own and nobody else has seen it yet.
+        made.saved = (*made.saved, saved_now(call.machine, state, ref, label))
+    return ref
+
+
+def _dtype(call: Operation) -> str | None:
+    rule = call.labels(call.entry.row.dtype)
+    if len(rule.must) != 1 or rule.may != rule.must:
+        return None
+    (name,) = rule.must
+    first = call.inputs[0] if call.inputs else None
+    same = None if first is None or first.ref is None else tensor_at(call.state, first.ref).dtype
+    measured = same if name == "same" else dtypes.named(name)
+    if dtypes.is_floating(measured) is not False and not _all_are(call, measured):
+        return None  # It was measured on inputs of one type, and says nothing of others.
+    if dtypes.is_floating(measured) is False and any(is_scalar(value) for value in call.bound.values()):
+        return None  # Beside a float, an integer becomes one.
+    return measured
+
+
+def _all_are(call: Operation, dtype: str | None) -> bool:
+    """Whether all that may be a tensor certainly is one of this type."""
+    if any(given.ref is None or tensor_at(call.state, given.ref).dtype != dtype for given in call.inputs):
+        return False
+    return not any(_may_be_tensor(call, value) for value in call.bound.values())
+
+
+def _may_be_tensor(call: Operation, value: Value, depth: int = 4) -> bool:
+    """Whether it may be one, or hold one; a list may hold itself, so that what lies deep is not looked at."""
+    if isinstance(value, Unknown):
+        return value.kind is None and known_tensor(call.machine, call.state, value) is None
+    record = call.state.heap.get(value.id) if isinstance(value, Ref) else None
+    parts = record.items if isinstance(record, Sequence) else value if type(value) is tuple else ()
+    return any(not depth or _may_be_tensor(call, part, depth - 1) for part in parts)
+
+
+def _layout(call: Operation) -> frozenset[str]:
+    """A result is laid out like its inputs, and where they are; one made of none is contiguous, and on the CPU."""
+    tags = CONTIGUOUS if "device" not in call.bound else CONTIGUOUS - {"cpu"}
+    for given in call.inputs:
+        tags &= tensor_at(call.state, given.ref).tags if given.ref is not None else frozenset()
+    return tags

@@ -1,0 +1,267 @@
+"""Tensors: making them, and telling that a value is one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import libcst as cst
+
+from gradlint.domain.graph import Edge, Node, Term, Tri
+from gradlint.domain.shape import Sym
+from gradlint.domain.state import State, fresh_address
+from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value, View
+from gradlint.interpreter.machine import Machine
+
+NO_TENSOR = frozenset({"number", "int", "bool", "str", "array", "raised", "limits"})
+"""Kinds of unknown values that are certainly no tensors."""
+
+LIMITS = "limits"
+"""The kind of what `finfo` gives: all its attributes are numbers."""
+
+_ARITHMETIC = frozenset({"+", "-", "*", "/", "//", "%", "**"})
+
+_TENSOR_ONLY = frozenset(
+    [
+        "backward",
+        "requires_grad_",
+        "detach",
+        "detach_",
+        "grad_fn",
+        "is_leaf",
+        "retain_grad",
+        "register_hook",
+        "unsqueeze",
+        "unsqueeze_",
+        "permute",
+        "masked_fill",
+        "masked_fill_",
+        "index_add_",
+        "scatter_add_",
+        "expand_as",
+        "requires_grad",
+        "type_as",
+        "add_",
+        "sub_",
+        "mul_",
+        "div_",
+        "addcmul_",
+        "addcdiv_",
+        "clamp_",
+        "zero_",
+        "fill_",
+        "normal_",
+        "uniform_",
+        "copy_",
+        "relu_",
+        "sigmoid_",
+        "tanh_",
+        "exp_",
+    ]
+)
+"""Attributes that show a value to be a tensor: nothing else that programs use has them."""
+
+
+STORED_ELSEWHERE = frozenset({"meta", "sparse"})
+"""Tags of tensors whose storage is of another sort: `.data` takes none of another sort than the tensor has."""
+
+UNCOUNTED = frozenset({"uncounted", "contiguous", "cpu"})
+"""The tags of a tensor that torch made and initialised itself: how often it was written by then is not known."""
+
+
+SCALAR = "scalar"
+"""The tag of what a loss gives that the file does not show: programs take it for a number."""
+
+SUMMARY = "summary"
+"""The tag of a leaf that stands for several: what is done to it is done to some of them."""
+
+
+def new_tensor(
+    state: State,
+    node: Node,
+    *,
+    grad: Tri = False,
+    dtype: str | None = None,
+    shape: tuple[object, ...] | None = None,
+    tags: frozenset[str] = frozenset(),
+) -> Ref:
+    """A tensor with storage of its own."""
+    inference = state.inference
+    return state.new(
+        Tensor(
+            fresh_address(), fresh_address(), node, grad, dtype, shape,
+            inference=inference, syntax=node.syntax, tags=tags,
+        )
+    )  # fmt: skip
+
+
+def new_leaf(
+    state: State,
+    syntax: cst.CSTNode,
+    *,
+    dtype: str | None = None,
+    shape: tuple[object, ...] | None = None,
+    parameter: bool = False,
+    source: Node | None = None,
+    tags: frozenset[str] = frozenset(),
+    name: str = "",
+    cut: str | None = None,
+) -> Ref:
+    """A leaf that requires grad; `source` is what its value was made of, to which no gradient goes: `cut` says why."""
+    address = fresh_address()
+    cut = cut or ("parameter" if parameter else "leaf")
+    edges = () if source is None or not source.live else (Edge(source, False, cut),)
+    value = None if source is None else {"value": Term(source)}
+    node = Node("leaf", syntax, edges, leaf=address, operands=value, key=(syntax, name, state.site))
+    state.put(
+        address,
+        Tensor(
+            fresh_address(), fresh_address(), node, True, dtype, shape,
+            parameter=parameter, inference=state.inference, syntax=syntax, tags=tags,
+        ),
+    )  # fmt: skip
+    return Ref(address)
+
+
+def unknown_tensor(state: State, syntax: cst.CSTNode, origin: Node | None = None, *, used: bool = False) -> Ref:
+    """A tensor of which nothing is known but that it is one. `used`: the syntax is where it is used, not made."""
+    node = origin or Node("input", syntax, tracked=None, place=None if used else syntax)
+    grad = False if node.cut is not None and node.tracked is False else None
+    return state.new(
+        Tensor(
+            fresh_address(), fresh_address(), node, grad, inference=None if state.inference is None else False,
+            syntax=syntax,
+        )
+    )  # fmt: skip
+
+
+def tensor_at(state: State, ref: Ref) -> Tensor:
+    """The record of a tensor."""
+    record = state.heap[ref.id]
+    assert isinstance(record, Tensor)
+    return record
+
+
+def is_scalar(value: Value) -> bool:
+    """Whether something unknown is a number for certain; a parameter with a number for a default may be a tensor."""
+    return isinstance(value, Unknown) and value.kind in ("number", "int", "bool") and not _is_guess(value)
+
+
+def _is_guess(value: Unknown) -> bool:
+    if isinstance(value.syntax, cst.Param):
+        return True
+    if value.key is None or value.key[0] not in _ARITHMETIC:
+        return False
+    return any(_is_guess(part) for part in value.key[1:] if isinstance(part, Unknown))
+
+
+OVERLAP = "overlap"
+"""The tag of an alias without a history of its own of a tensor several of whose elements share one memory cell."""
+
+
+def overlap_of(record: Tensor) -> frozenset[str]:
+    """What an alias made by `detach` or `.data` inherits."""
+    expanded = record.view is not None and record.view.overlaps
+    return frozenset({OVERLAP}) if expanded or OVERLAP in record.tags else frozenset()
+
+
+def known_tensor(machine: Machine, state: State, value: Value) -> Ref | None:
+    """The tensor that a value is known to be."""
+    if isinstance(value, Ref):
+        return value if isinstance(state.heap.get(value.id), Tensor) else None
+    if isinstance(value, Unknown):
+        found = state.facts.get(("tensor", value))
+        return found if isinstance(found, Ref) else None
+    return None
+
+
+def shown_tensor(machine: Machine, state: State, value: Unknown, name: str) -> Ref | None:
+    """The tensor that an unknown value is shown to be by the attribute that the program uses."""
+    found = known_tensor(machine, state, value)
+    if found is not None:
+        return found
+    if name in _TENSOR_ONLY and value.kind not in NO_TENSOR:
+        return as_tensor(machine, state, value, value.syntax or machine.program.nowhere)
+    return None
+
+
+def as_tensor(machine: Machine, state: State, value: Value, syntax: cst.CSTNode) -> Ref | None:
+    """The tensor that a value must be, because torch is given it where it takes tensors; None for numbers."""
+    found = known_tensor(machine, state, value)
+    if found is not None:
+        return found
+    if isinstance(value, Unknown) and value.kind not in NO_TENSOR:
+        ref = unknown_tensor(state, value.syntax or syntax, value.origin, used=value.syntax is None)
+        state.decide(("tensor", value), ref)
+        return ref
+    return None
+
+
+def view_of(
+    state: State,
+    base: Ref,
+    node: Node,
+    *,
+    kind: str = "plain",
+    shape: tuple[object, ...] | None = None,
+    expanded: tuple[bool, ...] | None = (),
+    grad: Tri,
+    dtype: str | None = None,
+    tags: frozenset[str] = frozenset(),
+) -> Ref:
+    """A view: it shares storage and version counter with its base, which is never a view itself."""
+    record = tensor_at(state, base)
+    view = record.view
+    root = base.id if view is None else view.base
+    if view is not None and kind == "plain":
+        kind = view.kind
+    seen = len(state.writes(record.counter))
+    ref = state.new(
+        record._replace(
+            node=node, grad=grad, shape=shape, dtype=dtype or record.dtype, view=View(root, kind, expanded, seen),
+            accumulated=None, parameter=False, retains=False, syntax=node.syntax, tags=tags,
+        )
+    )  # fmt: skip
+    state.put(-root, (*state.views(root), ref.id))
+    return ref
+
+
+def iterate_tensor(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Sequence:
+    """The rows of a tensor, as torch's `unbind` gives them: views that refuse in-place writes."""
+    record = tensor_at(state, ref)
+    rest = record.shape[1:] if record.shape else None
+    count = record.shape[0] if record.shape else None
+    tracked = record.grad if state.grad else False
+    made = Node("unbind", node, [Edge(record.node, record.grad)], tracked=tracked)
+    number = count if isinstance(count, int) and count <= 8 else 2
+    kind = "multi" if state.grad else "no_grad"
+    rows = [
+        view_of(state, ref, made, kind=kind, shape=rest, grad=record.grad, tags=record.tags - {OVERLAP})
+        for _ in range(number)
+    ]
+    return Sequence(tuple(rows), "list", number != count)
+
+
+def either(facts: Iterable[Tri]) -> Tri:
+    """Three-valued or."""
+    answer: Tri = False
+    for fact in facts:
+        if fact is True:
+            return True
+        if fact is None:
+            answer = None
+    return answer
+
+
+def both(left: Tri, right: Tri) -> Tri:
+    """Three-valued and."""
+    if left is False or right is False:
+        return False
+    return True if left and right else None
+
+
+def size_symbol(machine: Machine, value: Unknown) -> Sym:
+    """The size that an unknown number stands for; the same number gives the same size."""
+    found = machine.sizes.get(value)
+    if found is None:
+        found = machine.sizes[value] = Sym()
+    return found

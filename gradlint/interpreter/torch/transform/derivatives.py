@@ -1,0 +1,236 @@
+"""`grad`, `vjp`, `jvp`, `jacrev`, `jacfwd`, `hessian`, `linearize` of `torch.func`."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gradlint.domain.dtype import COMPLEXES
+from gradlint.domain.shape import same_shape
+from gradlint.domain.state import State
+from gradlint.domain.value import External, Partial, Ref, Value
+from gradlint.interpreter.args import Args, Native
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.torch.transform.inside import (
+    RAISED,
+    Asked,
+    as_leaves,
+    chosen,
+    differentiable,
+    is_raised,
+    mismatch,
+    only_tensors,
+    outside,
+    run,
+    tensors_of,
+    with_aux,
+)
+from gradlint.interpreter.torch.transform.levels import Kind, Level
+from gradlint.interpreter.torch.transform.trees import leaves, no_tensor, structure, tensor_of
+
+RUN = "torch.func.<run>"
+PULL = "torch.func.<pull>"
+PUSH = "torch.func.<push>"
+
+
+def transform(name: str, aux_at: int = 2) -> Native:
+    """grad(f, argnums, has_aux): a function; what it does is done when it is called."""
+
+    def make(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+        if args.open or not args.has(0, "func"):
+            return machine.program.opaque(machine, state, args.values(), node)
+        aux = args.keywords.get("has_aux", args.get(aux_at, "has_aux", False))
+        random: Value = True
+        if name == "jacfwd":
+            random = args.keywords.get("randomness", "error")
+        elif name == "hessian":
+            random, aux = "error", False
+        asked = Asked(name, args.get(0, "func"), args.get(1, "argnums", 0), aux, random)
+        return Partial(External(RUN), (asked,), ())
+
+    return make
+
+
+def call(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """grad(f)(*args): the function runs with leaves of its own, and its output is looked at."""
+    asked = args.positional[0]
+    assert isinstance(asked, Asked)
+    given = Args(args.positional[1:], args.keywords, args.open, args.hidden)
+    places = chosen(machine, asked, given, node)
+    if places is None:
+        return RAISED
+    picked = [given.positional[one] for one in places]
+    if not differentiable(machine, state, asked.name, picked, node):
+        return RAISED
+    kind: Kind = "forward" if asked.name == "jacfwd" else "reverse"
+    level = Level(kind, asked.name, node, asked.random != "error")
+    inner = [
+        as_leaves(machine, state, one, node, level) if index in places else one
+        for index, one in enumerate(given.positional)
+    ]
+    value = run(machine, state, level, asked.function, given._replace(positional=tuple(inner)), node)
+    if is_raised(value):
+        return RAISED
+    parted = with_aux(machine, state, asked, value, node)
+    if parted is None or is_raised(parted[0]):
+        return RAISED
+    if not _fits(machine, state, asked, parted[0], node):
+        return RAISED
+    return _result(state, asked, places, given, parted, node)
+
+
+def _fits(machine: Machine, state: State, asked: Asked, output: Value, node: cst.CSTNode) -> bool:
+    """Whether the output is what the transform wants, as far as is known."""
+    if asked.name not in ("grad", "grad_and_value"):
+        if not only_tensors(machine, state, asked.name, output, node):
+            return False
+        if any((one := tensor_of(state, leaf)) and one.dtype in COMPLEXES for leaf in leaves(state, output) or ()):
+            mismatch(machine, node, asked.name, "takes no complex output")
+            return False
+        return True
+    word = no_tensor(state, output) or ("a tuple" if type(output) is tuple else None)
+    if word is None and isinstance(output, Ref) and structure(state, output) not in ("*", None):
+        word = "a list or dict"
+    if word is not None:
+        mismatch(machine, node, asked.name, f"wants one number as a tensor from the function, which returns {word}")
+        return False
+    record = tensor_of(state, output)
+    if record is not None and record.shape:
+        mismatch(
+            machine, node, asked.name,
+            f"wants one number as a tensor from the function, which returns a tensor of {len(record.shape)} dimensions",
+        )  # fmt: skip
+        return False
+    return True
+
+
+def _result(
+    state: State, asked: Asked, places: tuple[int, ...], given: Args, parted: tuple[Value, Value], node: cst.CSTNode
+) -> Value:
+    output, aux = parted
+    sources = tensors_of(state, given.values())
+    picked = tuple(given.positional[one] for one in places)
+    sized = asked.name in ("grad", "grad_and_value")
+    gradient = outside(state, picked if type(asked.which) is tuple else picked[0], sources, node, sized=sized)
+    if not sized and (type(output) is tuple or isinstance(aux, tuple)):
+        return RAISED
+    value = outside(state, output, sources, node)
+    besides = outside(state, aux, sources, node)
+    if asked.name == "grad_and_value":
+        return (gradient, (value, besides)) if asked.aux is True else (gradient, value)
+    return (gradient, besides) if asked.aux is True else gradient
+
+
+# vjp, jvp, linearize: the function runs at once.
+
+
+def vjp(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """vjp(f, *primals): the output, and a function of cotangents."""
+    if args.open or not args.positional:
+        return machine.program.opaque(machine, state, args.values(), node)
+    asked = Asked("vjp", args.positional[0], 0, args.keywords.get("has_aux", False))
+    primals = args.positional[1:]
+    output = _ran(machine, state, asked, "reverse", primals, node)
+    if output is None:
+        return RAISED
+    sources = tensors_of(state, primals)
+    value, aux = output
+    pull = Partial(External(PULL), (value, primals), ())
+    result = outside(state, value, sources, node)
+    return (result, pull, outside(state, aux, sources, node)) if asked.aux is True else (result, pull)
+
+
+def _ran(
+    machine: Machine, state: State, asked: Asked, kind: Kind, primals: tuple[Value, ...], node: cst.CSTNode
+) -> tuple[Value, Value] | None:
+    """Run a function on all of its primals, and look at what it gives."""
+    if not differentiable(machine, state, asked.name, primals, node):
+        return None
+    level = Level(kind, asked.name, node)
+    inner = tuple(as_leaves(machine, state, one, node, level) for one in primals)
+    value = run(machine, state, level, asked.function, Args(inner), node)
+    if is_raised(value):
+        return None
+    parted = with_aux(machine, state, asked, value, node)
+    if parted is None or is_raised(parted[0]) or not only_tensors(machine, state, asked.name, parted[0], node):
+        return None
+    return parted
+
+
+def pull(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """vjp_fn(cotangents): they are nested and sized like the output."""
+    output, primals, *rest = args.positional
+    assert type(primals) is tuple
+    if args.open or not rest:
+        return RAISED
+    if not _alike(machine, state, "vjp", rest[0], output, "the output", node):
+        return RAISED
+    return outside(state, primals, tensors_of(state, (*primals, *rest)), node)
+
+
+def _alike(
+    machine: Machine, state: State, name: str, given: Value, wanted: Value, what: str, node: cst.CSTNode
+) -> bool:
+    """Whether tangents fit what they belong to: the same nesting, and the same sizes."""
+    one, other = structure(state, given), structure(state, wanted)
+    if one is None or other is None:
+        return True
+    if one != other:
+        mismatch(machine, node, name, f"is given tangents that are not nested like {what}")
+        return False
+    for left, right in zip(leaves(state, given) or (), leaves(state, wanted) or (), strict=True):
+        word = no_tensor(state, left)
+        if word is not None:
+            mismatch(machine, node, name, f"is given {word} for a tensor of tangents")
+            return False
+        a, b = tensor_of(state, left), tensor_of(state, right)
+        if a is None or b is None:
+            continue
+        if same_shape(a.shape, b.shape) is False:  # type: ignore[arg-type]
+            mismatch(machine, node, name, f"is given tangents of another shape than {what}")
+            return False
+        if name == "linearize" and a.dtype is not None and b.dtype is not None and a.dtype != b.dtype:
+            mismatch(machine, node, name, f"is given tangents of another type than {what}")
+            return False
+    return True
+
+
+def jvp(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """jvp(f, primals, tangents): the output and its tangent."""
+    primals, tangents = args.get(1, "primals"), args.get(2, "tangents")
+    if args.open or not args.has(2, "tangents"):
+        return machine.program.opaque(machine, state, args.values(), node)
+    if type(primals) is not tuple:
+        known = structure(state, primals)
+        return mismatch(machine, node, "jvp", "wants a tuple of primals") if known is not None else RAISED
+    if type(tangents) is not tuple and structure(state, tangents) is None:
+        return RAISED
+    asked = Asked("jvp", args.get(0, "func"), 0, args.keywords.get("has_aux", False))
+    if not _alike(machine, state, "jvp", tangents, primals, "the primals", node):
+        return RAISED
+    output = _ran(machine, state, asked, "forward", primals, node)
+    if output is None:
+        return RAISED
+    sources = tensors_of(state, (*primals, tangents))
+    value = outside(state, output[0], sources, node)
+    tangent = outside(state, output[0], sources, node)
+    return (value, tangent, outside(state, output[1], sources, node)) if asked.aux is True else (value, tangent)
+
+
+def linearize(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """linearize(f, *primals): the output, and a function of tangents."""
+    if args.open or not args.positional or args.keywords:
+        return machine.program.opaque(machine, state, args.values(), node)
+    primals = args.positional[1:]
+    output = _ran(machine, state, Asked("linearize", args.positional[0]), "forward", primals, node)
+    if output is None:
+        return RAISED
+    sources = tensors_of(state, primals)
+    return outside(state, output[0], sources, node), Partial(External(PUSH), (output[0], primals), ())
+
+
+def push(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """jvp_fn(*tangents): they are nested and sized like the primals."""
+    output, primals, *tangents = args.positional
+    if args.open or not _alike(machine, state, "linearize", tuple(tangents), primals, "the primals", node):
+        return RAISED
+    return outside(state, output, tensors_of(state, tangents), node)

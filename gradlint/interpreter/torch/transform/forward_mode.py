@@ -1,0 +1,69 @@
+"""`torch.autograd.forward_ad`: dual tensors live inside a level, of which there is at most one.
+
+Measured with torch 2.13: `make_dual` raises outside of a level, for integers, and for a tangent of another shape; a
+second level inside of the first raises.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gradlint.domain.dtype import can_require_grad
+from gradlint.domain.graph import Edge, Node
+from gradlint.domain.shape import same_shape
+from gradlint.domain.state import State
+from gradlint.domain.value import Context, Value
+from gradlint.interpreter.args import Args
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.python.contexts import DUAL
+from gradlint.interpreter.torch.tensor import known_tensor, new_tensor, tensor_at
+from gradlint.interpreter.torch.transform.inside import mismatch
+from gradlint.interpreter.torch.transform.trees import no_tensor
+
+
+def dual_level(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """with dual_level(): ..."""
+    return Context("dual_level", syntax=node)
+
+
+def enter(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """enter_dual_level()"""
+    if state.facts.get(DUAL, False) is True:
+        return mismatch(machine, node, "enter_dual_level", "is called inside of a level: there is only one")
+    state.decide(DUAL, True)
+    return 0
+
+
+def leave(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """exit_dual_level()"""
+    inside = state.facts.get(DUAL, False)
+    if inside is False:
+        return mismatch(machine, node, "exit_dual_level", "is called where no level has been entered")
+    if inside is True:  # Whether one is open that somebody else has entered, only its end would tell.
+        state.decide(DUAL, False)
+    return None
+
+
+def make_dual(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """make_dual(tensor, tangent)"""
+    tensor = known_tensor(machine, state, args.get(0, "tensor"))
+    tangent = known_tensor(machine, state, args.get(1, "tangent"))
+    if tensor is None or args.has(2, "level") or args.open:
+        return machine.program.opaque(machine, state, args.values(), node)
+    if state.facts.get(DUAL, False) is False:
+        return mismatch(machine, node, "make_dual", "is called outside of `dual_level()`")
+    record = tensor_at(state, tensor)
+    if record.node.op == "make_dual":
+        return mismatch(machine, node, "make_dual", "is given a tensor that is dual already")
+    if can_require_grad(record.dtype) is False:
+        return mismatch(machine, node, "make_dual", f"is given a tensor of {record.dtype}, which has no derivative")
+    word = no_tensor(state, args.get(1, "tangent"))
+    if word is not None:
+        return mismatch(machine, node, "make_dual", f"is given {word} as tangent, which has to be a tensor")
+    if tangent is not None and same_shape(tensor_at(state, tangent).shape, record.shape) is False:  # type: ignore[arg-type]
+        return mismatch(machine, node, "make_dual", "is given a tangent of another shape than the tensor")
+    tracked = record.grad if state.grad else False if state.grad is False else None
+    edges = [Edge(record.node, record.grad)]
+    return new_tensor(
+        state, Node("make_dual", node, edges, tracked=tracked), grad=tracked, dtype=record.dtype, shape=record.shape
+    )

@@ -1,0 +1,228 @@
+"""`torch.autograd.functional`: derivatives of a function, computed by ordinary backward passes."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gradlint.domain.graph import Edge, Node
+from gradlint.domain.shape import is_single, same_shape
+from gradlint.domain.state import State
+from gradlint.domain.value import Context, Ref, Tensor, Value
+from gradlint.interpreter.args import Args, Native
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.python.contexts import enter_mode, leave_mode
+from gradlint.interpreter.torch import faults
+from gradlint.interpreter.torch.tensor import new_tensor
+from gradlint.interpreter.torch.transform.inside import (
+    RAISED,
+    as_leaves,
+    differentiable,
+    is_raised,
+    mismatch,
+    outside,
+    run_plain,
+    tensors_of,
+)
+from gradlint.interpreter.torch.transform.levels import UNSUPPORTED
+from gradlint.interpreter.torch.transform.trees import changed, no_tensor, structure, tensor_of
+
+_OF_NUMBERS = frozenset({"hessian", "vhp", "hvp"})
+_WITH_VECTOR = frozenset({"vjp", "jvp", "vhp", "hvp"})
+
+
+def functional(name: str) -> Native:
+    """jacobian(f, inputs), vjp(f, inputs, v), ..."""
+
+    def call(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+        if args.open or not args.has(1, "inputs"):
+            return machine.program.opaque(machine, state, args.values(), node)
+        if machine.transforms:
+            faults.refused(
+                machine, UNSUPPORTED, node, f"torch.autograd.functional.{name}", machine.transforms[-1].related
+            )
+            return RAISED
+        return _call(machine, state, name, args, node)
+
+    return call
+
+
+def _call(machine: Machine, state: State, name: str, args: Args, node: cst.CSTNode) -> Value:
+    inputs = args.get(1, "inputs")
+    given = inputs if type(inputs) is tuple else (inputs,)
+    if type(inputs) is not tuple and isinstance(inputs, Ref) and not isinstance(state.heap.get(inputs.id), Tensor):
+        if structure(state, inputs) is not None:
+            return mismatch(machine, node, name, "wants a tensor or a tuple of them as inputs")
+        return RAISED
+    strict = args.keywords.get("strict", False)
+    forward = args.keywords.get("strategy") == "forward-mode"
+    vectorized = args.keywords.get("vectorize", False) is True
+    if strict is True and vectorized:
+        return mismatch(machine, node, name, "takes `strict` and `vectorize` not together")
+    if forward and args.keywords.get("vectorize", False) is False and name in ("jacobian", "hessian"):
+        return mismatch(machine, node, name, 'with `strategy="forward-mode"` wants `vectorize=True`')
+    if not differentiable(machine, state, name, given, node):
+        return RAISED
+    saved = enter_mode(machine, state, Context("enable_grad"))
+    inner = tuple(as_leaves(machine, state, one, node, None) for one in given)
+    value = run_plain(machine, state, args.get(0, "func"), Args(inner), node)
+    leave_mode(state, saved)
+    if is_raised(value) or not _fits(machine, state, name, value, node):
+        return RAISED
+    if strict is True and not _depends(machine, state, name, inner, value, node):
+        return RAISED
+    if name in _WITH_VECTOR and not _vector(machine, state, name, args.get(2, "v"), given, value, node):
+        return RAISED
+    create = args.get(_CREATE_GRAPH[name], "create_graph", False)
+    if create is False:
+        return _constants(machine, state, name, inner, value, given, node)
+    return _result(state, name, value, given, node)
+
+
+_CREATE_GRAPH = {"jacobian": 2, "hessian": 2, "vjp": 3, "jvp": 3, "vhp": 3, "hvp": 3}
+"""Where `create_graph` stands among the arguments."""
+
+
+def _fits(machine: Machine, state: State, name: str, output: Value, node: cst.CSTNode) -> bool:
+    """Whether the function gives tensors, and one number where a second derivative is taken."""
+    several = output if type(output) is tuple else (output,)
+    for one in several:
+        word = no_tensor(state, one)
+        if word is not None:
+            mismatch(machine, node, name, f"wants tensors from the function, which returns {word}")
+            return False
+    if isinstance(output, Ref) and structure(state, output) not in ("*", None):
+        mismatch(
+            machine, node, name, "wants a tensor or a tuple of them from the function, which returns a list or dict"
+        )
+        return False
+    if name not in _OF_NUMBERS:
+        return True
+    record = tensor_of(state, several[0])
+    if len(several) > 1 or (record is not None and is_single(record.shape) is False):  # type: ignore[arg-type]
+        mismatch(machine, node, name, "wants one number as a tensor from the function, which returns more")
+        return False
+    return True
+
+
+def _depends(
+    machine: Machine, state: State, name: str, inner: tuple[Value, ...], output: Value, node: cst.CSTNode
+) -> bool:
+    """Whether each output may depend on each input, as `strict` asks."""
+    for one in output if type(output) is tuple else (output,):
+        record = tensor_of(state, one)
+        if record is None:
+            continue
+        if record.grad is False:
+            mismatch(machine, node, name, "with `strict=True` refuses an output that no gradient leads back from")
+            return False
+        behind = _behind(record.node)
+        for index, source in enumerate(inner):
+            leaf = tensor_of(state, source)
+            if behind is not None and leaf is not None and leaf.node.id not in behind:
+                mismatch(machine, node, name, f"with `strict=True` refuses an output without a way to input {index}")
+                return False
+    return True
+
+
+def _behind(root: Node) -> set[int] | None:
+    """All nodes that a gradient may come to; None where that is not known."""
+    stack, seen = [root], {root.id}
+    while stack:
+        one = stack.pop()
+        if one.tracked is None:
+            return None
+        for edge in one.edges:
+            if edge.flows is None:
+                return None
+            if edge.flows and edge.node.id not in seen:
+                seen.add(edge.node.id)
+                stack.append(edge.node)
+    return seen
+
+
+def _vector(
+    machine: Machine, state: State, name: str, vector: Value, given: tuple[Value, ...], output: Value, node: cst.CSTNode
+) -> bool:
+    """Whether `v` fits: what it belongs to are the outputs of `vjp`, and the inputs of the others."""
+    wanted = given if name != "vjp" else output if type(output) is tuple else (output,)
+    records = [tensor_of(state, one) for one in wanted]
+    what = "output" if name == "vjp" else "input"
+    if vector is None:
+        single = [None if one is None else is_single(one.shape) for one in records]  # type: ignore[arg-type]
+        if len(single) > 1 or single == [False]:
+            mismatch(machine, node, name, f"needs `v` where the {what} has more than one element")
+            return False
+        return True
+    several = vector if type(vector) is tuple else (vector,)
+    if type(vector) is not tuple and structure(state, vector) != "*":
+        return True
+    for one in several:
+        word = no_tensor(state, one)
+        if word is not None:
+            mismatch(machine, node, name, f"is given {word} as `v`, which has to be a tensor")
+            return False
+    if len(several) != len(wanted):
+        mismatch(machine, node, name, f"is given {len(several)} tensors as `v` for {len(wanted)} {what}s")
+        return False
+    for left, right in zip((tensor_of(state, one) for one in several), records, strict=True):
+        if left is not None and right is not None and same_shape(left.shape, right.shape) is False:  # type: ignore[arg-type]
+            mismatch(machine, node, name, f"is given `v` of another shape than the {what}")
+            return False
+    return True
+
+
+def _constants(
+    machine: Machine,
+    state: State,
+    name: str,
+    inner: tuple[Value, ...],
+    output: Value,
+    given: tuple[Value, ...],
+    node: cst.CSTNode,
+) -> Value:
+    """Derivatives without a graph: what the function takes from outside, such as parameters, gets no gradient."""
+    outputs = tensors_of(state, output if type(output) is tuple else (output,))
+    sources = tensors_of(state, given)
+    own = {one.node.id for one in tensors_of(state, inner)}
+    edges = [Edge(one.node, False, "grad") for one in (*outputs, *sources)]
+    trains = any(one.grad is True for one in sources) or any(_takes_leaves(one.node, own) for one in outputs)
+
+    def made(value: Value, *, sized: bool) -> Value:
+        def constant(leaf: Value) -> Value:
+            record = tensor_of(state, leaf)
+            if record is None:
+                return leaf
+            one = Node("grad", node, edges, cut="grad")
+            if trains:
+                machine.ledger.gradients.add(one.id)
+            return new_tensor(state, one, dtype=record.dtype, shape=record.shape if sized else None)
+
+        return changed(state, value, constant)
+
+    if name in ("jacobian", "hessian"):
+        return RAISED if len(given) > 1 or type(output) is tuple else made(output, sized=False)
+    derivative = given if name != "jvp" else output if type(output) is tuple else (output,)
+    return made(output, sized=True), made(derivative if len(derivative) > 1 else derivative[0], sized=True)
+
+
+def _takes_leaves(root: Node, own: set[int]) -> bool:
+    """Whether a gradient would flow back to a leaf that is none of the function's own arguments."""
+    stack, seen = [root], {root.id}
+    while stack:
+        one = stack.pop()
+        if one.leaf is not None and one.id not in own:
+            return True
+        fresh = [edge.node for edge in one.edges if edge.flows is True and edge.node.id not in seen]
+        seen.update(other.id for other in fresh)
+        stack.extend(fresh)
+    return False
+
+
+def _result(state: State, name: str, output: Value, given: tuple[Value, ...], node: cst.CSTNode) -> Value:
+    sources = tensors_of(state, given)
+    if name in ("jacobian", "hessian"):
+        several = len(given) > 1 or type(output) is tuple
+        return RAISED if several else outside(state, output, sources, node, sized=False)
+    derivative = given if name != "jvp" else output if type(output) is tuple else (output,)
+    whole = derivative if len(derivative) > 1 else derivative[0]
+    return outside(state, output, sources, node), outside(state, whole, sources, node)

@@ -1,0 +1,196 @@
+"""Running the function of a transform: its arguments as it sees them, and its results as the caller gets them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import libcst as cst
+
+from gradlint.domain.dtype import COMPLEXES, can_require_grad
+from gradlint.domain.event import Refused, RefusedGrowth, RefusedWrite
+from gradlint.domain.graph import Edge, Node, Tri
+from gradlint.domain.state import State
+from gradlint.domain.value import Ref, Tensor, Unknown, Value
+from gradlint.interpreter.args import Args
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.torch import faults
+from gradlint.interpreter.torch.tensor import new_leaf, new_tensor
+from gradlint.interpreter.torch.transform.levels import Level, entered
+from gradlint.interpreter.torch.transform.trees import changed, leaves, no_tensor, tensor_of
+
+MISMATCH = "transform-mismatch"
+
+
+def mismatch(machine: Machine, node: cst.CSTNode, name: str, what: str) -> Unknown:
+    """torch refuses what a transform is given, or gets back."""
+    faults.refused(machine, MISMATCH, node, f"`{name}` {what}")
+    return Unknown("raised")
+
+
+class Asked(NamedTuple):
+    """What a transform was asked for: its function, which arguments it differentiates by, and its options."""
+
+    name: str
+    function: Value
+    which: Value = 0
+    aux: Value = False
+    random: Value = True
+
+
+RAISED = Unknown("raised")
+
+
+def is_raised(value: Value) -> bool:
+    """Whether torch raised, or what would follow is not known."""
+    return isinstance(value, Unknown) and value.kind == "raised"
+
+
+def run(machine: Machine, state: State, level: Level, function: Value, args: Args, node: cst.CSTNode) -> Value:
+    """What the function gives; `raised` where torch certainly refuses something in it, or its paths part."""
+    with entered(machine, level):
+        return run_plain(machine, state, function, args, node)
+
+
+def run_plain(machine: Machine, state: State, function: Value, args: Args, node: cst.CSTNode) -> Value:
+    """What a function gives that runs as it is; `raised` as in `run`."""
+    from gradlint.interpreter.python.calls import call_in_place
+
+    before, dropped = len(machine.events), machine.give_ups["paths dropped"]
+    value = call_in_place(machine, state, function, args, node)
+    if machine.give_ups["paths dropped"] > dropped or any(_refuses(one) for one in machine.events[before:]):
+        return RAISED
+    return value
+
+
+def _refuses(event: object) -> bool:
+    return isinstance(event, (Refused, RefusedWrite, RefusedGrowth))
+
+
+# Which arguments.
+
+
+def chosen(machine: Machine, asked: Asked, args: Args, node: cst.CSTNode) -> tuple[int, ...] | None:
+    """The positions of the arguments that are differentiated by; None where torch refuses, or they are not known."""
+    which = asked.which
+    several = which if type(which) is tuple else (which,)
+    if isinstance(which, Ref):
+        mismatch(machine, node, asked.name, "takes an `int` or a tuple of them as `argnums`")
+        return None
+    if isinstance(which, Unknown):
+        return None
+    if which == ():
+        mismatch(machine, node, asked.name, "is given empty `argnums`")
+        return None
+    if any(isinstance(one, (float, str, tuple)) or one is None for one in several):
+        mismatch(machine, node, asked.name, "takes an `int` or a tuple of them as `argnums`")
+        return None
+    if not all(type(one) is int for one in several) or args.open:
+        return None
+    count = len(args.positional)
+    for one in several:
+        assert type(one) is int
+        if not -count <= one < count:
+            mismatch(machine, node, asked.name, f"has no argument {one}: it is given {count} by position")
+            return None
+    places = tuple(one % count for one in several if type(one) is int)
+    if len(set(places)) < len(places):
+        mismatch(machine, node, asked.name, "is given the same argument twice in `argnums`")
+        return None
+    return places
+
+
+# Arguments.
+
+
+def differentiable(machine: Machine, state: State, name: str, values: Iterable[Value], node: cst.CSTNode) -> bool:
+    """Whether all leaves can be differentiated by, as far as is known; torch refuses numbers and integer tensors."""
+    for value in values:
+        for leaf in leaves(state, value) or ():
+            word = no_tensor(state, leaf)
+            if word is not None:
+                mismatch(machine, node, name, f"differentiates by {word}, which is no tensor")
+                return False
+            record = tensor_of(state, leaf)
+            if record is not None and can_require_grad(record.dtype) is False:
+                mismatch(machine, node, name, f"differentiates by a tensor of {record.dtype}, which has no gradient")
+                return False
+            if record is not None and record.dtype in COMPLEXES and "jac" in name:
+                mismatch(machine, node, name, "takes no complex input")
+                return False
+    return True
+
+
+def as_leaves(machine: Machine, state: State, value: Value, node: cst.CSTNode, level: Level | None) -> Value:
+    """Arguments to be differentiated by: inside, they are leaves of their own."""
+
+    def fresh(leaf: Value) -> Value:
+        record = tensor_of(state, leaf)
+        if record is None:
+            return leaf
+        if level is not None and level.kind == "forward":
+            return _twin(state, record, node)
+        return new_leaf(state, node, dtype=record.dtype, shape=record.shape, source=record.node, name="inside")
+
+    return changed(state, value, fresh)
+
+
+def _twin(state: State, record: Tensor, node: cst.CSTNode) -> Ref:
+    made = Node("dual", node, [Edge(record.node, record.grad)], tracked=record.grad)
+    return new_tensor(state, made, grad=record.grad, dtype=record.dtype, shape=record.shape, tags=record.tags)
+
+
+def tensors_of(state: State, values: Iterable[Value]) -> tuple[Tensor, ...]:
+    """All tensors among the leaves."""
+    found = [tensor_of(state, leaf) for value in values for leaf in leaves(state, value) or (value,)]
+    return tuple(one for one in found if one is not None)
+
+
+# Results.
+
+
+def only_tensors(
+    machine: Machine, state: State, name: str, value: Value, node: cst.CSTNode, what: str = "returns"
+) -> bool:
+    """Whether all that the function gives are tensors, as far as is known."""
+    for leaf in leaves(state, value) or ():
+        word = no_tensor(state, leaf)
+        if word is not None:
+            mismatch(machine, node, name, f"wants tensors from the function, which {what} {word}")
+            return False
+    return True
+
+
+def with_aux(
+    machine: Machine, state: State, asked: Asked, value: Value, node: cst.CSTNode
+) -> tuple[Value, Value] | None:
+    """The output and what comes with it, where `has_aux` is set."""
+    if asked.aux is False:
+        return value, None
+    if asked.aux is not True:
+        return RAISED, None
+    if type(value) is tuple and len(value) == 2:
+        return value if only_tensors(machine, state, asked.name, value[1], node, "returns besides") else None
+    if isinstance(value, Unknown) and value.kind is None:
+        return RAISED, None
+    mismatch(machine, node, asked.name, "wants a tuple of the output and the rest, as `has_aux=True` says")
+    return None
+
+
+def outside(state: State, value: Value, sources: tuple[Tensor, ...], node: cst.CSTNode, *, sized: bool = True) -> Value:
+    """Results as they leave a transform: what went in is behind them, and whether they have a graph is not known.
+
+    A tensor that the function takes from outside may give them one. `sized`: they have the sizes of the leaves.
+    """
+    edges = [Edge(one.node, None if one.grad is not False else False) for one in sources]
+    tracked: Tri = None if state.grad is not False else False
+
+    def made(leaf: Value) -> Value:
+        record = tensor_of(state, leaf)
+        if record is None:
+            return leaf
+        one = Node("transform", node, edges, tracked=tracked, maybe_saved=True)
+        shape = record.shape if sized else None
+        return new_tensor(state, one, grad=tracked, dtype=record.dtype if sized else None, shape=shape)
+
+    return changed(state, value, made)

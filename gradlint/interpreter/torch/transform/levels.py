@@ -1,0 +1,209 @@
+"""Transforms under way: what a function may not do while `torch.func` differentiates or maps it.
+
+Measured with torch 2.13. Below `grad`, `vjp`, `jvp` and what is made of them, a tensor from outside must not be
+written. Below `vmap`, a tensor that is the same for all must not be written with values that differ, and no Python
+number can be made of values that differ. No random number is drawn below `vmap` unless `randomness` allows it. Below
+any of them, `backward`, `requires_grad_` and `retain_grad` raise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+import libcst as cst
+
+from gradlint.domain.graph import Edge, Node
+from gradlint.domain.state import State, fresh_address
+from gradlint.domain.value import Ref, Tensor, Unknown, Value
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.torch import faults
+from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
+
+Kind: TypeAlias = Literal["reverse", "forward", "map"]
+
+UNSUPPORTED = "transform-unsupported"
+CAPTURED = "transform-captured-write"
+
+
+@dataclass
+class Level:
+    """A transform that runs its function now; what is older than `since` comes from outside.
+
+    `mapped` are the nodes of the values that differ from one run to the next; `random`: numbers may be drawn.
+    """
+
+    kind: Kind
+    name: str
+    node: cst.CSTNode
+    random: bool = True
+    since: int = field(default_factory=fresh_address)
+    mapped: set[int] = field(default_factory=set)
+
+    @property
+    def related(self) -> list[tuple[cst.CSTNode, str]]:
+        """Where the transform is called."""
+        return [(self.node, f"`{self.name}` runs the function here")]
+
+
+@contextmanager
+def entered(machine: Machine, level: Level) -> Iterator[Level]:
+    """The function of a transform runs."""
+    machine.transforms.append(level)
+    try:
+        yield level
+    finally:
+        machine.transforms.remove(level)
+
+
+def _maps(machine: Machine) -> Iterable[Level]:
+    return (level for level in machine.transforms if level.kind == "map")
+
+
+def _differs(level: Level, node: Node) -> bool:
+    """Whether a value was certainly computed from values that differ; as far as is looked."""
+    if not level.mapped:
+        return False
+    stack, seen = [node], {node.id}
+    while stack and len(seen) < _MOST:
+        one = stack.pop()
+        if one.id in level.mapped:
+            return True
+        if one.id > level.since:
+            fresh = [edge.node for edge in one.edges if edge.node.id not in seen]
+            seen.update(other.id for other in fresh)
+            stack.extend(fresh)
+    return False
+
+
+_MOST = 200
+
+
+def mapped(machine: Machine, record: Tensor) -> Level | None:
+    """The `vmap` below which a tensor certainly stands for several."""
+    return next((level for level in _maps(machine) if _differs(level, record.node)), None)
+
+
+# Writes.
+
+
+def captured(machine: Machine, state: State, ref: Ref, op: str, sources: Sequence[Edge], node: cst.CSTNode) -> bool:
+    """A write in place that a transform refuses; True where it raises."""
+    record = tensor_at(state, ref)
+    for level in machine.transforms:
+        if level.kind != "map":
+            if record.memory < level.since:
+                made = [] if record.syntax is None else [(record.syntax, "the tensor comes from outside")]
+                faults.refused(machine, CAPTURED, node, op, [*made, *level.related])
+                return True
+        elif _is_one(state, level, record) and any(_differs(level, edge.node) for edge in sources):
+            faults.refused(machine, CAPTURED, node, f"{op} mapped", level.related)
+            return True
+    return False
+
+
+def _is_one(state: State, level: Level, record: Tensor) -> bool:
+    """Whether a tensor is certainly the same for all runs: made before, or of nothing."""
+    base = state.heap[record.view.base] if record.view is not None else record
+    assert isinstance(base, Tensor)
+    if base.memory < level.since:
+        return not _differs(level, record.node)
+    return base.node.op.rpartition(".")[2] in _MADE_OF_NOTHING and not base.node.edges
+
+
+_MADE_OF_NOTHING = frozenset({"zeros", "ones", "empty", "full", "arange", "eye", "linspace", "uninitialised"})
+
+
+# Calls.
+
+_METHODS = frozenset({"backward", "requires_grad_", "retain_grad"})
+_OF_VALUES = {"tolist": "tolist()", "numpy": "numpy()", "item": "item()", "allclose": "allclose", "equal": "equal"}
+
+
+def refuses_method(machine: Machine, state: State, ref: Ref, name: str, node: cst.CSTNode) -> bool:
+    """Whether a method of a tensor raises in a transform."""
+    if name in _METHODS:
+        faults.refused(machine, UNSUPPORTED, node, f"{name}()", machine.transforms[-1].related)
+        return True
+    return name in _OF_VALUES and refuses_number(machine, state, ref, _OF_VALUES[name], node)
+
+
+def refuses_number(machine: Machine, state: State, ref: Ref, how: str, node: cst.CSTNode) -> bool:
+    """Whether a Python value is made of values that differ."""
+    level = mapped(machine, tensor_at(state, ref))
+    if level is None:
+        return False
+    faults.refused(machine, UNSUPPORTED, node, how, level.related)
+    return True
+
+
+def refuses_test(machine: Machine, state: State, test: Value, node: cst.CSTNode) -> bool:
+    """if x.sum() > 0: one way cannot be taken for all."""
+    ref = known_tensor(machine, state, test)
+    if ref is not None:
+        return refuses_number(machine, state, ref, "if", node)
+    if not isinstance(test, Unknown) or test.key is None or test.key[0] != "not":
+        return False
+    return refuses_test(machine, state, test.key[1], node)
+
+
+def refuses_operation(
+    machine: Machine, state: State, name: str, inputs: Iterable[Ref | None], flags: dict[str, object], node: cst.CSTNode
+) -> bool:
+    """Random numbers, and results whose size depends on the values."""
+    last = name.removeprefix("Tensor.").removeprefix("nn.functional.")
+    if (last in _RANDOM or (last in _DROPOUTS and _drops(flags))) and refuses_random(machine, node):
+        return True
+    if last in _BATCH_NORMS and flags.get("training") is True and flags.get("track_running_stats", True) is True:
+        return any(ref is not None and refuses_number(machine, state, ref, "batch norm", node) for ref in inputs)
+    if last not in _DYNAMIC or (last == "where" and sum(1 for _ in inputs) != 1):
+        return False
+    return any(ref is not None and refuses_number(machine, state, ref, last, node) for ref in inputs)
+
+
+def refuses_random(machine: Machine, node: cst.CSTNode) -> bool:
+    """Whether random numbers may not be drawn here."""
+    level = next((one for one in machine.transforms if not one.random), None)
+    if level is not None:
+        faults.refused(machine, UNSUPPORTED, node, "random", level.related)
+    return level is not None
+
+
+def _drops(flags: dict[str, object]) -> bool:
+    """Whether a dropout certainly draws: a function does so unless it is told not to, a module in training."""
+    if flags.get("p") == 0:
+        return False
+    return flags.get("training") is True
+
+
+_RANDOM = frozenset(
+    (
+        *("rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli"),
+        *("multinomial", "normal_", "uniform_", "bernoulli_", "exponential_", "random_", "poisson"),
+    )
+)
+_BATCH_NORMS = frozenset({"nn.BatchNorm1d", "nn.BatchNorm2d", "nn.BatchNorm3d"})
+_DROPOUTS = frozenset({"dropout", "alpha_dropout", "nn.Dropout", "nn.AlphaDropout"})
+_DYNAMIC = frozenset({"nonzero", "argwhere", "unique", "masked_select", "where", "allclose", "equal"})
+
+
+def refuses_mask(machine: Machine, state: State, index: Value, node: cst.CSTNode) -> bool:
+    """x[x > 0]: for each run another number of elements."""
+    mask = known_tensor(machine, state, index)
+    if mask is None or tensor_at(state, mask).dtype != "bool":
+        return False
+    return refuses_number(machine, state, mask, "mask", node)
+
+
+def refuses_custom(machine: Machine, has_setup: bool, maps: bool, name: str, node: cst.CSTNode) -> bool:
+    """A custom function needs `setup_context` below any transform, and a rule for `vmap` below that."""
+    if not has_setup:
+        faults.refused(machine, UNSUPPORTED, node, f"custom {name}", machine.transforms[-1].related)
+        return True
+    level = next(iter(_maps(machine)), None)
+    if maps or level is None or level is not machine.transforms[-1]:
+        return False
+    faults.refused(machine, UNSUPPORTED, node, f"custom map {name}", level.related)
+    return True

@@ -1,0 +1,93 @@
+"""Nested tuples, lists and dicts of tensors, as `torch.func` takes them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from gradlint.domain.state import State
+from gradlint.domain.value import Mapping, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.interpreter.torch.tensor import NO_TENSOR, is_scalar
+
+Shape: TypeAlias = "tuple[Shape, ...] | str"
+"""How a value is nested: `*` for a leaf, and for each container its kind and its items."""
+
+
+def leaves(state: State, value: Value) -> list[Value] | None:
+    """The leaves of a nested value; None where there may be others."""
+    items = _items(state, value)
+    if items is None:
+        return None
+    if items is _LEAF:
+        return [value]
+    found: list[Value] = []
+    for item in items:
+        below = leaves(state, item)
+        if below is None:
+            return None
+        found.extend(below)
+    return found
+
+
+_LEAF: tuple[Value, ...] = (object(),)
+
+
+def _items(state: State, value: Value) -> tuple[Value, ...] | None:
+    if type(value) is tuple:
+        return value
+    record = state.heap.get(value.id) if isinstance(value, Ref) else None
+    if isinstance(record, Sequence):
+        return None if record.open or record.kind not in ("list", "deque") else record.items
+    if isinstance(record, Mapping):
+        return None if record.open else tuple(record.items.values())
+    return None if isinstance(value, Unknown) and value.kind is None else _LEAF
+
+
+def structure(state: State, value: Value) -> Shape | None:
+    """How a value is nested, where that is known."""
+    items = _items(state, value)
+    if items is None:
+        return None
+    if items is _LEAF:
+        return "*"
+    record = state.heap.get(value.id) if isinstance(value, Ref) else None
+    kind = "tuple" if record is None else "list"
+    if isinstance(record, Mapping):
+        kind = "dict" + repr(sorted(map(repr, record.items)))
+    below = [structure(state, item) for item in items]
+    return None if any(one is None for one in below) else (kind, *(one for one in below if one is not None))
+
+
+def changed(state: State, value: Value, change: Callable[[Value], Value]) -> Value:
+    """The same nesting with other leaves."""
+    if type(value) is tuple:
+        return tuple(changed(state, item, change) for item in value)
+    record = state.heap.get(value.id) if isinstance(value, Ref) else None
+    if isinstance(record, Sequence):
+        return state.new(record._replace(items=tuple(changed(state, item, change) for item in record.items)))
+    if isinstance(record, Mapping):
+        items = {key: changed(state, item, change) for key, item in record.items.items()}
+        rest = record.rest if record.rest is None else changed(state, record.rest, change)
+        return state.new(record._replace(items=items, rest=rest))
+    return change(value)
+
+
+def no_tensor(state: State, value: Value) -> str | None:
+    """What a leaf is that is certainly no tensor, in words."""
+    if value is None:
+        return "None"
+    if isinstance(value, (bool, int, float, complex, str)):
+        return f"`{value!r}`"
+    if is_scalar(value):
+        return "a number"
+    if isinstance(value, Unknown) and value.kind in NO_TENSOR - {"number", "int", "bool", "raised", "limits"}:
+        return "an array" if value.kind == "array" else "a string"
+    return None
+
+
+def tensor_of(state: State, value: Value) -> Tensor | None:
+    """The tensor that a leaf is."""
+    record = state.heap.get(value.id) if isinstance(value, Ref) else state.facts.get(("tensor", value))
+    if isinstance(record, Ref):
+        record = state.heap.get(record.id)
+    return record if isinstance(record, Tensor) else None

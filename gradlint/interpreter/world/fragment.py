@@ -1,0 +1,370 @@
+"""Fragments: files that read names which nothing in them binds, as people paste them from notebooks into a question.
+
+Such a file does not run as it stands, so what its free names are can only be supposed, from how they are used: what
+has `step` and `zero_grad` is an optimizer, what is called and trained is a network, `nn` is `torch.nn`. A file that
+runs has no free names, and no name in it is ever supposed. What holds for free names holds for the parameters of a
+function that nothing in the file calls, and in which a loss is backpropagated.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import libcst as cst
+
+from gradlint.domain.state import State
+from gradlint.domain.value import Function, Value
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.torch.names import method_fact
+from gradlint.interpreter.torch.optim import supposed_optimizer
+from gradlint.interpreter.world.placeholders import leaves_of, supposed_loss, supposed_network
+from gradlint.source.core import Param
+from gradlint.source.lower.syntax import parts
+
+UNSEEN = "<unseen>"
+"""The root of the paths of what a file calls for a network, and does not show."""
+
+_CUSTOMS = {
+    "torch": "torch",
+    "nn": "torch.nn",
+    "F": "torch.nn.functional",
+    "optim": "torch.optim",
+    "np": "numpy",
+    "numpy": "numpy",
+    "math": "math",
+    "Variable": "torch.autograd.Variable",
+}
+"""Names that every program about torch gives to the same things."""
+
+_MODULE_ONLY = frozenset({"parameters", "named_parameters", "train", "eval", "state_dict", "load_state_dict"})
+
+_NETWORK = re.compile(
+    r"(?i)(\w*model\w*|\w*net[a-z]?|net_?\w|\w*(encoder|decoder|generator|discriminator|critic|actor|classifier)\w?"
+    r"|policy|backbone|\w*(vae|rnn|lstm|gru)|[gd])$"
+)
+_APART = re.compile(r"(?i)teacher|target|ema|frozen|pretrain|vgg|old|ref|avg")
+"""Networks that are rather not trained."""
+
+_LOSS = re.compile(r"(?i)(\w*criteri\w*|\w*loss(_?(f|fn|func|function))?(_?\w)?|(bce|mse|ce|nll|l1)(_?\w)?)$")
+_OPTIMIZER = re.compile(r"(?i)\w*opt")
+
+
+@dataclass
+class _Uses:
+    """What a file does with one name."""
+
+    first: cst.CSTNode
+    attributes: set[str] = field(default_factory=set)
+    called: bool = False
+    parts: bool = False
+
+
+class _Names:
+    """The names that a file binds at its top level and in inner scopes, and how all names are used."""
+
+    def __init__(self, root: cst.CSTNode) -> None:
+        self.bound: set[str] = set()
+        self.inner: set[str] = set()
+        self.outer_uses: set[str] = set()
+        self.uses: dict[str, _Uses] = {}
+        self.kept_as: dict[str, str] = {}
+        self.results: dict[str, list[cst.Call]] = {}
+        self.torn: dict[cst.CSTNode, tuple[str, ...]] = {}
+        stack: list[tuple[cst.CSTNode, bool]] = [(root, True)]
+        while stack:
+            node, top = stack.pop()
+            look = _LOOKS.get(type(node))
+            if look is not None:
+                look(self, node, top)
+            below = top and not isinstance(node, _SCOPES)
+            stack.extend((child, below) for child in reversed(tuple(parts(node))))
+
+    def of(self, place: cst.CSTNode) -> _Uses | None:
+        """The uses of a name, or of an attribute of `self`."""
+        name = _spelled(place)
+        return None if name is None else self.uses.setdefault(name, _Uses(place))
+
+    def keep(self, place: cst.CSTNode, given: cst.CSTNode) -> None:
+        """A value gets a further name."""
+        name, other = _spelled(given), _spelled(place)
+        if name is not None and other is not None:
+            self.kept_as[name] = other
+
+    def taken_apart(self, place: cst.CSTNode) -> None:
+        """A value is unpacked, or an item is taken out of it."""
+        uses = self.of(place)
+        if uses is not None:
+            uses.parts = True
+
+    def uses_of(self, name: str) -> _Uses:
+        """The uses of a name, and of the attribute that keeps its value."""
+        found = [self.uses[one] for one in (name, self.kept_as.get(name)) if one in self.uses]
+        merged = _Uses(found[0].first if found else cst.parse_expression(name))
+        for uses in found:
+            merged.attributes |= uses.attributes
+            merged.called = merged.called or uses.called
+            merged.parts = merged.parts or uses.parts
+        return merged
+
+    def bind(self, target: cst.CSTNode, top: bool) -> None:
+        """A target is assigned to."""
+        if isinstance(target, cst.Name):
+            (self.bound if top else self.inner).add(target.value)
+        elif isinstance(target, (cst.Tuple, cst.List)):
+            for element in target.elements:
+                self.bind(element.value, top)
+
+
+_SCOPES = (cst.FunctionDef, cst.ClassDef, cst.Lambda, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
+
+
+def _spelled(node: cst.CSTNode) -> str | None:
+    if isinstance(node, cst.Name):
+        return node.value
+    if isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name) and node.value.value == "self":
+        return f"self.{node.attr.value}"
+    return None
+
+
+def _name(names: _Names, node: cst.Name, top: bool) -> None:
+    names.of(node)
+    if top:
+        names.outer_uses.add(node.value)
+
+
+def _attribute(names: _Names, node: cst.Attribute, top: bool) -> None:
+    uses = names.of(node.value)
+    if uses is not None:
+        uses.attributes.add(node.attr.value)
+    elif isinstance(node.value, cst.Call) and not _has(node.attr.value):
+        names.torn[node.value] = ()
+
+
+def _call(names: _Names, node: cst.Call, top: bool) -> None:
+    uses = names.of(node.func) if node.args else None
+    if uses is not None:
+        uses.called = True
+
+
+def _subscript(names: _Names, node: cst.Subscript, top: bool) -> None:
+    if isinstance(node.value, cst.Call):
+        names.torn[node.value] = ()
+    names.taken_apart(node.value)
+
+
+def _assign(names: _Names, node: cst.Assign, top: bool) -> None:
+    for target in (one.target for one in node.targets):
+        names.bind(target, top)
+        place = _spelled(target)
+        if isinstance(target, (cst.Tuple, cst.List)):
+            parts = [element.value for element in target.elements]
+            names.torn[node.value] = tuple(_spelled(one) or "" for one in parts)
+            names.taken_apart(node.value)
+            if isinstance(node.value, cst.Tuple):
+                for part, element in zip(parts, node.value.elements, strict=False):
+                    names.keep(part, element.value)
+        elif place is not None and isinstance(node.value, cst.Call):
+            names.results.setdefault(place, []).append(node.value)
+        names.keep(target, node.value)
+
+
+def _target(
+    names: _Names, node: cst.AnnAssign | cst.AugAssign | cst.NamedExpr | cst.For | cst.CompFor, top: bool
+) -> None:
+    names.bind(node.target, top)
+
+
+def _named(names: _Names, node: cst.FunctionDef | cst.ClassDef | cst.AsName | cst.Param, top: bool) -> None:
+    names.bind(node.name, top and not isinstance(node, cst.Param))
+
+
+def _import(names: _Names, node: cst.ImportAlias, top: bool) -> None:
+    name: cst.CSTNode = node.name
+    while isinstance(name, cst.Attribute):
+        name = name.value
+    names.bind(name, top)
+
+
+def _global(names: _Names, node: cst.Global, top: bool) -> None:
+    names.bound |= {item.name.value for item in node.names}
+
+
+_LOOKS: dict[type[cst.CSTNode], Callable[[_Names, Any, bool], None]] = {
+    cst.Name: _name,
+    cst.Attribute: _attribute,
+    cst.Call: _call,
+    cst.Subscript: _subscript,
+    cst.Assign: _assign,
+    **dict.fromkeys((cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For, cst.CompFor), _target),
+    **dict.fromkeys((cst.FunctionDef, cst.ClassDef, cst.AsName, cst.Param), _named),
+    cst.ImportAlias: _import,
+    cst.Global: _global,
+}
+"""What the walk notes at each sort of syntax."""
+
+
+def _has(name: str) -> bool:
+    """Whether tensors have an attribute of this name."""
+    return name in _OF_TENSORS or method_fact(name) is not None
+
+
+_OF_TENSORS = frozenset({"backward", "data", "grad", "shape", "device", "dtype", "T", "requires_grad", "grad_fn"})
+
+
+class Supposed:
+    """What names are supposed to be that nothing binds, or parameters for which no argument is known."""
+
+    def __init__(self, names: _Names, free: Mapping[str, cst.CSTNode]) -> None:
+        whole = {name for name, uses in names.uses.items() if _is_whole(uses)}
+        self.torn = {
+            call: tuple(one in whole and _STATE.match(one) is None for one in parts)
+            for call, parts in names.torn.items()
+        }
+        """Calls whose result is taken to pieces, as no single tensor is, and which of the pieces are tensors."""
+        for name, calls in names.results.items():
+            if name not in whole:
+                self.torn.update(dict.fromkeys(calls, ()))
+        self.optimizers: dict[str, cst.CSTNode] = {}
+        self.losses: dict[str, cst.CSTNode] = {}
+        self.networks: dict[str, cst.CSTNode] = {}
+        for name, place in free.items():
+            group = self._group(name, names.uses_of(name))
+            if group is not None:
+                group[name] = place
+
+    def _group(self, name: str, uses: _Uses) -> dict[str, cst.CSTNode] | None:
+        if _is_optimizer(name, uses):
+            return self.optimizers
+        if _is_loss(name, uses):
+            return self.losses
+        return self.networks if _is_network(name, uses) else None
+
+    def make(self, machine: Machine, state: State) -> dict[str, Value]:
+        """What stands in for the names. An only optimizer trains all networks, of several each its own."""
+        networks = {name: supposed_network(machine, state, self.torn, node) for name, node in self.networks.items()}
+        made: dict[str, Value] = {**networks}
+        for name, node in self.losses.items():
+            made[name] = supposed_loss(state, self.torn, node)
+        for name, node in self.optimizers.items():
+            held = [one for other, one in networks.items() if len(self.optimizers) == 1 or _belong(name, other)]
+            leaves = tuple(leaf for one in held for leaf in leaves_of(state, one))
+            made[name] = supposed_optimizer(machine, state, leaves, node)
+        return made
+
+
+class Fragment(Supposed):
+    """The free names of one file, and what they are supposed to be."""
+
+    def __init__(self, module: cst.Module) -> None:
+        names = _Names(module)
+        hidden = names.bound | (names.inner - names.outer_uses)
+        dynamic = {"exec", "globals", "locals", "vars"} & names.uses.keys()
+        free = {} if dynamic else {name: uses.first for name, uses in names.uses.items() if name not in hidden}
+        super().__init__(names, free)
+        self.customs = {name: path for name, path in _CUSTOMS.items() if name in free}
+        self.makers = {name for name in free if name not in self.customs} & set(_makers(names))
+
+
+def _makers(names: _Names) -> Iterator[str]:
+    """The names that are called for what the file then uses as a network: `model = MyModel().cuda()`."""
+    for place, calls in names.results.items():
+        for call in calls:
+            maker = _maker(call)
+            if maker is not None and _is_network(place.removeprefix("self."), names.uses_of(place)):
+                yield maker
+
+
+def _maker(call: cst.Call) -> str | None:
+    """The name that is called first in `MyModel(...).to(device)`."""
+    func = call.func
+    while isinstance(func, cst.Attribute) and func.attr.value in _ONWARDS and isinstance(func.value, cst.Call):
+        func = func.value.func
+    return func.value if isinstance(func, cst.Name) else None
+
+
+_ONWARDS = frozenset({"to", "cuda", "cpu", "double", "float", "half", "train", "eval"})
+"""Methods that give a network back."""
+
+
+def supposed_arguments(
+    machine: Machine, state: State, where: cst.CSTNode, function: Function, *, trains: bool = False
+) -> dict[str, Value]:
+    """What the parameters of a function, or of a class's constructor, are supposed to be, where a loss is walked.
+
+    `trains`: whoever calls the function walks what it returns.
+    """
+    free = {param.name: param.node for param in function.code.params if _is_bare(param)}
+    if not free or not (trains or (machine.program.walks_back and _backpropagates(where))):
+        return {}
+    return Supposed(_Names(where), free).make(machine, state)
+
+
+def _backpropagates(where: cst.CSTNode) -> bool:
+    """Whether a function or class speaks of `backward`; most do not, and need no closer look."""
+    stack = [where]
+    while stack:
+        node = stack.pop()
+        if type(node) is cst.Attribute and node.attr.value == "backward":
+            return True
+        stack.extend(parts(node))
+    return False
+
+
+def _is_bare(param: Param) -> bool:
+    """Whether neither annotation nor default says what a parameter is."""
+    return param.annotation is None and not param.kind and not param.has_default
+
+
+def _is_whole(uses: _Uses) -> bool:
+    """Whether nothing is done with a name that could not be done with a tensor."""
+    return not uses.parts and all(_has(one) for one in uses.attributes)
+
+
+_STATE = re.compile(r"(?i)(\w*hidden\w*|\w*state\w*|\w*cell\w*|[hc]\w?|_)$")
+"""States of recurrent networks, which may be tuples."""
+
+
+def _is_optimizer(name: str, uses: _Uses) -> bool:
+    own = "zero_grad" in uses.attributes or _OPTIMIZER.match(name) is not None
+    return "step" in uses.attributes and own and not uses.called
+
+
+def _is_loss(name: str, uses: _Uses) -> bool:
+    return uses.called and _LOSS.match(name) is not None and not uses.attributes & _MODULE_ONLY
+
+
+def _is_network(name: str, uses: _Uses) -> bool:
+    shown = bool(uses.attributes & _MODULE_ONLY) or _NETWORK.match(name) is not None
+    return uses.called and shown and _APART.search(name) is None
+
+
+def supposed(machine: Machine, state: State, frame: int, name: str) -> Value:
+    """What a free name is supposed to be; None where nothing tells. What it stands for is made at the first look."""
+    fragment = machine.program.fragment()
+    path = fragment.customs.get(name)
+    if path is not None:
+        return machine.program.external(path)
+    if name in fragment.makers:
+        return machine.program.external(f"{UNSEEN}.{name}")
+    if not any(name in group for group in (fragment.networks, fragment.losses, fragment.optimizers)):
+        return None
+    made = fragment.make(machine, state)
+    for free, value in made.items():
+        if free not in state.frames[frame]:
+            state.set_in(frame, free, value)
+    return made.get(name)
+
+
+def make_unseen(machine: Machine, state: State, node: cst.CSTNode) -> Value:
+    """What a call gives that a file makes a network by: a network."""
+    return supposed_network(machine, state, machine.program.fragment().torn, node)
+
+
+def _belong(optimizer: str, network: str) -> bool:
+    """Whether an optimizer is the one of a network, by their names: `optimizerD` of `netD`, `opt_gen` of `gen`."""
+    one = re.sub(r"(?i)optimizer|optim|opt|_", "", optimizer).lower()
+    other = re.sub(r"(?i)model|net|_", "", network).lower()
+    return bool(one and other) and (one.startswith(other) or other.startswith(one))

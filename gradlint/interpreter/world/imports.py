@@ -1,0 +1,230 @@
+"""Imports: of libraries, whose names are known by their path, and of the program's other files.
+
+A name from another file is a promise until it is used. Then the top level of that file is run, once for all files
+that are checked, by a machine of its own; what it leaves behind (functions, classes, constants) is admitted to the
+state that asked. Functions are interpreted where they are called, with the actual values, in the frame of their file.
+
+What a file leaves behind must not depend on which file was checked first. Everything in it counts as older than all
+that the checked file makes (`ancient`). What was seen half-way, in a circle of imports, is not kept for later files.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from gradlint.detect.spelling import of_namespace
+from gradlint.domain.graph import ancient
+from gradlint.domain.state import MISSING, State, fresh_address
+from gradlint.domain.value import File, Imported, Unknown, Value
+from gradlint.interpreter.machine import Machine, simple
+from gradlint.source.core import Import
+from gradlint.source.unit import Neighbours, Unit
+
+UNITS = 48
+"""How many other files one file may look into."""
+
+STEPS = 4_000
+"""The steps of another file's top level."""
+
+CHAIN = 10
+"""How long a chain of files may be in which the top level of each looks into the next."""
+
+HOPS = 10
+"""How often a name may be imported on from file to file."""
+
+
+class Loaded(NamedTuple):
+    """What a file's top level leaves behind: its frame, and the frames and heap that it needs."""
+
+    frame: int
+    frames: dict[int, dict[str | int, Value]]
+    heap: dict[int, object]
+
+
+class Loading:
+    """The files that one checked file looks into, and those whose top level is being run just now.
+
+    `provisional` holds what depends on the way it was reached: files of a circle, and files that look into these.
+    """
+
+    def __init__(self, neighbours: Neighbours) -> None:
+        self.neighbours = neighbours
+        self.running: list[str] = []
+        self.needs: list[set[str]] = []
+        self.on_the_way: list[bool] = []
+        self.provisional: dict[str, Loaded] = {}
+        self.seen: dict[str, Unit] = {}
+
+    def units(self) -> tuple[Unit, ...]:
+        """The files that were looked into."""
+        return tuple(self.seen.values())
+
+    def load(self, path: str) -> Loaded | None:
+        """What the file leaves behind; None for a file that cannot be read, or is being run already."""
+        if path in self.running or len(self.running) >= CHAIN:
+            first = self.running.index(path) if path in self.running else 0
+            self.on_the_way[first:] = [True] * (len(self.running) - first)
+            return None
+        unit = self.neighbours.unit(path)
+        for needs in self.needs:
+            needs.add(path)
+        if unit is None:
+            return None
+        self.seen[path] = unit
+        if path in self.provisional:
+            self.on_the_way = [True] * len(self.running)
+            return self.provisional[path]
+        if not isinstance(unit.loaded, Loaded):
+            return self._run(unit)
+        for needs in self.needs:
+            needs |= unit.needs
+        for needed in unit.needs:
+            inner = self.neighbours.unit(needed)
+            if inner is not None:
+                self.seen[needed] = inner
+        return unit.loaded
+
+    def _run(self, unit: Unit) -> Loaded:
+        self.running.append(unit.path)
+        self.needs.append(set())
+        self.on_the_way.append(False)
+        with ancient():
+            loaded = _top_level(unit, self)
+        self.running.pop()
+        needs = self.needs.pop()
+        if self.on_the_way.pop():
+            self.provisional[unit.path] = loaded
+            self.on_the_way = [True] * len(self.running)
+        else:
+            unit.loaded, unit.needs = loaded, frozenset(needs)
+        return loaded
+
+
+def _top_level(unit: Unit, loading: Loading) -> Loaded:
+    from gradlint.interpreter.program import Program
+
+    program = Program(unit.module, unit.path, loading)
+    program.frame = fresh_address()
+    machine = Machine(program, STEPS)
+    state = State()
+    state.enter(program.frame, program.module_names(unit.path.rpartition("/")[2].removesuffix(".py")))
+    with machine.bounded(1):
+        ends = machine.meet(machine.run(unit.code.body, [state]))
+        state = ends[0] if ends else machine.exits[-1].state if machine.exits else state
+    state.leave(program.frame)
+    names: dict[str | int, Value] = {
+        name: value for name, value in state.frames[program.frame].items() if isinstance(name, str)
+    }
+    return Loaded(program.frame, {**state.frames, program.frame: names}, state.heap)
+
+
+def run_import(machine: Machine, state: State, instr: Import) -> None:
+    """import, from ... import"""
+    program = machine.program
+    file = None if instr.path == "__future__" else program.file_of(state, instr)
+    if file is not None:
+        if instr.dest == "*":
+            _star(state, File(file))
+        else:
+            state.set(instr.dest, File(file) if instr.name is None else Imported(file, instr.name))
+    elif instr.level or instr.path == "__future__":
+        if instr.dest != "*":
+            state.set(instr.dest, machine.symbol("import", instr.level, instr.path, instr.name))
+    elif instr.name is None:
+        state.set(instr.dest, program.external(instr.path))
+    elif instr.dest == "*":
+        _star(state, instr.path)
+    else:
+        if instr.path.startswith("torch"):
+            of_namespace(machine, instr.path, instr.name, instr.node)
+        state.set(instr.dest, program.external(f"{instr.path}.{instr.name}"))
+
+
+def _star(state: State, source: Value) -> None:
+    stars = state.locals.get("<stars>", ())
+    assert isinstance(stars, tuple)
+    state.set("<stars>", (*stars, source))
+
+
+Searched = set[tuple[str, str]]
+"""The files, each with a name, among whose stars one search has looked: packages import one another in circles."""
+
+
+def imported(machine: Machine, state: State, name: Imported, searched: Searched | None = None) -> Value:
+    """The value of a name that another file of the program binds; a symbol where it cannot be told."""
+    value: Value = name
+    searched = set() if searched is None else searched
+    for _ in range(HOPS):
+        if not isinstance(value, Imported):
+            return value
+        value = _bound(machine, state, value.file, value.name, searched)
+    return machine.symbol("import", name.file, name.name)
+
+
+def member(machine: Machine, state: State, file: File, name: str) -> Value:
+    """file.name"""
+    return imported(machine, state, Imported(file.path, name))
+
+
+def _bound(machine: Machine, state: State, path: str, name: str, searched: Searched) -> Value:
+    names = admit(machine, state, path)
+    if names is not None:
+        value = names.get(name, MISSING)
+        if value is not MISSING:
+            return value
+        value = None
+        if (path, name) not in searched:
+            searched.add((path, name))
+            value = from_stars(machine, state, names, name, searched)
+        if value is not None:
+            return value
+    below = machine.program.below(path, name)
+    return File(below) if below is not None else machine.symbol("import", path, name)
+
+
+def from_stars(
+    machine: Machine, state: State, names: dict[str | int, Value], name: str, searched: Searched | None = None
+) -> Value:
+    """What `from x import *` in a file may bind a name to: the last that does counts. None for none."""
+    stars = names.get("<stars>", ())
+    assert isinstance(stars, tuple)
+    for source in reversed(stars):
+        if isinstance(source, File):
+            if machine.program.may_bind(source.path, name):
+                value = imported(machine, state, Imported(source.path, name), searched)
+                if not _is_unbound(value):
+                    return value
+        elif isinstance(source, str) and source.startswith("torch"):
+            found = machine.program.from_star(source, name)
+            if found is not None:
+                return found
+    return None
+
+
+def _is_unbound(value: Value) -> bool:
+    return isinstance(value, Unknown) and value.key is not None and value.key[0] == "import"
+
+
+def admit(machine: Machine, state: State, path: str) -> dict[str | int, Value] | None:
+    """The names of a file in this state, in which what the file left behind takes its place; None if not known."""
+    program = machine.program
+    if path == program.home:
+        return state.frames.get(program.frame)
+    loaded = program.loaded(path, machine.give_ups)
+    if loaded is None:
+        return None
+    if loaded.frame not in state.frames:
+        state.admit(loaded.frames, loaded.heap)
+    return state.frames[loaded.frame]
+
+
+def binds(unit: Unit, name: str, *, builtin: bool) -> bool:
+    """Whether a file may bind a name at its top level; cheap, and a guess on the side of yes."""
+    if name not in unit.words:
+        return not builtin and "import *" in unit.text
+    stated = rf"^(?:(?:async )?def |class )?{name}\b *[(:=]"
+    return not builtin or re.search(stated, unit.text, re.MULTILINE) is not None
+
+
+simple(Import, run_import)

@@ -1,0 +1,107 @@
+"""What stands in for networks and losses that a file uses and does not show: see `fragment`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import libcst as cst
+
+from gradlint.detect.absence import leaf_key
+from gradlint.domain.graph import Edge, Node
+from gradlint.domain.state import State
+from gradlint.domain.value import External, Instance, Ref, Unknown, Value
+from gradlint.interpreter.args import Args
+from gradlint.interpreter.libraries.model_zoos import SOME, flag_of_leaf, new_network
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.program import origins
+from gradlint.interpreter.torch.parameters import SUPPOSED
+from gradlint.interpreter.torch.tensor import NO_TENSOR, SCALAR, either, new_tensor, tensor_at
+
+SUPPOSED_CALL = "call of "
+"""How the operation is named that stands for the call of such a network or loss."""
+
+
+def is_stand_in(record: Instance) -> bool:
+    """Whether a module stands in for one that the file does not show."""
+    return SUPPOSED in record.config
+
+
+def supposed_network(
+    machine: Machine, state: State, torn: Mapping[cst.CSTNode, tuple[bool, ...]], node: cst.CSTNode
+) -> Ref:
+    """A network with parameters that require grad, and that may have gradients already."""
+    ref = new_network(machine, state, node)
+    record = state[ref]
+    assert isinstance(record, Instance)
+    for leaf in leaves_of(state, ref):
+        made = tensor_at(state, leaf)
+        state.put(leaf.id, made._replace(accumulated=Unknown("gradient")))
+        # Nobody knows what else becomes of them, so that nothing is wrong with those which nothing reaches.
+        machine.gradients.spared.add(leaf_key(made.node))
+    state.put(ref.id, record._replace(config={SUPPOSED: torn}))
+    return ref
+
+
+def supposed_loss(state: State, torn: Mapping[cst.CSTNode, tuple[bool, ...]], node: cst.CSTNode) -> Ref:
+    """A function of tensors that a gradient flows through."""
+    return state.new(Instance(External("torch.nn.Module"), {}, {SUPPOSED: torn}, False, node))
+
+
+def leaves_of(state: State, ref: Ref) -> tuple[Ref, ...]:
+    """The leaf that stands for all parameters of a network."""
+    record = state[ref]
+    leaf = record.attrs.get(SOME) if isinstance(record, Instance) else None
+    return (leaf,) if isinstance(leaf, Ref) else ()
+
+
+def _name_of(node: cst.CSTNode) -> str:
+    func = node.func if isinstance(node, cst.Call) else None
+    name = func.attr if isinstance(func, cst.Attribute) else func
+    return name.value if isinstance(name, cst.Name) else "a network"
+
+
+def _may_bring_a_graph(state: State, value: Value) -> bool:
+    """Whether nothing at all is known of an argument: not that it is a number, nor what it was computed from."""
+    return (
+        isinstance(value, Unknown)
+        and value.origin is None
+        and value.kind not in NO_TENSOR
+        and ("tensor", value) not in state.facts
+    )
+
+
+def call_supposed(state: State, ref: Ref, record: Instance, args: Args, node: cst.CSTNode) -> Value:
+    """A call of what a free name stands for: it is taken to use all its arguments, and to keep what it needs."""
+    found = [origin for origin in origins(state, (ref, *args.values())) if origin.live]
+    if state.grad is not True:
+        blocked = state.unrecorded()
+        place = None if blocked is None else blocked.syntax
+        edges = [Edge(origin, False if state.grad is False else None, "no_grad") for origin in found]
+        made = Node("call", node, edges, tracked=state.grad, cut="no_grad", place=place)
+    else:
+        edges = [
+            Edge(origin, origin.tracked if origin.leaf is None else flag_of_leaf(state, origin)) for origin in found
+        ]
+        tracked = either(edge.flows for edge in edges) if edges else None
+        if tracked is False and any(_may_bring_a_graph(state, value) for value in args.values()):
+            tracked = None
+        made = Node(f"{SUPPOSED_CALL}{_name_of(node)}", node, edges, tracked=tracked, maybe_saved=True, frees=tracked)
+    torn = record.config[SUPPOSED]
+    pieces = torn.get(node) if isinstance(torn, dict) else ()
+    if pieces is None:
+        single = new_tensor(state, made, grad=made.tracked)
+        if SOME not in record.attrs:
+            state.put(single.id, tensor_at(state, single)._replace(tags=frozenset({SCALAR})))
+        return single
+    if SOME not in record.attrs and len(pieces) > 1 and any(pieces):
+        return tuple(_apart(state, made, one, node) for one in pieces)
+    known = [new_tensor(state, made, grad=made.tracked) if one else Unknown(None, made, None, node) for one in pieces]
+    return tuple(known) if any(pieces) else Unknown(None, made, None, node)
+
+
+def _apart(state: State, made: Node, is_tensor: bool, node: cst.CSTNode) -> Value:
+    """One of several losses: what of the arguments it is computed from, and how, only the loss knows."""
+    edges = [edge._replace(flows=None if edge.flows else edge.flows) for edge in made.edges]
+    tracked = None if made.tracked else made.tracked
+    own = Node("call", node, edges, tracked=tracked, cut=made.cut, place=made.place)
+    return new_tensor(state, own, grad=tracked) if is_tensor else Unknown(None, own, None, node)

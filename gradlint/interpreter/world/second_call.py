@@ -1,0 +1,261 @@
+"""Methods that nobody calls, called again: what one call leaves in its object meets the next.
+
+That a training step is called twice in a row is certain; what the caller does in between is not known. So a fault of
+the second call counts only where every way through it that runs a backward has the fault, and where nothing in the file
+but the methods that were run may change what the object has kept.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import libcst as cst
+
+from gradlint.detect.absence import Gradients
+from gradlint.detect.graph_growth import Turns
+from gradlint.detect.ledger import Ledger
+from gradlint.domain.event import Event, KeptGraph, Noticed, SecondBackward, StaleSaved
+from gradlint.domain.graph import Node
+from gradlint.domain.state import State
+from gradlint.domain.value import Function, Instance, Mapping, Ref, Value
+from gradlint.domain.value import Sequence as Listed
+from gradlint.interpreter.args import Args
+from gradlint.interpreter.libraries.trainers import step_taken
+from gradlint.interpreter.machine import Machine, OutOfBudgetError
+from gradlint.interpreter.python.calls import run_body
+from gradlint.interpreter.reachable import Held, Place, held_by, reaches
+from gradlint.interpreter.world.resets import Resets, resets_in
+
+SHARE = 0.1
+"""How much of a file's steps a second round of one class may use up."""
+
+
+class Trial(NamedTuple):
+    """A class that nobody makes: an object of it as its constructor leaves it, and what its methods did in one call.
+
+    `keeping` leave graphs in the object, each in attributes of these names; `training` run a backward.
+    """
+
+    state: State
+    made: Ref
+    keeping: tuple[tuple[Function, frozenset[str]], ...]
+    training: tuple[Function, ...]
+
+
+def attributes_kept(before: State, ends: Sequence[State], made: Value) -> frozenset[str]:
+    """The names of the attributes in which a call left a graph."""
+    names: set[str] = set()
+    for end in ends:
+        places = [place for place, held in held_by(end, before).items() if any(map(_is_tracked, held))]
+        if places and isinstance(made, Ref):
+            names |= _names(end, made, places)
+    return frozenset(names)
+
+
+def _is_tracked(held: Held) -> bool:
+    return isinstance(held.root, Node) and held.root.tracked is True
+
+
+def second_round(machine: Machine, trial: Trial, module: cst.Module) -> None:
+    """Call the methods of a trial again, and tell of what the first calls have left."""
+    resets = resets_in(module)
+    keeping, training = [one.code for one, _ in trial.keeping], [one.code for one in trial.training]
+    for method in trial.training:
+        others = tuple(
+            one
+            for one, names in trial.keeping
+            if one.code not in training and not _is_reset(names, {one.code.node, method.code.node}, resets)
+        )
+        if others or method.code in keeping or "grad" not in resets:
+            _drive(machine, trial, (*others, method), resets, _second_steps)
+    forward = next((one for one, _ in trial.keeping if one.code.name == "forward"), None)
+    if forward is not None and not trial.training:
+        _drive(machine, trial, (forward,), resets, _second_forward)
+
+
+Drive = Callable[[Machine, Trial, tuple[Function, ...], State], "tuple[list[Event], list[State]]"]
+
+
+def _drive(machine: Machine, trial: Trial, methods: tuple[Function, ...], resets: Resets, drive: Drive) -> None:
+    try:
+        with _apart(machine):
+            start = trial.state.fork()
+            events, ends = drive(machine, trial, methods, start)
+            ran: set[cst.CSTNode] = {code.node for code in machine.called}
+    except OutOfBudgetError:
+        return
+    if "grad" in resets:
+        events = [event for event in events if not isinstance(event, Noticed)]
+    kept = [name for end in ends for name in _names(end, trial.made, held_by(end, start))] if events else []
+    if not _is_reset(kept, ran, resets):
+        for event in events:
+            machine.emit(event)
+
+
+def _second_steps(
+    machine: Machine, trial: Trial, methods: tuple[Function, ...], start: State
+) -> tuple[list[Event], list[State]]:
+    """Twice the methods that keep graphs, and then the one that runs a backward."""
+    turns = Turns(machine.ledger, start)
+    turns.begin()
+    first = _trained(_turn(machine, [start.fork()], trial.made, methods), start.trained)
+    turns.end(first)
+    if not first or any(isinstance(event, _RAISING) for event in machine.events):
+        return [], []
+    seen, mark = len(machine.events), max(end.trained for end in first)
+    turns.begin()
+    second = _trained(_turn(machine, [end.fork() for end in first], trial.made, methods), mark)
+    turns.end(second)
+    if not second:
+        return [], []
+    turns.judge(second, bounded=True)
+    found: list[Event] = list(machine.ledger.kept())
+    if all(_raised(end) for end in second):
+        found.extend(event for event in machine.events[seen:] if isinstance(event, _RAISING))
+    found.extend(event for event in machine.events[seen:] if _is_missing(event))
+    return found, first + second
+
+
+_RAISING = (SecondBackward, StaleSaved)
+
+
+def _is_missing(event: Event) -> bool:
+    """Whether a step used what was left of the call before."""
+    return isinstance(event, Noticed) and event.fault == "zero-grad-missing"
+
+
+def _second_forward(
+    machine: Machine, trial: Trial, methods: tuple[Function, ...], start: State
+) -> tuple[list[Event], list[State]]:
+    """Twice `forward`: its result hangs on the graph that the call before has left in the module."""
+    first = _turn(machine, [start.fork()], trial.made, methods)
+    former = {id(end): _kept(end, start) for end in first}
+    second = {id(end): _turn(machine, [end.fork()], trial.made, methods) for end in first}
+    found: dict[cst.CSTNode, Event] = {}
+    for earlier, ends in second.items():
+        for end in ends:
+            event = _carried(former[earlier], _kept(end, start))
+            if event is None:
+                return [], []  # There is a way on which the state begins anew.
+            found.setdefault(event.node, event)
+    return list(found.values()), [*first, *(end for ends in second.values() for end in ends)]
+
+
+def _carried(former: dict[Place, Node], now: dict[Place, Node]) -> Event | None:
+    """What an attribute holds hangs on what it held after the call before."""
+    for place, root in now.items():
+        kept = former.get(place)
+        if kept is not None and kept is not root and reaches((root,), kept):
+            return KeptGraph(root.syntax, kept.syntax, spent=False, trained=True, listed=False, rewalked=True)
+    return None
+
+
+def _kept(state: State, before: State) -> dict[Place, Node]:
+    """The graphs in attributes that a call has changed."""
+    found: dict[Place, Node] = {}
+    for place, held in held_by(state, before).items():
+        root = held[0].root
+        if place[0] == "attr" and isinstance(root, Node) and root.tracked:
+            found[place] = root
+    return found
+
+
+def _turn(machine: Machine, states: list[State], made: Ref, methods: tuple[Function, ...]) -> list[State]:
+    """One call of each method, with arguments that are not known; a framework does what it does with the result."""
+    for method in methods:
+        states = _call(machine, states, made, method)
+    return states
+
+
+def _call(machine: Machine, states: list[State], made: Ref, method: Function) -> list[State]:
+    after: list[State] = []
+    for state in states:
+        region = machine.open(state)
+        ends: list[State] = []
+        for end, value in run_body(machine, state, method, Args((made,)), method.code.node):
+            step_taken(machine, end, method, made, value)
+            ends.append(end)
+        ends = machine.meet(ends)
+        machine.close(ends, region)
+        after.extend(ends)
+    return after
+
+
+def _trained(ends: list[State], since: int) -> list[State]:
+    """The ways on which a backward was run."""
+    return [end for end in ends if end.trained > since]
+
+
+def _raised(end: State) -> bool:
+    return any(place is None for place in end.freed.values())
+
+
+@contextmanager
+def _apart(machine: Machine) -> Iterator[None]:
+    """What is run here is told of to nobody but who asks: nothing that it does or leaves undone counts elsewhere."""
+    kept = {name: getattr(machine, name) for name in _PER_RUN}
+    machine.events, machine.exits, machine.stack, machine.called = [], [], [], set()
+    machine.gradients, machine.ledger = Gradients(), Ledger()
+    machine.rootless, machine.rooted, machine.emptied = [], set(), {}
+    machine.give_ups, machine.by_hand = Counter(), Counter(machine.by_hand)
+    machine.optimizers = list(machine.optimizers)
+    machine.holdings = machine.holdings.copy()
+    machine.limit = max(machine.limit, machine.budget - int(SHARE * machine.steps))
+    try:
+        yield
+    finally:
+        for name, value in kept.items():
+            setattr(machine, name, value)
+
+
+_PER_RUN = (
+    *("events", "exits", "stack", "called", "gradients", "ledger", "rootless", "rooted", "emptied", "give_ups"),
+    *("by_hand", "optimizers", "holdings", "limit", "walked", "backwards", "expected", "abroad"),
+)
+
+
+def _names(state: State, made: Ref, places: Iterable[Place]) -> set[str]:
+    """The names of the attributes that some places are, or that hold them."""
+    owners = _owners(state, made)
+    names: set[str] = set()
+    for place in places:
+        if place[0] == "attr":
+            names.add(str(place[2]))
+        elif place[0] != "name":
+            names |= owners.get(place[1], set())
+    return names
+
+
+def _is_reset(names: Iterable[str], ran: set[cst.CSTNode], resets: Resets) -> bool:
+    """Whether a function that was not run may change what the attributes hold."""
+    return any(
+        function not in ran and not _is_constructor(function) for name in names for function in resets.get(name, ())
+    )
+
+
+def _is_constructor(function: cst.CSTNode | None) -> bool:
+    return isinstance(function, cst.FunctionDef) and function.name.value == "__init__"
+
+
+def _owners(state: State, made: Ref) -> dict[object, set[str]]:
+    """By address, the names of the attributes through which an object holds something."""
+    found: dict[object, set[str]] = {}
+    stack: list[tuple[Ref, str]] = [(made, "")]
+    seen: set[tuple[int, str]] = set()
+    while stack and len(seen) < 2_000:
+        ref, name = stack.pop()
+        if (ref.id, name) in seen:
+            continue
+        seen.add((ref.id, name))
+        found.setdefault(ref.id, set()).add(name)
+        record = state.heap.get(ref.id)
+        if isinstance(record, Instance):
+            stack.extend((value, key) for key, value in record.attrs.items() if isinstance(value, Ref))
+        elif isinstance(record, Listed):
+            stack.extend((value, name) for value in record.items if isinstance(value, Ref))
+        elif isinstance(record, Mapping):
+            stack.extend((value, name) for value in record.items.values() if isinstance(value, Ref))
+    return found

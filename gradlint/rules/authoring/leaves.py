@@ -1,0 +1,77 @@
+"""Leaves made in one go: the flag, or the parameter, around all of an expression instead of inside of it."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gradlint.rules.authoring.arguments import keyword_of, without
+from gradlint.rules.authoring.repairs import code, operand
+from gradlint.rules.base import Behind, Change, Rebinding, Repair
+
+_MOVES = frozenset(
+    {
+        *("to", "cuda", "cpu", "double", "float", "half", "bfloat16", "type", "type_as", "contiguous", "clone"),
+        *("view", "reshape", "unsqueeze", "squeeze", "flatten", "t", "transpose", "permute", "repeat"),
+    }
+)
+"""Methods of which the result is computed from nothing but the tensor."""
+
+
+def leaf_at_once(made: cst.CSTNode | None, *, safe: bool) -> Repair | None:
+    """`torch.ones(3, requires_grad=True).to(device)` becomes `torch.ones(3).to(device).requires_grad_()`.
+
+    Nobody else has the leaf in the middle. A parameter is wrapped around the end in the same way.
+    """
+    if not isinstance(made, (cst.Call, cst.BinaryOperation)):
+        return None
+    call = _innermost(made)
+    if call is None or call is made:
+        return None
+    flag = keyword_of(call, "requires_grad")
+    if flag is not None and code(flag.value) == "True":
+        plain = _with(made, call, without(call, flag))
+        text = f"{plain if operand(made) == code(made) else f'({plain})'}.requires_grad_()"
+        return Repair("make the leaf last", (Change(made, text),), safe)
+    if code(call.func) in ("nn.Parameter", "torch.nn.Parameter", "Parameter") and len(call.args) == 1:
+        plain = _with(made, call, _bracketed(call.args[0].value))
+        return Repair("make the parameter last", (Change(made, f"{code(call.func)}({plain})"),), safe)
+    return None
+
+
+def _with(whole: cst.CSTNode, old: cst.CSTNode, new: cst.CSTNode) -> str:
+    return code(whole.deep_replace(old, new))
+
+
+def _innermost(made: cst.BaseExpression) -> cst.Call | None:
+    """The call at the bottom of a chain of methods that only move, and of arithmetic with numbers."""
+    if isinstance(made, cst.BinaryOperation):
+        sides = [side for side in (made.left, made.right) if not isinstance(side, (cst.Integer, cst.Float))]
+        return _innermost(sides[0]) if len(sides) == 1 else None
+    if not isinstance(made, cst.Call):
+        return None
+    if isinstance(made.func, cst.Attribute) and made.func.attr.value in _MOVES:
+        return _innermost(made.func.value)
+    return made
+
+
+def _bracketed(value: cst.BaseExpression) -> cst.BaseExpression:
+    if operand(value) == code(value):
+        return value
+    return value.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+
+
+def updated_in_place(value: cst.CSTNode) -> Repair | None:
+    """`w = w - step` becomes `w -= step` under no_grad: the leaf stays the leaf that it is."""
+    if not isinstance(value, (cst.BinaryOperation, cst.Call)):
+        return None
+    changes = (Rebinding(value, "with torch.no_grad():"),)
+    return Repair("update the leaf in place", changes, safe=False, imports=("torch",))
+
+
+def retained(read: cst.CSTNode, made: cst.CSTNode) -> Repair | None:
+    """`x.grad` of a result is kept, if it is asked for where the result is made."""
+    if not isinstance(read, cst.Attribute) or not isinstance(read.value, cst.Name):
+        return None
+    name = read.value.value
+    change = Behind(made, name, f"{name}.retain_grad()")
+    return Repair(f"call `{name}.retain_grad()` where it is made", (change,), safe=False)

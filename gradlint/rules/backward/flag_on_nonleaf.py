@@ -1,0 +1,192 @@
+"""GRD208: `requires_grad` of a tensor that is no leaf is set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gradlint.domain.event import Event, Refused
+from gradlint.rules.authoring.repairs import code
+from gradlint.rules.base import Bad, Good, Remove, Repair, Report, Rule, Statement
+
+_RAISES = "you can only change requires_grad flags of leaf variables"
+
+
+class FlagOnNonleaf(Rule):
+    """`requires_grad` of a tensor that is no leaf is set.
+
+    What torch does
+        It raises a RuntimeError: "you can only change requires_grad flags of leaf variables." Assigning
+        raises for True and False alike; `requires_grad_(False)` raises too, while
+        `requires_grad_(True)` on a result that requires grad already is let pass.
+
+    Why it matters
+        `loss.requires_grad = True` is a common answer to "element 0 of tensors does not require grad".
+        On a loss with a graph it raises; on one whose graph was cut it silences the error, and nothing
+        is trained.
+
+    When it may be wrong
+        Where the line is never reached.
+
+    Instead
+        Leave a loss alone: its flag follows from the parameters. To stop gradients at a result use
+        `y.detach()`; to freeze a network set the flag on its parameters: `model.requires_grad_(False)`.
+
+    References
+        https://docs.pytorch.org/docs/stable/generated/torch.Tensor.requires_grad_.html
+        https://docs.pytorch.org/docs/stable/generated/torch.Tensor.detach.html
+        https://docs.pytorch.org/docs/stable/notes/autograd.html#setting-requires-grad
+    """
+
+    code = "GRD208"
+    name = "flag-on-nonleaf"
+    effect = "raises"
+    events = (Refused,)
+    fix = "safe"
+    torch_says = r"you can only change requires_grad flags of leaf"
+    bad = (
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(4, 1)
+loss = model(torch.randn(8, 4)).pow(2).mean()
+loss.requires_grad = True  # GRD208
+loss.backward()
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+backbone, head = nn.Linear(4, 8), nn.Linear(8, 1)
+features = backbone(torch.randn(2, 4))
+features.requires_grad_(False)  # GRD208
+head(features).sum().backward()
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+
+
+def attack(model, image):
+    image = image.float() / 255
+    image.requires_grad = True
+    return image
+
+
+def smooth(image, kernel):
+    return image * kernel
+
+
+kernel = torch.ones(1, requires_grad=True)
+image = smooth(torch.rand(3, 3), kernel)
+image.requires_grad = False  # GRD208
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+cell = nn.GRUCell(2, 3)
+states = [torch.zeros(1, 3)]
+for _ in range(3):
+    states.append(cell(torch.randn(1, 2), states[-1]))
+for state in states[1:]:
+    state.requires_grad_(False)  # GRD208
+""",
+            error=_RAISES,
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(4, 1)
+loss = model(torch.randn(8, 4)).pow(2).mean()
+loss.backward()
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+backbone, head = nn.Linear(4, 8), nn.Linear(8, 1)
+features = backbone(torch.randn(2, 4)).detach()
+head(features).sum().backward()
+""",
+            shows="grad_is_none(backbone.weight)",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+backbone, head = nn.Linear(4, 8), nn.Linear(8, 1)
+backbone.requires_grad_(False)
+head(backbone(torch.randn(2, 4))).sum().backward()
+""",
+            shows="grad_is_none(backbone.weight)",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+cell = nn.GRUCell(2, 3)
+states = [torch.zeros(1, 3)]
+for _ in range(3):
+    states.append(cell(torch.randn(1, 2), states[-1]))
+states = [state.detach() for state in states]
+""",
+            shows="not states[-1].requires_grad",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A flag that torch refuses to change."""
+        if not isinstance(event, Refused) or event.fault != "flag-on-nonleaf":
+            return
+        yield Report(
+            event.node,
+            f"`{event.subject}` changes the flag of a tensor that is no leaf: torch raises here",
+            hint="use `detach()` to stop gradients here, or set the flag on the leaf; a loss needs no flag",
+            related=event.related,
+            repair=_without_flag(event.node),
+        )
+
+
+def _without_flag(node: cst.CSTNode) -> Repair | None:
+    """Gradients are stopped by `detach`; a flag on a tensor that has a graph already says nothing, and goes."""
+    flag = _flag(node)
+    if flag is None:
+        return None
+    name, wanted = flag
+    if wanted == "True":
+        return Repair("drop the flag: the tensor requires grad anyway", (Remove(node),))
+    return Repair(f"write `{name} = {name}.detach()`", (Statement(node, f"{name} = {name}.detach()"),))
+
+
+def _flag(node: cst.CSTNode) -> tuple[str, str] | None:
+    """The name and the value of `x.requires_grad = value` or `x.requires_grad_(value)`."""
+    target: cst.BaseExpression
+    if isinstance(node, cst.Assign) and len(node.targets) == 1:
+        target, value = node.targets[0].target, code(node.value)
+    elif isinstance(node, cst.Call) and len(node.args) == 1:
+        target, value = node.func, code(node.args[0].value)
+    else:
+        return None
+    if isinstance(target, cst.Attribute) and isinstance(target.value, cst.Name) and value in ("True", "False"):
+        return target.value.value, value
+    return None

@@ -1,0 +1,119 @@
+"""GRD209: a tensor of integers or bools is made to require grad."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gradlint.domain.event import Event, Refused
+from gradlint.rules.authoring.repairs import with_argument
+from gradlint.rules.base import Bad, Good, Repair, Report, Rule
+
+_RAISES = "nly Tensors of floating point (and complex )?dtype can require gradients"
+
+
+class IntegerRequiresGrad(Rule):
+    """A tensor of integers or bools is made to require grad.
+
+    What torch does
+        It raises a RuntimeError: "Only Tensors of floating point and complex dtype can require
+        gradients". `torch.tensor([1, 2])` and `torch.arange(3)` hold integers, and `nn.Parameter` of
+        one requires grad unless told otherwise.
+
+    Why it matters
+        A missing dot is enough: `torch.tensor([1, 2], requires_grad=True)`.
+
+    When it may be wrong
+        Where the line is never reached.
+
+    Instead
+        Write floating numbers (`torch.tensor([1.0, 2.0])`), pass `dtype=torch.float`, or keep integer
+        parameters out of autograd: `nn.Parameter(t, requires_grad=False)`, or a buffer.
+
+    References
+        https://docs.pytorch.org/docs/stable/generated/torch.Tensor.requires_grad_.html
+        https://docs.pytorch.org/docs/stable/tensor_attributes.html
+        https://docs.pytorch.org/docs/stable/generated/torch.nn.parameter.Parameter.html
+    """
+
+    code = "GRD209"
+    name = "integer-requires-grad"
+    effect = "raises"
+    events = (Refused,)
+    fix = "safe"
+    bad = (
+        Bad(
+            """\
+import torch
+
+x = torch.tensor([1, 2, 3], requires_grad=True)  # GRD209
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+
+t = torch.arange(4)
+t.requires_grad = True  # GRD209
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+steps = nn.Parameter(torch.zeros(1, dtype=torch.long))  # GRD209
+""",
+            error=_RAISES,
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+
+x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+x.sum().backward()
+""",
+        ),
+        Good(
+            """\
+import torch
+
+t = torch.arange(4, dtype=torch.float32)
+t.requires_grad = True
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+steps = nn.Parameter(torch.zeros(1, dtype=torch.long), requires_grad=False)
+""",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A flag on a type that has no gradient."""
+        if not isinstance(event, Refused) or event.fault != "integer-requires-grad":
+            return
+        kind = f"a tensor of type {event.subject}" if event.subject else "a tensor of integers"
+        yield Report(
+            event.node,
+            f"{kind} cannot require grad: torch raises here",
+            hint="use floating numbers (`1.0`, `dtype=torch.float`), or leave `requires_grad` out",
+            related=event.related,
+            repair=_as_float(event.node),
+        )
+
+
+def _as_float(node: cst.CSTNode) -> Repair | None:
+    """A factory is asked for floating numbers; what was made elsewhere, or is wrapped, stays."""
+    keywords = [arg.keyword.value for arg in node.args if arg.keyword] if isinstance(node, cst.Call) else []
+    if "requires_grad" not in keywords:
+        return None
+    return with_argument(node, "dtype=torch.float32", safe=True, imports=("torch",))

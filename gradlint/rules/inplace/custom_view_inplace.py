@@ -1,0 +1,191 @@
+"""GRD112: what a custom function or a module with a backward hook passes on as a view is written in place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import Event, RefusedWrite
+from gradlint.rules.authoring.phrases import writing
+from gradlint.rules.authoring.repairs import out_of_place
+from gradlint.rules.base import Bad, Good, Report, Rule
+
+_RAISES = "is a view and is being modified inplace. This view was created inside a custom Function"
+
+
+class CustomViewInplace(Rule):
+    """What a custom function or a module with a backward hook passes on as a view is written in place.
+
+    What torch does
+        A custom function that returns its input, or a view of it, decides what becomes of the gradient. A write to
+        the result would bypass that, so that with grad mode on it raises a RuntimeError: "Output 0 of ... is a view
+        and is being modified inplace. This view was created inside a custom Function ...". A module with
+        `register_full_backward_hook` is such a case: torch sends its arguments and its output through a custom
+        function of its own.
+
+    Why it matters
+        The usual victim is `nn.ReLU(inplace=True)` in a network that worked until a hook was registered with one of
+        its modules, as Grad-CAM and DeepLIFT do: it fails on the activation, or on whatever writes to its result.
+
+    When it may be wrong
+        Where the line is never reached, or the hook was removed by something that gradlint does not see.
+
+    Instead
+        Set `inplace=False` on the activations near a hooked module, compute out of place, or clone the result. In a
+        custom function clone what is returned, or name it to `ctx.mark_dirty` if it is meant to be written. For a
+        gradient alone, `output.register_hook(...)` on the tensor makes no view.
+
+    References
+        https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.register_full_backward_hook
+        https://docs.pytorch.org/docs/stable/notes/extending.html
+    """
+
+    code = "GRD112"
+    name = "custom-view-inplace"
+    effect = "raises"
+    events = (RefusedWrite,)
+    fix = "safe"
+    bad = (
+        Bad(
+            """\
+import torch
+from torch import nn
+
+layer = nn.Linear(3, 4)
+layer.register_full_backward_hook(lambda module, grad_input, grad_output: None)
+hidden = layer(torch.randn(2, 3))
+hidden += 1  # GRD112
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+net = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(inplace=True))
+for module in net:
+    module.register_full_backward_hook(lambda module, grad_input, grad_output: None)
+net(torch.randn(1, 1, 5, 5))  # GRD112
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+
+
+class Reverse(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return -grad
+
+
+features = torch.randn(3, requires_grad=True) * 1
+reversed_ = Reverse.apply(features)
+reversed_.mul_(2)  # GRD112
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+
+
+class Clip(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.limit = limit
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad.clamp(-ctx.limit, ctx.limit), None
+
+
+def clipped(x, limit=1.0):
+    return Clip.apply(x, limit)
+
+
+state = clipped(torch.randn(2, 3, requires_grad=True) * 1)
+state[:, 0] = 0  # GRD112
+""",
+            error=_RAISES,
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+from torch import nn
+
+layer = nn.Linear(3, 4)
+layer.register_full_backward_hook(lambda module, grad_input, grad_output: None)
+hidden = layer(torch.randn(2, 3))
+hidden = hidden + 1
+hidden.sum().backward()
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+gradients = []
+net = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(inplace=True))
+features = net[0](torch.randn(1, 1, 5, 5))
+features.register_hook(gradients.append)
+net[1](features).sum().backward()
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+layer = nn.Linear(3, 4)
+handle = layer.register_full_backward_hook(lambda module, grad_input, grad_output: None)
+handle.remove()
+hidden = layer(torch.randn(2, 3))
+hidden += 1
+hidden.sum().backward()
+""",
+        ),
+        Good(
+            """\
+import torch
+
+
+class Clip(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.limit = limit
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad.clamp(-ctx.limit, ctx.limit), None
+
+
+state = Clip.apply(torch.randn(2, 3, requires_grad=True) * 1, 1.0)
+state[:, 0] = 0
+state.sum().backward()
+""",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A write that torch refuses because its target is a view that a custom function made."""
+        if not isinstance(event, RefusedWrite) or event.reason != "custom-view" or event.used is not None:
+            return
+        yield Report(
+            event.node,
+            f"{writing(event.op, event.node)} writes to a view made by a custom function or a backward hook: "
+            "torch raises here",
+            hint="compute out of place (`inplace=False` near a module with a backward hook), or clone the result",
+            related=() if event.viewed is None else ((event.viewed, "the view is made here"),),
+            repair=out_of_place(event.node),
+        )

@@ -1,0 +1,162 @@
+"""GRD101: a leaf that requires grad is written in place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gradlint.domain.event import Event, RefusedWrite
+from gradlint.rules.authoring.phrases import target, writing
+from gradlint.rules.authoring.repairs import built_out_of_place, out_of_place, update_under_no_grad
+from gradlint.rules.base import Bad, Good, Repair, Report, Rule
+
+_RAISES = "a leaf Variable that requires grad is being used in an in-place operation"
+
+
+class LeafInplace(Rule):
+    """A leaf that requires grad is written in place while grad mode is on.
+
+    What torch does
+        It raises a RuntimeError at the write: "a leaf Variable that requires grad is being used in an
+        in-place operation." So do augmented assignments (`w -= lr * w.grad`), methods with an
+        underscore (`w.zero_()`), assignments by a mask or by index tensors, and `inplace=True`. Under
+        `torch.no_grad()` the same write is let pass.
+
+    Why it matters
+        A leaf is where gradients are accumulated, so its value has to be that of the user and not the
+        result of an operation. The step by hand, the initialisation and the clipping of weights are
+        meant to stay out of the graph, and torch wants to be told so.
+
+    When it may be wrong
+        Where the line is never reached, or where something that gradlint does not see, such as a
+        caller's decorator, switches grad mode off.
+
+    Instead
+        Wrap the write in `with torch.no_grad():`, use `torch.nn.init` for initial values, or write to a
+        copy (`w.clone()`), through which the gradient flows back to the leaf.
+
+    References
+        https://docs.pytorch.org/docs/stable/notes/autograd.html#in-place-operations-with-autograd
+        https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html
+    """
+
+    code = "GRD101"
+    name = "leaf-inplace"
+    effect = "raises"
+    events = (RefusedWrite,)
+    fix = "safe or unsafe"
+    bad = (
+        Bad(
+            """\
+import torch
+
+x, y = torch.randn(8, 3), torch.randn(8)
+w = torch.zeros(3, requires_grad=True)
+loss = ((x @ w - y) ** 2).mean()
+loss.backward()
+w -= 0.1 * w.grad  # GRD101
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+layer = nn.Linear(3, 2)
+layer.weight.normal_(0, 0.02)  # GRD101
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+
+logits = torch.randn(5, requires_grad=True)
+logits[logits < 0] = 0.0  # GRD101
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+import torch.nn.functional as F
+
+x = torch.randn(4, requires_grad=True)
+F.relu(x, inplace=True).sum().backward()  # GRD101
+""",
+            error=_RAISES,
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+
+x, y = torch.randn(8, 3), torch.randn(8)
+w = torch.zeros(3, requires_grad=True)
+loss = ((x @ w - y) ** 2).mean()
+loss.backward()
+with torch.no_grad():
+    w -= 0.1 * w.grad
+    w.grad.zero_()
+""",
+            shows="w.requires_grad and w.is_leaf",
+        ),
+        Good(
+            """\
+from torch import nn
+
+layer = nn.Linear(3, 2)
+nn.init.normal_(layer.weight, 0, 0.02)
+nn.init.zeros_(layer.bias)
+""",
+            shows="not layer.bias.any()",
+        ),
+        Good(
+            """\
+import torch
+
+logits = torch.randn(5, requires_grad=True)
+positive = logits.clone()
+positive[positive < 0] = 0.0
+positive.sum().backward()
+""",
+            shows="logits.grad is not None",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A write that torch refuses because its target is a leaf."""
+        if not isinstance(event, RefusedWrite) or event.reason != "leaf":
+            return
+        kind = "parameter" if event.parameter else "leaf"
+        quoted = target(event.node)
+        what = f"the {kind} `{quoted}`, which" if quoted else f"a {kind} that"
+        related = () if event.made is None else ((event.made, f"the {kind} is made here"),)
+        yield Report(
+            event.node,
+            f"{writing(event.op, event.node)} writes in place to {what} requires grad: torch raises here",
+            hint=_NO_INPLACE if event.op.startswith("nn.") else _NO_GRAD,
+            related=related,
+            repair=_repair(event),
+        )
+
+
+def _repair(event: RefusedWrite) -> Repair | None:
+    """Under no_grad, unless the write is part of a computation, or what is written belongs to one.
+
+    What an optimizer has is trained, and stays the leaf that it is.
+    """
+    node = event.node
+    if event.built is not None:
+        return built_out_of_place(event.built)
+    if event.op.startswith("nn."):
+        return out_of_place(node)
+    kept = event.parameter or event.held
+    elsewhere = out_of_place(node) if event.tracked and not kept else None
+    return update_under_no_grad(node) if elsewhere is None else replace(elsewhere, safe=False)
+
+
+_NO_GRAD = "wrap the write in `with torch.no_grad():`, or write to a copy: `.clone()`"
+_NO_INPLACE = "leave `inplace=True` out, or write to a copy: `.clone()`"

@@ -1,0 +1,152 @@
+"""GRD102: a view of a leaf that requires grad is written in place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gradlint.domain.event import Event, RefusedWrite
+from gradlint.rules.authoring.arguments import keyword_of
+from gradlint.rules.authoring.phrases import writing
+from gradlint.rules.authoring.repairs import update_under_no_grad, without_argument
+from gradlint.rules.base import Bad, Good, Repair, Report, Rule
+
+_RAISES = "a view of a leaf Variable that requires grad is being used in an in-place operation"
+
+
+class LeafViewInplace(Rule):
+    """A part of a leaf that requires grad is written in place while grad mode is on.
+
+    What torch does
+        It raises a RuntimeError at the write: "a view of a leaf Variable that requires grad is being
+        used in an in-place operation." `b[0] = x` writes to the view `b[0]`; so do `b[0] += x`, `b[:,
+        1].zero_()`, and writes to what `view`, `t`, `narrow`, `squeeze` and their like return. Old
+        versions of torch raised only at the backward ("leaf variable has been moved into the graph
+        interior").
+
+    Why it matters
+        It is the usual mistake with a buffer for results: `torch.zeros(n, requires_grad=True)` looks
+        like what a gradient needs, and is what forbids to fill it. A buffer that does not ask for
+        gradients joins the graph by itself when a tracked value is written into it.
+
+    When it may be wrong
+        Where the line is never reached, or where something that gradlint does not see switches grad
+        mode off.
+
+    Instead
+        Build the tensor from its parts with `torch.stack` or `torch.cat`, or leave `requires_grad` away
+        from the buffer. For initial values, write under `torch.no_grad()`.
+
+    References
+        https://docs.pytorch.org/docs/stable/notes/autograd.html#in-place-operations-with-autograd
+        https://docs.pytorch.org/docs/stable/tensor_view.html
+        https://docs.pytorch.org/docs/stable/generated/torch.stack.html
+    """
+
+    code = "GRD102"
+    name = "leaf-view-inplace"
+    effect = "raises"
+    events = (RefusedWrite,)
+    fix = "safe or unsafe"
+    bad = (
+        Bad(
+            """\
+import torch
+
+a = torch.ones(2, requires_grad=True)
+b = torch.zeros(3, 2, requires_grad=True)
+b[0] = a * 2  # GRD102
+b.sum().backward()
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+table = nn.Embedding(10, 4)
+table.weight[0].fill_(0)  # GRD102
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+
+w = torch.zeros(3, 4, requires_grad=True)
+first = w[:, 0]
+first += 1  # GRD102
+""",
+            error=_RAISES,
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+
+a = torch.ones(2, requires_grad=True)
+b = torch.zeros(3, 2)
+b[0] = a * 2
+b.sum().backward()
+""",
+            shows="a.grad.tolist() == [2, 2]",
+        ),
+        Good(
+            """\
+import torch
+
+a = torch.ones(2, requires_grad=True)
+rest = torch.zeros(2, 2, requires_grad=True)
+b = torch.cat([torch.stack([a * 2]), rest])
+b.sum().backward()
+""",
+            shows="a.grad.tolist() == [2, 2] and rest.grad is not None",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+table = nn.Embedding(10, 4)
+with torch.no_grad():
+    table.weight[0].fill_(0)
+table(torch.tensor([1, 2])).sum().backward()
+""",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A write that torch refuses because its target is a view of a leaf."""
+        if not isinstance(event, RefusedWrite) or event.reason != "leaf-view":
+            return
+        kind = "parameter" if event.parameter else "leaf"
+        related = [] if event.made is None else [(event.made, f"the {kind} is made here")]
+        if event.viewed is not None and event.viewed is not event.node:
+            related.append((event.viewed, "this is a view of it"))
+        yield Report(
+            event.node,
+            f"{writing(event.op, event.node)} writes in place to a view of a {kind} that requires grad:"
+            " torch raises here",
+            hint=_FOR_PARAMETER if event.parameter else _FOR_BUFFER,
+            related=tuple(related),
+            repair=update_under_no_grad(event.node) if event.parameter else _joining(event),
+        )
+
+
+def _joining(event: RefusedWrite) -> Repair | None:
+    """A buffer that values with a graph are written to joins that graph, if it is no leaf of its own."""
+    made = event.made
+    if not event.tracked or not isinstance(made, cst.Call):
+        return None
+    flag = keyword_of(made, "requires_grad")
+    return None if flag is None else without_argument(made, "requires_grad")
+
+
+_FOR_PARAMETER = "wrap the write in `with torch.no_grad():`"
+_FOR_BUFFER = (
+    "build it from its parts with `torch.cat` or `torch.stack`, or make the buffer without `requires_grad`:"
+    " it joins the graph when it is written"
+)

@@ -1,0 +1,155 @@
+"""GRD110: `out=` is used where an argument requires grad."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gradlint.domain.event import Event, Refused
+from gradlint.rules.authoring.arguments import keyword_of, without
+from gradlint.rules.authoring.phrases import operation
+from gradlint.rules.authoring.repairs import code, under_no_grad
+from gradlint.rules.base import Bad, Good, Repair, Report, Rule, Statement
+
+_RAISES = "functions with out=... arguments don't support automatic differentiation"
+
+
+class OutRequiresGrad(Rule):
+    """`out=` is used where an argument requires grad.
+
+    What torch does
+        It raises a RuntimeError: "functions with out=... arguments don't support automatic
+        differentiation, but one of the arguments requires grad." It does so for inputs and for the
+        target alike, as long as grad mode is on.
+
+    Why it matters
+        `out=` saves an allocation, and there is no history that the target could get.
+
+    When it may be wrong
+        Where the line is never reached, or something that gradlint does not see switches grad mode off.
+
+    Instead
+        Assign the result (`y = torch.mm(a, b)`), write it into a part of a buffer (`buffer[0] =
+        torch.mm(a, b)`), which is recorded, or compute under `torch.no_grad()`.
+
+    References
+        https://docs.pytorch.org/docs/stable/notes/autograd.html#in-place-operations-with-autograd
+        https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html
+    """
+
+    code = "GRD110"
+    name = "out-requires-grad"
+    effect = "raises"
+    events = (Refused,)
+    fix = "safe or unsafe"
+    bad = (
+        Bad(
+            """\
+import torch
+
+w = torch.randn(3, 3, requires_grad=True)
+y = torch.empty(2, 3)
+torch.mm(torch.randn(2, 3), w, out=y)  # GRD110
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+total = nn.Parameter(torch.zeros(3))
+torch.add(total, 1, out=total)  # GRD110
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+layer = nn.Linear(3, 3)
+both = torch.empty(2, 6)
+x = torch.randn(2, 3)
+torch.cat([x, layer(x)], dim=1, out=both)  # GRD110
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+
+rows = [torch.randn(2, requires_grad=True) for _ in range(3)]
+table = torch.zeros(3, 2)
+torch.stack(rows, out=table)  # GRD110
+""",
+            error=_RAISES,
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+
+w = torch.randn(3, 3, requires_grad=True)
+y = torch.mm(torch.randn(2, 3), w)
+y.sum().backward()
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+total = nn.Parameter(torch.zeros(3))
+with torch.no_grad():
+    torch.add(total, 1, out=total)
+""",
+        ),
+        Good(
+            """\
+import torch
+
+y = torch.empty(2, 3)
+torch.mm(torch.randn(2, 3), torch.randn(3, 3), out=y)
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+layer = nn.Linear(3, 3)
+both = torch.empty(2, 6)
+x = torch.randn(2, 3)
+with torch.no_grad():
+    torch.cat([x, layer(x)], dim=1, out=both)
+""",
+            shows="both.shape == (2, 6)",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A call with `out=` that torch refuses."""
+        if not isinstance(event, Refused) or event.fault != "out-requires-grad":
+            return
+        op = operation(event.subject, event.node)
+        yield Report(
+            event.node,
+            f"{op} has `out=` and an argument that requires grad: torch raises here",
+            hint="assign the result instead, or compute it under `torch.no_grad()`",
+            related=event.related,
+            repair=_assigned(event.node),
+        )
+
+
+def _assigned(node: cst.CSTNode) -> Repair | None:
+    """`f(x, out=y)` as a statement becomes `y = f(x)`; a tensor that is updated is written under no_grad."""
+    given = keyword_of(node, "out") if isinstance(node, cst.Call) else None
+    if not isinstance(node, cst.Call) or given is None or not isinstance(given.value, cst.Name):
+        return None
+    name = given.value.value
+    if any(code(arg.value) == name for arg in node.args if arg is not given):
+        return under_no_grad(node, safe=False)
+    return Repair(f"write `{name} = ...`", (Statement(node, f"{name} = {code(without(node, given))}"),))

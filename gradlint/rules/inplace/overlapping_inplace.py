@@ -1,0 +1,140 @@
+"""GRD107: a tensor whose elements share memory is written in place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gradlint.domain.event import Event, RefusedWrite
+from gradlint.rules.authoring.phrases import writing
+from gradlint.rules.authoring.repairs import through
+from gradlint.rules.base import Bad, Good, Report, Rule
+
+_RAISES = "more than one element of the written-to tensor refers to a single memory location"
+
+
+class OverlappingInplace(Rule):
+    """A tensor whose elements share memory is written in place.
+
+    What torch does
+        `expand`, `expand_as` and `broadcast_to` copy nothing: a row that is expanded to eight rows is
+        one row in memory. An elementwise write raises a RuntimeError: "unsupported operation: more than
+        one element of the written-to tensor refers to a single memory location. Please clone() the
+        tensor before performing the operation." Gradients do not matter here. Some writes (`fill_`,
+        `zero_`, index assignment) run through all the same, and change every row at once.
+
+    Why it matters
+        The result would depend on the order in which elements are written.
+
+    When it may be wrong
+        Where the expanded size is one at run time, so that nothing overlaps.
+
+    Instead
+        Copy first (`.expand(8, 3).clone()`), use `repeat`, or compute out of place.
+
+    References
+        https://docs.pytorch.org/docs/stable/generated/torch.Tensor.expand.html
+        https://docs.pytorch.org/docs/stable/generated/torch.Tensor.repeat.html
+    """
+
+    code = "GRD107"
+    name = "overlapping-inplace"
+    effect = "raises"
+    events = (RefusedWrite,)
+    fix = "safe"
+    bad = (
+        Bad(
+            """\
+import torch
+
+row = torch.zeros(1, 3)
+batch = row.expand(8, 3)
+batch += torch.randn(8, 3)  # GRD107
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+
+bias = torch.zeros(3, requires_grad=True) * 1
+rows = bias.expand(8, 3)
+rows.mul_(2)  # GRD107
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+
+scores = torch.zeros(4, 1, requires_grad=True)
+mask = torch.triu(torch.ones(4, 4), 1).bool()
+wide = (scores * 1).expand_as(mask)
+wide[0] += 1  # GRD107
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+import torch.nn.functional as F
+
+gate = torch.tensor([0.5]).expand(6)
+F.silu(gate, inplace=True)  # GRD107
+""",
+            error=_RAISES,
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+
+row = torch.zeros(1, 3)
+batch = row.expand(8, 3).clone()
+batch += torch.randn(8, 3)
+""",
+        ),
+        Good(
+            """\
+import torch
+
+bias = torch.zeros(3, requires_grad=True)
+rows = bias.expand(8, 3) * 2
+rows.sum().backward()
+""",
+        ),
+        Good(
+            """\
+import torch
+
+scores = torch.zeros(4, 1, requires_grad=True)
+wide = (scores * 1).repeat(1, 4)
+wide[0] += 1
+wide.sum().backward()
+""",
+        ),
+        Good(
+            """\
+import torch
+
+batch = torch.zeros(2, 1).expand(2, 2)
+batch = batch + 1
+""",
+            shows="batch.tolist() == [[1.0, 1.0], [1.0, 1.0]]",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A write that torch refuses because elements of its target share memory."""
+        if not isinstance(event, RefusedWrite) or event.reason != "overlap":
+            return
+        writer = writing(event.op, event.node)
+        yield Report(
+            event.node,
+            f"{writer} writes to an expanded tensor, whose elements share memory: torch raises here",
+            hint="copy it first: `.clone()`, or use `repeat` in place of `expand`",
+            related=() if event.viewed is None else ((event.viewed, "it is expanded here"),),
+            repair=through(event.viewed, "clone", safe=True) if isinstance(event.viewed, cst.Call) else None,
+        )

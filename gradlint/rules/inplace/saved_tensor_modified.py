@@ -1,0 +1,139 @@
+"""GRD103: a value that autograd saved for backward is changed in place before that backward."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import Event, StaleSaved
+from gradlint.rules.authoring.phrases import operation, writing
+from gradlint.rules.authoring.repairs import built_out_of_place, out_of_place
+from gradlint.rules.base import Bad, Good, Repair, Report, Rule
+
+_RAISES = "modified by an inplace operation"
+
+
+class SavedTensorModified(Rule):
+    """A value that autograd saved for backward is changed in place before that backward.
+
+    What torch does
+        Every operation keeps what its derivative needs: `exp` its result, `x * y` both factors, a
+        linear layer its input. The write itself is let pass; the backward compares version counters and
+        raises a RuntimeError: "one of the variables needed for gradient computation has been modified
+        by an inplace operation". Operations that save nothing (`+`, `sum`, `cat`) do not mind.
+
+    Why it matters
+        The error is raised at the backward and names neither the write nor its line, so that it is
+        searched for with anomaly mode. The finding is at the write.
+
+    When it may be wrong
+        Where the write is never reached on the way to that backward, or the tensors are replaced in
+        between by something that gradlint does not see.
+
+    Instead
+        Write out of place (`h = h + 1`), write to a copy (`h.clone()`), leave `inplace=True` out behind
+        this operation, or do the write after the backward.
+
+    References
+        https://docs.pytorch.org/docs/stable/notes/autograd.html#in-place-correctness-checks
+        https://docs.pytorch.org/docs/stable/autograd.html#in-place-operations-on-tensors
+    """
+
+    code = "GRD103"
+    name = "saved-tensor-modified"
+    effect = "raises"
+    events = (StaleSaved,)
+    fix = "safe"
+    bad = (
+        Bad(
+            """\
+import torch
+
+x = torch.randn(4, requires_grad=True)
+h = x.exp()
+h += 1  # GRD103
+h.sum().backward()  # raises
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Sequential(nn.Linear(4, 8), nn.Sigmoid(), nn.ReLU(inplace=True), nn.Linear(8, 1))
+model(torch.randn(2, 4)).sum().backward()  # GRD103
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+
+a = torch.randn(3, requires_grad=True)
+scale = torch.ones(3)
+y = a * scale
+scale[0] = 2  # GRD103
+y.sum().backward()  # raises
+""",
+            error=_RAISES,
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+
+x = torch.randn(4, requires_grad=True)
+h = x.exp()
+h = h + 1
+h.sum().backward()
+""",
+            shows="torch.equal(x.grad, x.detach().exp())",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(inplace=True), nn.Linear(8, 1))
+model(torch.randn(2, 4)).sum().backward()
+""",
+        ),
+        Good(
+            """\
+import torch
+
+a = torch.randn(3, requires_grad=True)
+y = a + 1
+y += 1
+y.mul_(2)
+y.sum().backward()
+""",
+            shows="a.grad.tolist() == [2, 2, 2]",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A write that the version counter sees; that of an optimizer is told by GRD104."""
+        if not isinstance(event, StaleSaved) or event.silent or event.by == "optimizer.step":
+            return
+        saver = operation(event.saver_op, event.saver)
+        what = f"the result that {saver} saved" if event.label == ">" else f"a value that {saver} saved"
+        yield Report(
+            event.node,
+            f"{writing(event.by, event.node)} changes {what}: torch raises at the backward",
+            hint=_NO_INPLACE if event.by.startswith("nn.") else _OUT_OF_PLACE,
+            related=((event.saver, f"{saver} saves it here"), (event.backward, "this backward needs it")),
+            repair=_repair(event),
+        )
+
+
+_NO_INPLACE = "leave `inplace=True` out behind an operation that saves its result"
+_OUT_OF_PLACE = "write out of place, write to a copy (`.clone()`), or write after the backward"
+
+
+def _repair(event: StaleSaved) -> Repair | None:
+    """Out of place; a leaf is trained in place, and a new tensor under its name would be another."""
+    if event.built is not None:
+        return built_out_of_place(event.built)
+    return None if event.leaf else out_of_place(event.node)

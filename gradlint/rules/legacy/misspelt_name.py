@@ -1,0 +1,202 @@
+"""GRD801: a name that torch does not have, near one that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gradlint.domain.event import Event
+from gradlint.domain.event import MisspeltName as Slip
+from gradlint.rules.authoring.arguments import keyword_of
+from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+
+
+class MisspeltName(Rule):
+    """A name is read that torch does not have, or one is assigned that nothing reads.
+
+    What torch does
+        Python raises an AttributeError: "'Tensor' object has no attribute 'backwards'", or an ImportError
+        for an import; for an argument a TypeError: "unexpected keyword argument". An assignment is another
+        matter: `x.require_grad = True` makes a new attribute and changes nothing, without a word.
+
+    Why it matters
+        The line may be reached only after an hour of training, and the assignment is never noticed at all:
+        what was to be frozen is trained, what was to be trained has no gradient.
+
+    When it may be wrong
+        Where the name exists in another version of torch than the one that was measured, and no `try` or
+        `hasattr` stands around it. Names of objects are only judged where all their classes are in sight.
+
+    Instead
+        Write the name that torch has; the nearest is named.
+
+    References
+        https://docs.pytorch.org/docs/stable/tensors.html
+        https://docs.pytorch.org/docs/stable/nn.html
+    """
+
+    code = "GRD801"
+    name = "misspelt-name"
+    effect = "raises"
+    events = (Slip,)
+    fix = "safe or unsafe"
+    bad = (
+        Bad(
+            """\
+import torch
+
+x = torch.randn(3, requires_grad=True)
+loss = (x**2).sum()
+loss.backwards()  # GRD801
+""",
+            error="'Tensor' object has no attribute 'backwards'",
+        ),
+        Bad(
+            """\
+import torch
+import torch.nn.functional as F
+
+p = F.soft_max(torch.randn(3), dim=0)  # GRD801
+""",
+            error="module 'torch.nn.functional' has no attribute 'soft_max'",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.paramters(), lr=0.1)  # GRD801
+""",
+            error="'Linear' object has no attribute 'paramters'",
+        ),
+        Bad(
+            """\
+import torch
+
+w = torch.zeros(3, require_grad=True)  # GRD801
+""",
+            error="unexpected keyword argument 'require_grad'",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentun=0.9)  # GRD801
+""",
+            error="unexpected keyword argument 'momentun'",
+        ),
+        Bad(
+            """\
+import torch
+
+w = torch.zeros(3)
+w.require_grad = True  # GRD801
+(w * 2).sum().backward()  # GRD205  # raises
+""",
+            error="does not require grad and does not have a grad_fn",
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+optimizer.zero_grad()
+F.softmax(model(torch.randn(2, 3)), dim=1).sum().backward()
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+try:
+    from torch.nn import Linaer
+except ImportError:
+    Linaer = nn.Linear
+
+w = torch.zeros(3)
+w.grads = []
+w.grads.append(torch.ones(3))
+""",
+        ),
+        Good(
+            """\
+import torch
+
+x = torch.randn(2, 3, requires_grad=True)
+torch.sum(x, axis=1, keepdims=True).mean().backward(retain_graph=True)
+options = {"momentum": 0.9}
+torch.optim.SGD([x], lr=0.1, **options)
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def zero_grads(self, set_to=None):
+        return self.zero_grad(set_to_none=set_to is None)
+
+
+Net().zero_grads(set_to=0)
+""",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A slip, with the name that was meant."""
+        if not isinstance(event, Slip):
+            return
+        owner = f"`{event.owner}`" if event.owner.startswith("torch") else f"{_article(event.owner)} {event.owner}"
+        if event.keyword:
+            message = f"{owner} takes no argument `{event.name}`: torch raises here"
+        elif event.assigned:
+            message = (
+                f"`{event.name}` is no attribute of {owner}: a new one is made, and `{event.meant}` stays as it is"
+            )
+        else:
+            message = f"{owner} has no `{event.name}`: Python raises here"
+        yield Report(
+            event.node,
+            message,
+            hint=f"`{event.meant}` is meant, it seems",
+            effect="silent" if event.assigned else None,
+            repair=_repair(event),
+        )
+
+
+def _article(owner: str) -> str:
+    return "an" if owner[0] in "aeiou" else "a"
+
+
+def _repair(event: Slip) -> Repair | None:
+    """The name that was meant, where the attribute is written out; safe if the two differ by form only."""
+    safe = event.certain and not event.assigned
+    if event.keyword:
+        given = keyword_of(event.node, event.name) if isinstance(event.node, cst.Call) else None
+        name = None if given is None else given.keyword
+        return None if name is None else Repair(f"write `{event.meant}`", (Change(name, event.meant),), safe)
+    node = _attribute(event.node, event.name)
+    if node is None:
+        return None
+    return Repair(f"write `{event.meant}`", (Change(node.attr, event.meant),), safe)
+
+
+def _attribute(node: cst.CSTNode, name: str) -> cst.Attribute | None:
+    """The attribute of that name in what is reported: itself, or the one target of an assignment."""
+    if isinstance(node, cst.Assign) and len(node.targets) == 1:
+        node = node.targets[0].target
+    elif isinstance(node, cst.AssignTarget):
+        node = node.target
+    return node if isinstance(node, cst.Attribute) and node.attr.value == name else None

@@ -1,0 +1,261 @@
+"""GRD804: a call as old versions of torch took it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gradlint.domain.event import Event, RemovedName
+from gradlint.rules.authoring.arguments import extended, keyword_of, without
+from gradlint.rules.authoring.repairs import code, with_argument, without_argument
+from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+
+_KEYWORDS = ("verbose", "retain_variables")
+
+
+class RemovedApi(Rule):
+    """Something is used that torch has removed, or still takes with a warning.
+
+    What torch does
+        It raises: an IndexError for `loss.data[0]` ("invalid index of a 0-dim tensor"), and for
+        `loss.data.numpy()[0]` ("too many indices for array"), an AttributeError
+        for `.creator` and for `torch.rfft`, a RuntimeError for `torch.symeig` ("This function was
+        deprecated since version 1.9 and is now removed"), a TypeError for `retain_variables=` and for
+        `verbose=` of a scheduler. It still takes `size_average=`, `reduce=`, `x.add_(0.9, y)`,
+        `torch.addmm(0.5, x, 2, a, b)`, a softmax without `dim`, `scheduler.step(epoch)` and names such as
+        `nn.init.xavier_uniform`, most of them with a warning.
+
+    Why it matters
+        Tutorials and old repositories are full of it, and what only warns today may raise tomorrow.
+
+    When it may be wrong
+        Code that asks for the version of torch in a way that gradlint does not see, and has another way
+        for the new ones.
+
+    Instead
+        `loss.item()`, `reduction="sum"`, `x.add_(y, alpha=0.9)`, `retain_graph=True`; for a function, the
+        one that is named.
+
+    References
+        https://pytorch.org/blog/pytorch-0_4_0-migration-guide/
+        https://docs.pytorch.org/docs/stable/linalg.html
+    """
+
+    code = "GRD804"
+    name = "removed-api"
+    effect = "legacy"
+    events = (RemovedName,)
+    fix = "safe"
+    bad = (
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+loss = nn.MSELoss()(model(torch.randn(8, 3)), torch.randn(8, 1))
+loss.backward()
+print(loss.data[0])  # GRD804
+""",
+            error="invalid index of a 0-dim tensor",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model, criterion = nn.Linear(3, 2), nn.CrossEntropyLoss()
+total = 0.0
+for x, y in [(torch.randn(8, 3), torch.ones(8).long())]:
+    loss = criterion(model(x), y)
+    total += loss.data.cpu().numpy()[0] * len(x)  # GRD804
+""",
+            error="too many indices for array",
+        ),
+        Bad(
+            """\
+import torch
+
+matrix = torch.eye(3)
+values, vectors = torch.symeig(matrix, eigenvectors=True)  # GRD804
+""",
+            error="is now removed",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+criterion = nn.MSELoss(size_average=False)  # GRD804
+momentum, gradient = torch.zeros(3), torch.ones(3)
+momentum.add_(0.9, gradient)  # GRD804
+""",
+        ),
+        Bad(
+            """\
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+scores = nn.Linear(4, 3)(torch.randn(5, 2, 4))
+p = F.softmax(scores)  # GRD804
+kept = torch.addmm(0.5, torch.zeros(5, 5), 2.0, p[:, 0], p[:, 1].T)  # GRD804
+""",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+optimizer = torch.optim.SGD(nn.Linear(3, 1).parameters(), lr=0.1)
+scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, verbose=True)  # GRD804
+""",
+            error="unexpected keyword argument 'verbose'",
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+loss = nn.MSELoss(reduction="sum")(model(torch.randn(8, 3)), torch.randn(8, 1))
+loss.backward(retain_graph=True)
+print(loss.item(), loss.data, model.weight.data[0])
+""",
+        ),
+        Good(
+            """\
+import torch
+
+matrix = torch.eye(3)
+if hasattr(torch, "symeig") and not hasattr(torch.linalg, "eigh"):
+    values, vectors = torch.symeig(matrix, eigenvectors=True)
+else:
+    values, vectors = torch.linalg.eigh(matrix)
+values.add_(vectors[0], alpha=0.9)
+""",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A use that torch refuses or deprecates."""
+        if not isinstance(event, RemovedName):
+            return
+        message, hint = _words(event)
+        yield Report(
+            event.node,
+            message,
+            hint=hint,
+            effect="raises" if event.raises else None,
+            repair=_repair(event),
+        )
+
+
+_INDEXED = {
+    "tensor": "a tensor without dimensions has no items: torch",
+    "array": "the array of a tensor without dimensions has no items: numpy",
+}
+
+
+def _words(event: RemovedName) -> tuple[str, str]:
+    if event.kind == "index":
+        return f"{_INDEXED[event.name]} raises here", "write `.item()`"
+    if event.kind == "number first":
+        return (
+            f"factors of `{event.name}` are passed by name since torch 1.5: {event.instead}",
+            f"write `{event.instead.partition(' ')[0]}=...` at the end",
+        )
+    if event.kind == "size_average":
+        return f"{event.name} of a loss has become `reduction`", f'write `reduction="{event.instead}"`'
+    if event.kind == "deprecated":
+        return f"`{event.name}` is deprecated: torch warns", f"use `{event.instead}`"
+    if event.kind == "implicit dim":
+        return f"`{event.name}` without `dim` guesses it by the rank of its input: torch warns", "write `dim=...`"
+    if event.kind == "epoch":
+        return "a scheduler counts its epochs itself: the argument is deprecated", "write `step()`"
+    if event.kind in _KEYWORDS:
+        hint = f"write `{event.instead}`" if event.instead else "leave it out"
+        return f"the argument `{event.name}` is gone: torch raises here", hint
+    return f"torch has no `{event.name}` any more: it raises here", f"use `{event.instead}`"
+
+
+def _repair(event: RemovedName) -> Repair | None:
+    node = event.node
+    if event.kind == "index":
+        return _item(node)
+    if event.kind == "deprecated":
+        return _renamed_function(node, event)
+    if not isinstance(node, cst.Call):
+        return None
+    if event.kind == "implicit dim" and event.instead != "dim":
+        return with_argument(node, event.instead, safe=True)
+    if event.kind == "number first":
+        return _number_last(node, event)
+    if event.kind == "size_average" and event.instead != "reduction":
+        return _reduction(node, event.instead)
+    if event.kind == "verbose":
+        return without_argument(node, "verbose")
+    if event.kind == "retain_variables":
+        given = keyword_of(node, event.kind)
+        name = None if given is None else given.keyword
+        return None if name is None else Repair("write `retain_graph`", (Change(name, event.instead),))
+    return None
+
+
+def _renamed_function(node: cst.CSTNode, event: RemovedName) -> Repair | None:
+    """init.xavier_uniform -> init.xavier_uniform_, where that is all the difference."""
+    if not isinstance(node, cst.Attribute) or event.instead != f"{event.name}_":
+        return None
+    return Repair(f"write `{node.attr.value}_`", (Change(node.attr, f"{node.attr.value}_"),))
+
+
+def _item(node: cst.CSTNode) -> Repair | None:
+    """loss.data[0], loss[0] -> loss.item()"""
+    if not isinstance(node, cst.Subscript):
+        return None
+    value = node.value
+    if isinstance(value, cst.Attribute) and value.attr.value == "data":
+        value = value.value
+    return Repair("write `.item()`", (Change(node, f"{code(value)}.item()"),))
+
+
+def _reduction(call: cst.Call, value: str) -> Repair | None:
+    """size_average=False -> reduction="sum"; what is given by place, or not as a constant, is left alone."""
+    old = [arg for arg in (keyword_of(call, name) for name in ("size_average", "reduce")) if arg is not None]
+    if not old or any(code(arg.value) not in ("True", "False", "None") for arg in old):
+        return None
+    kept = without(call, *old[1:])
+    new = f'reduction="{value}"'
+    return Repair("write `reduction`", (Change(call, code(kept.deep_replace(old[0], _renamed(old[0], new)))),))
+
+
+def _renamed(old: cst.Arg, new: str) -> cst.Arg:
+    made = cst.ensure_type(cst.parse_expression(f"f({new})"), cst.Call).args[0]
+    return old.with_changes(keyword=made.keyword, value=made.value)
+
+
+def _number_last(call: cst.Call, event: RemovedName) -> Repair | None:
+    """x.add_(0.9, y) -> x.add_(y, alpha=0.9); torch.addmm(2, x, 3, a, b) -> torch.addmm(x, a, b, beta=2, alpha=3)"""
+    if any(arg.keyword is not None or arg.star for arg in call.args):
+        return None
+    names = event.instead.split(" and ")
+    tensors = 1 if event.instead == "alpha" else 2
+    before = call.args[: len(call.args) - tensors]
+    # In front of a function's two matrices stand the factors, and the tensor between them.
+    if len(names) == 2 or event.name.removesuffix("_") in _OF_MATRICES:
+        is_function = len(before) == len(names) + 1
+        numbers = [arg for place, arg in enumerate(before) if not (is_function and place == 1)]
+    else:
+        numbers = list(before[-1:])
+    if len(numbers) != len(names) or len(before) - len(numbers) not in (0, 1):
+        return None
+    new: cst.Call | None = without(call, *numbers)
+    for name, number in zip(names, numbers, strict=True):
+        new = None if new is None else extended(new, name, code(number.value))
+    return None if new is None else Repair(f"write `{names[0]}=` at the end", (Change(call, code(new)),))
+
+
+_OF_MATRICES = frozenset({"addmm", "addmv", "addr", "addbmm", "baddbmm"})

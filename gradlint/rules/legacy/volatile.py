@@ -1,0 +1,167 @@
+"""GRD803: `volatile`, which has no effect since torch 0.4."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gradlint.domain.event import Event, LegacyVariable
+from gradlint.rules.authoring.arguments import keyword_of, without
+from gradlint.rules.authoring.repairs import code
+from gradlint.rules.base import Bad, Below, Change, Good, Remove, Repair, Report, Rule
+
+
+class Volatile(Rule):
+    """`volatile=True` is asked for, and the graph is recorded all the same.
+
+    What torch does
+        It gives a UserWarning, "volatile was removed and now has no effect", and records everything that
+        is computed from the tensor with a model. Setting `x.volatile = True` does nothing either, and
+        `x.volatile` is always False.
+
+    Why it matters
+        The evaluation that was to go without a graph keeps one, with the memory of every activation.
+
+    When it may be wrong
+        Code that has to run under torch 0.3.
+
+    Instead
+        `with torch.no_grad():` around the evaluation.
+
+    References
+        https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html
+        https://pytorch.org/blog/pytorch-0_4_0-migration-guide/
+    """
+
+    code = "GRD803"
+    name = "volatile"
+    effect = "leak"
+    events = (LegacyVariable,)
+    fix = "safe or unsafe"
+    bad = (
+        Bad(
+            """\
+import torch
+from torch import nn
+from torch.autograd import Variable
+
+model = nn.Linear(3, 1)
+x = Variable(torch.randn(8, 3), volatile=True)  # GRD803
+prediction = model(x)
+""",
+            shows="prediction.requires_grad",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+x = torch.randn(8, 3)
+x.volatile = True  # GRD803
+prediction = model(x)
+""",
+            shows="prediction.requires_grad and not x.volatile",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+from torch.autograd import Variable
+
+
+def evaluate(model, batches):
+    model.eval()
+    total = 0.0
+    for data, target in batches:
+        data, target = Variable(data, volatile=True), Variable(target)  # GRD803  # GRD802
+        output = model(data)
+        total += nn.functional.mse_loss(output, target).item()
+    kept.append(output)
+    return total
+
+
+kept = []
+evaluate(nn.Linear(3, 1), [(torch.randn(8, 3), torch.randn(8, 1))])
+""",
+            shows="kept[0].requires_grad",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+from torch.autograd import Variable
+
+model = nn.Linear(3, 1)
+with torch.no_grad():
+    x = Variable(torch.randn(8, 3), volatile=True)  # GRD803
+    prediction = model(x)
+""",
+        ),
+        Bad(
+            """\
+import torch
+from torch import autograd, nn
+
+
+def variable(*args, **kwargs):
+    return autograd.Variable(*args, **kwargs)
+
+
+model = nn.Linear(3, 1)
+prediction = model(variable(torch.randn(8, 3), volatile=True))  # GRD803
+""",
+            shows="prediction.requires_grad",
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+with torch.no_grad():
+    prediction = model(torch.randn(8, 3))
+""",
+            shows="not prediction.requires_grad",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1).eval()
+with torch.inference_mode():
+    prediction = model(torch.randn(8, 3))
+""",
+            shows="not prediction.requires_grad",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """The argument or the attribute is there."""
+        if isinstance(event, LegacyVariable) and event.volatile:
+            yield Report(
+                event.written or event.node,
+                "`volatile` has no effect since torch 0.4: the graph is recorded",
+                hint="put the evaluation under `with torch.no_grad():`",
+                repair=_repair(event.node, event.recorded) if event.written is None else None,
+            )
+
+
+def _repair(node: cst.CSTNode, recorded: bool) -> Repair | None:
+    """What the statement assigns is computed with, down to its last use, under no_grad; there, `volatile` just goes."""
+    if isinstance(node, cst.Call):
+        flag = keyword_of(node, "volatile")
+        if flag is None or code(flag.value) != "True":
+            return None
+        plain = code(without(node, flag))
+        gone: Change | Remove = Change(node, plain)
+    else:
+        gone = Remove(node)
+    if not recorded:
+        return Repair("leave `volatile` out", (gone,))
+    message = "compute with it under `torch.no_grad()`"
+    return Repair(message, (gone, Below(node, "with torch.no_grad():")), safe=False, imports=("torch",))

@@ -1,0 +1,216 @@
+"""GRD701: the last activation and the loss do not belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gradlint.domain.event import Event, WrongActivation
+from gradlint.rules.authoring.repairs import code
+from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+
+_HINTS = {
+    "cross_entropy": "give it the scores: it applies `log_softmax` itself",
+    "nll_loss": "apply `log_softmax` before it, or use `cross_entropy` on the scores",
+    "binary_cross_entropy_with_logits": "give it the scores: it applies `sigmoid` itself",
+    "binary_cross_entropy": "apply `sigmoid` before it, or use `binary_cross_entropy_with_logits` on the scores",
+    "kl_div": "its first argument is `log_softmax` of the scores",
+    "ctc_loss": "apply `log_softmax` before it",
+}
+_RANGE = "all elements of input should be between 0 and 1"
+
+
+class ActivationLossMismatch(Rule):
+    """The last activation and the loss do not belong together.
+
+    What torch does
+        Nothing: it computes the loss of the wrong thing. `cross_entropy` over a softmax squeezes the scores
+        into 0..1 first, so that the loss can never come near 0 and its gradient fades; `nll_loss` over raw
+        scores has no lower bound at all, and over probabilities it is no likelihood.
+        `binary_cross_entropy_with_logits` over a sigmoid can never be sure of anything.
+        `binary_cross_entropy` is the one that checks: it raises a RuntimeError, "all elements of input
+        should be between 0 and 1", as soon as a score is outside.
+
+    Why it matters
+        Training runs and even learns something, only slowly and badly. No error and no NaN tells.
+
+    When it may be wrong
+        `cross_entropy` over `log_softmax` is the same as over the scores (it is idempotent), and is not
+        reported. Where an activation before the loss is meant to limit the scores, say so with a comment.
+
+    Instead
+        `cross_entropy` and `binary_cross_entropy_with_logits` take scores; `nll_loss`, `kl_div` and
+        `ctc_loss` take `log_softmax` of the scores; `binary_cross_entropy` takes `sigmoid` of them.
+
+    References
+        https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
+        https://docs.pytorch.org/docs/stable/generated/torch.nn.NLLLoss.html
+        https://docs.pytorch.org/docs/stable/generated/torch.nn.BCEWithLogitsLoss.html
+    """
+
+    code = "GRD701"
+    name = "activation-loss-mismatch"
+    effect = "silent"
+    events = (WrongActivation,)
+    fix = "unsafe"
+    bad = (
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Sequential(nn.Linear(4, 3), nn.Softmax(dim=1))
+criterion = nn.CrossEntropyLoss()
+nn.init.eye_(model[0].weight)
+x, y = 1000 * torch.eye(3, 4), torch.arange(3)
+loss = criterion(model(x), y)  # GRD701
+loss.backward()
+""",
+            shows="(model(x).argmax(1) == y).all() and loss > 0.5",
+        ),
+        Bad(
+            """\
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 3)
+
+    def forward(self, x):
+        return self.fc(x)
+
+
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=1.0)
+x, y = torch.ones(8, 4), torch.zeros(8, dtype=torch.long)
+for step in range(20):
+    optimizer.zero_grad()
+    loss = F.nll_loss(net(x), y)  # GRD701
+    loss.backward()
+    optimizer.step()
+""",
+            shows="loss < -10",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(4, 1)
+nn.init.constant_(model.bias, 3.0)
+loss = nn.BCELoss()(model(torch.zeros(8, 4)), torch.ones(8, 1))  # GRD701
+loss.backward()
+""",
+            error=_RANGE,
+        ),
+        Bad(
+            """\
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+model = nn.Linear(2, 1)
+p = torch.sigmoid(model(torch.ones(4, 2)))
+loss = F.binary_cross_entropy_with_logits(p, torch.ones(4, 1))  # GRD701
+""",
+            shows="loss != F.binary_cross_entropy_with_logits(model(torch.ones(4, 2)), torch.ones(4, 1))",
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+model = nn.Linear(4, 3)
+x, y = torch.randn(8, 4), torch.randint(0, 3, (8,))
+scores = model(x)
+loss = F.cross_entropy(scores, y) + F.nll_loss(F.log_softmax(scores, dim=1), y)
+loss.backward()
+probabilities = F.softmax(scores, dim=1)
+""",
+            shows="model.weight.grad is not None",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Sequential(nn.Linear(4, 1), nn.Sigmoid())
+loss = nn.BCELoss()(model(torch.randn(8, 4)), torch.ones(8, 1))
+loss.backward()
+""",
+        ),
+        Good(
+            """\
+import torch
+import torch.nn.functional as F
+
+student = torch.randn(8, 3, requires_grad=True)
+teacher = torch.randn(8, 3)
+loss = F.kl_div(F.log_softmax(student, dim=1), F.softmax(teacher, dim=1), reduction="batchmean")
+loss.backward()
+""",
+        ),
+        Good(
+            """\
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+model = nn.Linear(2, 3)
+scores = model(torch.randn(4, 2))
+F.nll_loss(F.log_softmax(scores, dim=1), torch.zeros(4).long()).backward()
+""",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A loss whose input is certainly of the wrong kind."""
+        if not isinstance(event, WrongActivation):
+            return
+        raises = event.loss == "binary_cross_entropy"
+        end = ": torch raises as soon as one is outside 0..1" if raises else ""
+        yield Report(
+            event.node,
+            f"`{event.loss}` takes {event.takes} and gets {event.kind} from `{event.got}`{end}",
+            hint=_HINTS[event.loss],
+            related=((event.made, f"the {event.kind} come from here"),),
+            effect="raises" if raises else None,
+            repair=_fitting(event),
+        )
+
+
+_FITTING = {
+    ("nll_loss", "scores"): "cross_entropy",
+    ("NLLLoss", "scores"): "CrossEntropyLoss",
+    ("binary_cross_entropy", "scores"): "binary_cross_entropy_with_logits",
+    ("BCELoss", "scores"): "BCEWithLogitsLoss",
+}
+_ACTIVATIONS = ("softmax", "log_softmax", "sigmoid")
+
+
+def _fitting(event: WrongActivation) -> Repair | None:
+    """The loss that takes what it is given; or the scores themselves, where the activation is called by itself."""
+    call = event.node
+    loss = call.func if isinstance(call, cst.Call) else None
+    loss = loss.func if isinstance(loss, cst.Call) else loss
+    if isinstance(loss, cst.Attribute) and (loss.attr.value, event.kind) in _FITTING:
+        name = _FITTING[loss.attr.value, event.kind]
+        return Repair(f"use `{name}`", (Change(loss.attr, name),), safe=False)
+    made = event.made
+    if event.takes == "scores" and isinstance(made, cst.Call) and isinstance(made.func, cst.Attribute):
+        owner = code(made.func.value)
+        if made.func.attr.value in _ACTIVATIONS and not (owner in _MODULES and not made.args):
+            scores = made.args[0].value if owner in _MODULES else made.func.value
+            return Repair(f"leave `{made.func.attr.value}` out", (Change(made, code(scores)),), safe=False)
+    return None
+
+
+_MODULES = ("F", "torch", "nn.functional", "torch.nn.functional")

@@ -1,0 +1,181 @@
+"""GRD703: tensors of element types that an operation or a loss does not take together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gradlint.domain.event import Event, TypeClash
+from gradlint.rules.authoring.arguments import keyword_of
+from gradlint.rules.authoring.repairs import code
+from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+
+_LOSSES = frozenset(
+    {"cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits", "huber_loss"}
+)
+
+
+class DtypeMismatch(Rule):
+    """An operation gets tensors of element types that it does not take together.
+
+    What torch does
+        Element by element it promotes: float64 + float32 is float64. Matrix products, linear and
+        convolution layers, recurrent layers, and normalisations want one type and raise a RuntimeError:
+        "mat1 and mat2 must have the same dtype, but got Double and Float". Losses are particular, too:
+        class numbers must be int64 or uint8 ("expected target dtype to be Long or Byte, but got Float"),
+        `binary_cross_entropy` and `binary_cross_entropy_with_logits` refuse integer targets, and
+        `huber_loss` runs forward and raises in its backward. `mse_loss` and `l1_loss` promote.
+
+    Why it matters
+        numpy makes float64 and int64 by default, torch float32: `torch.from_numpy(np.random.rand(8))` is
+        float64, and `torch.tensor([0, 1, 1])` holds int64.
+
+    When it may be wrong
+        Where something that gradlint does not see changes torch's default type, or casts the module.
+
+    Instead
+        Convert where the data come in: `torch.from_numpy(a).float()`, `torch.tensor(a, dtype=torch.float32)`;
+        targets with `.long()` for classes and `.float()` for probabilities.
+
+    References
+        https://docs.pytorch.org/docs/stable/tensor_attributes.html#torch.dtype
+        https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
+    """
+
+    code = "GRD703"
+    name = "dtype-mismatch"
+    effect = "raises"
+    events = (TypeClash,)
+    fix = "unsafe"
+    bad = (
+        Bad(
+            """\
+import numpy as np
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+x = torch.from_numpy(np.random.rand(8, 3))
+prediction = model(x)  # GRD703
+""",
+            error="mat1 and mat2 must have the same dtype, but got Double and Float",
+        ),
+        Bad(
+            """\
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+model = nn.Linear(3, 4)
+y = torch.zeros(8)
+loss = F.cross_entropy(model(torch.randn(8, 3)), y)  # GRD703
+""",
+            error="expected target dtype to be Long or Byte, but got Float",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+y = torch.tensor([[0], [1]])
+loss = nn.BCEWithLogitsLoss()(model(torch.randn(2, 3)), y)  # GRD703
+""",
+            error="result type Float can't be cast to the desired output type Long",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+y = torch.tensor([[0], [1]])
+loss = nn.HuberLoss()(model(torch.randn(2, 3)), y)  # GRD703
+loss.backward()  # raises
+""",
+            error="Found dtype Long but expected Float",
+        ),
+    )
+    good = (
+        Good(
+            """\
+import numpy as np
+import torch
+from torch import nn
+
+x = torch.from_numpy(np.random.rand(8, 3))
+single = nn.Linear(3, 1)(x.float())
+double = nn.Linear(3, 1).double()(x)
+""",
+        ),
+        Good(
+            """\
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+scores = nn.Linear(3, 4)(torch.randn(8, 3))
+classes = F.cross_entropy(scores, torch.zeros(8, dtype=torch.long))
+soft = F.cross_entropy(scores, torch.full((8, 4), 0.25))
+promoted = F.mse_loss(scores, torch.zeros(8, 4, dtype=torch.float64))
+(classes + soft + promoted).backward()
+""",
+        ),
+        Good(
+            """\
+import numpy as np
+import torch
+from torch import nn
+
+model = nn.Linear(2, 1)
+model(torch.from_numpy(np.ones((4, 2))).float())
+model.double()(torch.from_numpy(np.ones((4, 2))))
+""",
+        ),
+        Good(
+            """\
+import torch
+
+a, b = torch.ones(2, 2), torch.ones(2, 2, dtype=torch.float64)
+print(a + b, a.double() @ b)
+""",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """Two types that torch refuses together."""
+        if not isinstance(event, TypeClash):
+            return
+        where = "its backward raises" if event.late else "torch raises here"
+        if event.op in _LOSSES:
+            message = f"`{event.op}` gets a target of {event.got} where it takes {event.wants}: {where}"
+            hint = f"convert the target: `.{'long' if event.wants == 'int64' else 'float'}()`"
+        elif event.wants == "int64":
+            message = f"`{event.op}` takes integers and gets {event.got}: {where}"
+            hint = "convert the indices: `.long()`"
+        else:
+            message = f"`{event.op}` gets {event.got} beside {event.wants}: {where}"
+            hint = "convert one of them, such as `.float()` on data from numpy"
+        made = () if event.made is None else ((event.made, f"the {event.got} comes from here"),)
+        yield Report(event.node, message, hint=hint, related=made, repair=_converted(event))
+
+
+def _converted(event: TypeClash) -> Repair | None:
+    """The target of a loss, or the only input of a module, in the type that is wanted."""
+    call = event.node
+    method = _METHODS.get(event.wants)
+    if not isinstance(call, cst.Call) or method is None or any(arg.star for arg in call.args):
+        return None
+    given = [arg.value for arg in call.args if arg.keyword is None]
+    target = keyword_of(call, "target")
+    if event.op in _LOSSES:
+        value = target.value if target is not None else given[1] if len(given) > 1 else None
+    else:
+        value = given[0] if len(call.args) == 1 and given and event.argument in ("input", "") else None
+    if not isinstance(value, (cst.Name, cst.Attribute, cst.Call, cst.Subscript)):
+        return None
+    return Repair(f"convert it: `.{method}()`", (Change(value, f"{code(value)}.{method}()"),), safe=False)
+
+
+_METHODS = {"int64": "long", "float32": "float", "float64": "double"}

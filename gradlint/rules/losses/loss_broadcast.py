@@ -1,0 +1,178 @@
+"""GRD702: predictions and targets broadcast against each other in a loss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gradlint.domain.event import Event, OuterLoss
+from gradlint.rules.authoring.repairs import operand
+from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+
+
+class LossBroadcast(Rule):
+    """Predictions of shape (N, 1) meet targets of shape (N,) in a loss.
+
+    What torch does
+        It broadcasts both to (N, N), so that every prediction is compared with every target. `mse_loss`,
+        `l1_loss`, `smooth_l1_loss` and `huber_loss` give a UserWarning, arithmetic by hand none;
+        `binary_cross_entropy` raises.
+
+    Why it matters
+        The best that such a loss can do is to predict the mean of all targets, whatever the input. It
+        falls for a while, and stays there.
+
+    When it may be wrong
+        Where all pairs are meant; `unsqueeze` or `[:, None]` on either side says so in arithmetic, and
+        nothing is reported.
+
+    Instead
+        Give both the same shape: `prediction.squeeze(1)`, or `target.unsqueeze(1)`.
+
+    References
+        https://docs.pytorch.org/docs/stable/notes/broadcasting.html
+        https://docs.pytorch.org/docs/stable/generated/torch.nn.MSELoss.html
+    """
+
+    code = "GRD702"
+    name = "loss-broadcast"
+    effect = "silent"
+    events = (OuterLoss,)
+    fix = "unsafe"
+    bad = (
+        Bad(
+            """\
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+model = nn.Linear(3, 1)
+x, y = torch.randn(8, 3), torch.randn(8)
+loss = F.mse_loss(model(x), y)  # GRD702
+loss.backward()
+""",
+            shows="not torch.isclose(loss, F.mse_loss(model(x).squeeze(1), y))",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Sequential(nn.Linear(3, 16), nn.ReLU(), nn.Linear(16, 1))
+x, y = torch.randn(8, 3), torch.randn(8)
+error = model(x) - y  # GRD702
+loss = (error**2).mean()
+loss.backward()
+""",
+            shows="error.shape == (8, 8)",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+critic = nn.Linear(3, 1)
+state, reward = torch.randn(8, 3), torch.randn(8)
+with torch.no_grad():
+    target = reward + 0.9 * critic(state)  # GRD702
+loss = nn.SmoothL1Loss()(critic(state), target)
+loss.backward()
+""",
+            shows="target.shape == (8, 8)",
+        ),
+        Bad(
+            """\
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+model = nn.Linear(2, 1)
+x, y = torch.randn(4, 2), torch.randn(4)
+loss = nn.L1Loss()(model(x), y)  # GRD702
+loss.backward()
+""",
+            shows="loss != F.l1_loss(model(x).squeeze(1), y)",
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+model = nn.Linear(3, 1)
+x, y = torch.randn(8, 3), torch.randn(8)
+loss = F.mse_loss(model(x).squeeze(1), y) + F.l1_loss(model(x), y.unsqueeze(1))
+loss.backward()
+""",
+        ),
+        Good(
+            """\
+import torch
+
+x = torch.randn(8, requires_grad=True)
+y = torch.randn(5)
+loss = ((x[:, None] - y[None, :]) ** 2).mean()
+loss.backward()
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+layer = nn.Linear(3, 2)
+x, offset = torch.randn(8, 3), torch.zeros(2)
+loss = ((layer(x) - offset) ** 2).mean()
+loss.backward()
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(2, 1)
+x, y = torch.randn(4, 2), torch.randn(4)
+nn.L1Loss()(model(x), y.unsqueeze(1)).backward()
+(model(x).squeeze(-1) - y).pow(2).mean().backward()
+""",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """Two shapes of which each grows to fit the other."""
+        if not isinstance(event, OuterLoss):
+            return
+        related = () if event.met is event.node else ((event.node, "the loss"),)
+        yield Report(
+            event.met,
+            f"{_shape(event.one)} and {_shape(event.other)} broadcast so that each element meets each: "
+            "the loss compares every prediction with every target",
+            hint="give both the same shape: `prediction.squeeze(1)`, or `target.unsqueeze(1)`",
+            related=related,
+            repair=_squeezed(event),
+        )
+
+
+def _squeezed(event: OuterLoss) -> Repair | None:
+    """The column loses its dimension of one element."""
+    met = event.met
+    sides: tuple[cst.BaseExpression, ...] = ()
+    if isinstance(met, cst.BinaryOperation):
+        sides = (met.left, met.right)
+    elif isinstance(met, cst.Call) and len(met.args) == 2 and not any(arg.keyword or arg.star for arg in met.args):
+        sides = (met.args[0].value, met.args[1].value)
+    for side, shape in zip(sides, (event.one, event.other), strict=False):
+        if len(shape) == 2 and shape[1] == 1:
+            text = f"{operand(side)}.squeeze(1)"
+            return Repair("give both the same shape: `.squeeze(1)`", (Change(side, text),), safe=False)
+    return None
+
+
+def _shape(shape: tuple[object, ...]) -> str:
+    """A shape for people: sizes that are not known are N."""
+    sizes = [str(size) if isinstance(size, int) else "N" for size in shape]
+    return f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"

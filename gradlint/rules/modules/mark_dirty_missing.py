@@ -1,0 +1,163 @@
+"""GRD625: a custom function writes to an input in place without `ctx.mark_dirty`, or marks what it does not return."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gradlint.domain.event import Event, Noticed
+from gradlint.rules.authoring.repairs import out_of_place
+from gradlint.rules.base import Bad, Good, Repair, Report, Rule
+
+
+class MarkDirtyMissing(Rule):
+    """A custom function writes to an input in place without `ctx.mark_dirty`, or marks what it does not return.
+
+    What torch does
+        An input that was written and not marked keeps its old history, so that a later use of it is
+        differentiated as if nothing had been written: the gradient is wrong, and torch says nothing. A
+        write to a leaf is let pass too. An input that is marked must be among the results, or the call
+        raises a RuntimeError: "Some elements marked as dirty during the forward method were not returned as
+        output".
+
+    Why it matters
+        `mark_dirty` is the only way in which torch learns of a write in `forward`, where grad mode is off.
+
+    When it may be wrong
+        Where the input is never used again.
+
+    Instead
+        Write to a copy, or call `ctx.mark_dirty(x)` and return `x`.
+
+    References
+        https://docs.pytorch.org/docs/stable/notes/extending.html#extending-torch-autograd
+        https://docs.pytorch.org/docs/stable/autograd.html#torch.autograd.Function
+    """
+
+    code = "GRD625"
+    name = "mark-dirty-missing"
+    effect = "fragile"
+    events = (Noticed,)
+    fix = "unsafe"
+    bad = (
+        Bad(
+            """\
+import torch
+
+
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        x.mul_(2)  # GRD625
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * 2
+
+
+def loss_of(w):
+    h = w * 1
+    return (Double.apply(h) + h).sum()
+
+
+w = torch.ones(3, requires_grad=True)
+loss_of(w).backward()
+""",
+            shows="differs_from_finite_differences(lambda: loss_of(w), w)",
+        ),
+        Bad(
+            """\
+import torch
+
+
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)  # GRD625
+        x.mul_(2)
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * 2
+
+
+w = torch.ones(3, requires_grad=True)
+Double.apply(w * 1)  # raises
+""",
+            error="marked as dirty during the forward method were not returned",
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+
+
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        x.mul_(2)
+        return x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * 2
+
+
+w = torch.ones(3, requires_grad=True)
+h = w * 1
+(Double.apply(h) + h).sum().backward()
+""",
+            shows="w.grad.sum() == 12",
+        ),
+        Good(
+            """\
+import torch
+
+
+class Clamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        result = x.clone()
+        result[x < 0] = 0
+        return result
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output
+
+
+w = torch.ones(3, requires_grad=True)
+Clamp.apply(w).sum().backward()
+""",
+            shows="w.grad.sum() == 3",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """What the interpreter saw when the function was applied."""
+        if not isinstance(event, Noticed) or event.fault not in _MESSAGES:
+            return
+        yield Report(
+            event.node,
+            _MESSAGES[event.fault],
+            hint="write to a copy, or call `ctx.mark_dirty` and return the input",
+            related=event.related,
+            repair=_repair(event),
+            effect="raises" if event.fault == "dirty-not-returned" else None,
+        )
+
+
+def _repair(event: Noticed) -> Repair | None:
+    """A write to an input makes a new tensor instead."""
+    repair = out_of_place(event.node) if event.fault == "mark-dirty-missing" else None
+    return None if repair is None else replace(repair, safe=False)
+
+
+_MESSAGES = {
+    "mark-dirty-missing": "forward writes to an input in place and does not mark it dirty: gradients may be wrong",
+    "dirty-not-returned": "an input is marked dirty and not returned: torch raises at `apply`",
+}

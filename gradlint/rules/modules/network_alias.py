@@ -1,0 +1,160 @@
+"""GRD609: two names for one network where two networks are meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gradlint.domain.event import Event, Noticed
+from gradlint.rules.authoring.phrases import source
+from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+
+
+class NetworkAlias(Rule):
+    """Two names for one network where two networks are meant.
+
+    What torch does
+        `target = policy` copies nothing: both names stand for the same object with the same parameters,
+        and so does each item of `[Net()] * 3`. Loading the state of one into the other, or averaging
+        the one into the other, writes the parameters onto themselves.
+
+    Why it matters
+        A target network that moves with every step, a teacher that is the student, an average that is
+        the last value, an ensemble of one: training runs, and does something else.
+
+    When it may be wrong
+        Where a function that copies between two networks is called with one on purpose. Reported is
+        only a name whose network the program itself treats as another, by copying from it.
+
+    Instead
+        `target = copy.deepcopy(policy)`, or make a second network and load the first one's state. The
+        fix makes the copy.
+
+    References
+        https://docs.python.org/3/library/copy.html
+        https://docs.pytorch.org/docs/stable/notes/serialization.html
+    """
+
+    code = "GRD609"
+    name = "network-alias"
+    effect = "silent"
+    events = (Noticed,)
+    fix = "unsafe"
+    bad = (
+        Bad(
+            """\
+import torch
+from torch import nn
+
+policy_net = nn.Linear(4, 2)
+target_net = policy_net  # GRD609
+target_net.load_state_dict(policy_net.state_dict())
+optimizer = torch.optim.SGD(policy_net.parameters(), lr=0.1)
+policy_net(torch.ones(1, 4)).sum().backward()
+before = target_net.weight.clone()
+optimizer.step()
+""",
+            shows="not torch.equal(target_net.weight, before)",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+
+class Agent:
+    def __init__(self):
+        self.critic = nn.Linear(4, 1)
+        self.target = self.critic  # GRD609
+
+    def update(self, tau=0.1):
+        with torch.no_grad():
+            for p, q in zip(self.critic.parameters(), self.target.parameters()):
+                q.mul_(1 - tau).add_(tau * p)
+
+
+agent = Agent()
+agent.update()
+""",
+            shows="agent.target is agent.critic",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+ensemble = [nn.Linear(4, 1)] * 3  # GRD609
+spread = torch.stack([net(torch.ones(1, 4)) for net in ensemble]).std(0)
+""",
+            shows="not spread.any()",
+        ),
+    )
+    good = (
+        Good(
+            """\
+import copy
+
+import torch
+from torch import nn
+
+policy_net = nn.Linear(4, 2)
+target_net = copy.deepcopy(policy_net)
+target_net.load_state_dict(policy_net.state_dict())
+ensemble = [nn.Linear(4, 1) for _ in range(3)]
+optimizer = torch.optim.SGD(policy_net.parameters(), lr=0.1)
+policy_net(torch.ones(1, 4)).sum().backward()
+before = target_net.weight.clone()
+optimizer.step()
+""",
+            shows="torch.equal(target_net.weight, before)",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+
+class Trainer:
+    def __init__(self, model):
+        self.model = model
+        self.net = model
+
+    def run(self, x):
+        state = {name: value.clone() for name, value in self.model.state_dict().items()}
+        self.net(x).sum().backward()
+        self.net.load_state_dict(state)
+
+
+Trainer(nn.Linear(4, 2)).run(torch.ones(1, 4))
+""",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A further name for a network that the program then copies to or from itself."""
+        if not isinstance(event, Noticed) or event.fault != self.name:
+            return
+        if event.subject == "repeated":
+            yield Report(
+                event.node,
+                "one network stands in this list several times: all items share their parameters",
+                hint="make each anew: `[Net() for _ in range(n)]`",
+            )
+            return
+        yield Report(
+            event.node,
+            "this is a second name for the same network, no second network: it changes with every training step",
+            hint="use `copy.deepcopy(...)`",
+            related=event.related,
+            repair=_copied(event.node),
+        )
+
+
+def _copied(node: cst.CSTNode) -> Repair | None:
+    """A copy in place of the alias; other values come out, which is what was meant."""
+    value = node.value if isinstance(node, cst.Assign) else node
+    if not isinstance(value, (cst.Name, cst.Attribute)):
+        return None
+    change = Change(value, f"copy.deepcopy({source(value)})")
+    return Repair("Copy the network", (change,), safe=False, imports=("copy.deepcopy",))

@@ -1,0 +1,154 @@
+"""GRD601: an optimizer is given a tensor that is no leaf."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import Event, Refused
+from gradlint.rules.authoring.leaves import leaf_at_once
+from gradlint.rules.base import Bad, Good, Report, Rule
+
+_RAISES = "can't optimize a non-leaf Tensor"
+
+
+class NonleafOptimizer(Rule):
+    """An optimizer is given a tensor that is no leaf.
+
+    What torch does
+        It raises a ValueError: "can't optimize a non-leaf Tensor". A result has no `.grad` of its own,
+        and is computed anew in the next forward. One on which `retain_grad()` was called is taken.
+
+    Why it matters
+        `torch.randn(3, requires_grad=True).to(device)`, `0.1 * torch.randn(3, requires_grad=True)` and
+        `nn.Parameter(...).view(...)` are results, whatever they were made of.
+
+    When it may be wrong
+        Where `.to()` or `.cuda()` had nothing to do at run time and gave the leaf itself.
+
+    Instead
+        Make the leaf last: `(0.1 * torch.randn(3, device=device)).requires_grad_()`, or wrap the value:
+        `nn.Parameter(value)`.
+
+    References
+        https://docs.pytorch.org/docs/stable/optim.html#constructing-it
+        https://docs.pytorch.org/docs/stable/generated/torch.Tensor.is_leaf.html
+    """
+
+    code = "GRD601"
+    name = "nonleaf-optimizer"
+    effect = "raises"
+    events = (Refused,)
+    fix = "safe"
+    bad = (
+        Bad(
+            """\
+import torch
+
+w = 0.1 * torch.randn(3, requires_grad=True)
+optimizer = torch.optim.SGD([w], lr=0.1)  # GRD601
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+code = nn.Parameter(torch.zeros(4)).view(2, 2)
+optimizer = torch.optim.Adam([{"params": [code]}])  # GRD601
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+
+device = torch.device("cpu")
+noise = torch.randn(1, 3, 4, 4, requires_grad=True).to(device).double()
+optimizer = torch.optim.LBFGS([noise])  # GRD601
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+
+class Deformation(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.raw = nn.Parameter(torch.zeros(3))
+        self.offset = torch.tanh(self.raw)
+
+
+field = Deformation()
+optimizer = torch.optim.Adam([field.raw, field.offset], lr=1e-2)  # GRD601
+""",
+            error=_RAISES,
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+
+w = (0.1 * torch.randn(3)).requires_grad_()
+optimizer = torch.optim.SGD([w], lr=0.1)
+""",
+            shows="w.is_leaf",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+code = nn.Parameter(torch.zeros(4).view(2, 2))
+optimizer = torch.optim.Adam([{"params": [code]}])
+""",
+        ),
+        Good(
+            """\
+import torch
+
+device = torch.device("cpu")
+noise = torch.randn(1, 3, 4, 4, device=device, dtype=torch.double, requires_grad=True)
+optimizer = torch.optim.LBFGS([noise])
+""",
+            shows="noise.is_leaf",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+
+class Deformation(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.raw = nn.Parameter(torch.zeros(3))
+
+    @property
+    def offset(self):
+        return torch.tanh(self.raw)
+
+
+field = Deformation()
+optimizer = torch.optim.Adam(field.parameters(), lr=1e-2)
+field.offset.sum().backward()
+optimizer.step()
+""",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A tensor that optimizers refuse."""
+        if not isinstance(event, Refused) or event.fault != "nonleaf-optimizer":
+            return
+        yield Report(
+            event.node,
+            "this optimizer is given a tensor that an operation made, which is no leaf: torch raises here",
+            hint="make the leaf last: `value.detach().requires_grad_()`, or `nn.Parameter(value)`",
+            related=event.related,
+            repair=leaf_at_once(event.related[0][0], safe=True) if event.related else None,
+        )

@@ -1,0 +1,102 @@
+"""GRD603: an optimizer is given a bare tensor in place of an iterable of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gradlint.domain.event import Event, Refused
+from gradlint.rules.authoring.repairs import code
+from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+
+_RAISES = "params argument given to the optimizer should be an iterable of Tensors or dicts"
+
+
+class OptimizerWantsAList(Rule):
+    """An optimizer is given a bare tensor in place of an iterable of tensors.
+
+    What torch does
+        It raises a TypeError: "params argument given to the optimizer should be an iterable of Tensors
+        or dicts, but got torch.FloatTensor". A tensor could be iterated, and its rows would be no
+        leaves.
+
+    Why it matters
+        A single tensor to optimize (an image, a code, a temperature) is where the brackets are
+        forgotten.
+
+    When it may be wrong
+        Where the line is never reached.
+
+    Instead
+        Put it into a list: `torch.optim.SGD([w], lr=0.1)`.
+
+    References
+        https://docs.pytorch.org/docs/stable/optim.html#constructing-it
+    """
+
+    code = "GRD603"
+    name = "optimizer-wants-a-list"
+    effect = "raises"
+    events = (Refused,)
+    fix = "safe"
+    bad = (
+        Bad(
+            """\
+import torch
+
+image = torch.rand(3, 8, 8, requires_grad=True)
+optimizer = torch.optim.Adam(image, lr=0.01)  # GRD603
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+temperature = nn.Parameter(torch.ones(1))
+optimizer = torch.optim.LBFGS(temperature)  # GRD603
+""",
+            error=_RAISES,
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+
+image = torch.rand(3, 8, 8, requires_grad=True)
+optimizer = torch.optim.Adam([image], lr=0.01)
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+layer = nn.Linear(2, 2)
+optimizer = torch.optim.SGD(layer.parameters(), lr=0.01)
+""",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A tensor that optimizers refuse as their list."""
+        if not isinstance(event, Refused) or event.fault != "optimizer-wants-a-list":
+            return
+        yield Report(
+            event.node,
+            "this optimizer is given a bare tensor in place of a list of tensors: torch raises here",
+            hint="put it into a list: `[w]`",
+            related=event.related,
+            repair=_listed(event.node),
+        )
+
+
+def _listed(node: cst.CSTNode) -> Repair | None:
+    """The first argument in brackets."""
+    if not isinstance(node, cst.Call) or not node.args:
+        return None
+    first = node.args[0].value
+    return Repair("put it into a list", (Change(first, f"[{code(first)}]"),))

@@ -1,0 +1,157 @@
+"""GRD612: a module's constructor assigns parts before `nn.Module.__init__` has run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gradlint.domain.event import Event, Refused
+from gradlint.rules.authoring.phrases import source
+from gradlint.rules.base import Bad, Before, Good, Repair, Report, Rule
+
+_RAISES = r"before Module.__init__\(\) call"
+
+
+class SuperInitMissing(Rule):
+    """A module's constructor assigns parts before `nn.Module.__init__` has run.
+
+    What torch does
+        It raises an AttributeError: "cannot assign module before Module.__init__() call", or the same
+        of parameters. The lists that a module registers its parts in are made by that call; without
+        them the module cannot be called either, nor asked for its parameters.
+
+    Why it matters
+        The module cannot be made at all.
+
+    When it may be wrong
+        Where a metaclass or a decorator that gradlint does not see runs it before.
+
+    Instead
+        Call `super().__init__()` in the first line of `__init__`. The fix adds the call where the
+        constructor has none.
+
+    References
+        https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html
+    """
+
+    code = "GRD612"
+    name = "super-init-missing"
+    effect = "raises"
+    events = (Refused,)
+    fix = "safe"
+    bad = (
+        Bad(
+            """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        self.fc = nn.Linear(3, 2)  # GRD612
+
+    def forward(self, x):
+        return self.fc(x)
+
+
+Net()
+""",
+            error=_RAISES,
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+
+class Scale(nn.Module):
+    def __init__(self, size):
+        self.size = size
+        self.gain = nn.Parameter(torch.ones(size))  # GRD612
+        super().__init__()
+
+    def forward(self, x):
+        return self.gain * x
+
+
+Scale(3)
+""",
+            error=_RAISES,
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 2)
+
+    def forward(self, x):
+        return self.fc(x)
+
+
+Net()
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+
+class Base(nn.Module):
+    def __init__(self, size):
+        nn.Module.__init__(self)
+        self.size = size
+
+
+class Scale(Base):
+    def __init__(self, size):
+        self.name = "scale"
+        Base.__init__(self, size)
+        self.gain = nn.Parameter(torch.ones(size))
+
+    def forward(self, x):
+        return self.gain * x
+
+
+Scale(3)
+""",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A part that is assigned to a module without its registry."""
+        if not isinstance(event, Refused) or event.fault != self.name:
+            return
+        init = event.related[0][0] if event.related else None
+        yield Report(
+            event.node,
+            "`nn.Module.__init__` has not run on this module: torch raises here",
+            hint="call `super().__init__()` in the first line of `__init__`",
+            related=event.related,
+            repair=_first_line(init) if isinstance(init, cst.FunctionDef) else None,
+        )
+
+
+def _first_line(init: cst.FunctionDef) -> Repair | None:
+    """The call before the first statement; none where the constructor has the call, but too late."""
+    if not isinstance(init.body, cst.IndentedBlock) or "__init__(" in source(init.body):
+        return None
+    return Repair("Call `super().__init__()` first", (Before(_after_docstring(init.body), "super().__init__()"),))
+
+
+def _after_docstring(body: cst.IndentedBlock) -> cst.CSTNode:
+    first = body.body[0]
+    is_docstring = (
+        isinstance(first, cst.SimpleStatementLine)
+        and isinstance(first.body[0], cst.Expr)
+        and isinstance(first.body[0].value, (cst.SimpleString, cst.ConcatenatedString))
+    )
+    return body.body[1] if is_docstring and len(body.body) > 1 else first

@@ -1,0 +1,303 @@
+"""GRD622: a custom function keeps an input or its result as an attribute of `ctx`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gradlint.domain.event import Event, KeptOnCtx
+from gradlint.rules.authoring.repairs import code
+from gradlint.rules.base import Bad, Change, Good, Remove, Repair, Report, Rule
+
+
+class TensorKeptOnCtx(Rule):
+    """A custom function keeps an input or its result as an attribute of `ctx`.
+
+    What torch does
+        It saves with `save_for_backward` so that writes in place are noticed, memory is freed after
+        backward, and the graph of a result is no part of a circle. An attribute has none of this: a write
+        between forward and backward changes the gradient without a word, and a result kept so keeps its own
+        graph alive until the garbage collector runs.
+
+    Why it matters
+        It works until somebody writes `h += 1` behind the call, or runs out of memory.
+
+    When it may be wrong
+        Tensors that are neither inputs nor results may stand on `ctx`, and are not reported.
+
+    Instead
+        `ctx.save_for_backward(x)` in forward, `(x,) = ctx.saved_tensors` in backward.
+
+    References
+        https://docs.pytorch.org/docs/stable/notes/extending.html#extending-torch-autograd
+        https://docs.pytorch.org/docs/stable/autograd.html#torch.autograd.Function
+    """
+
+    code = "GRD622"
+    name = "tensor-kept-on-ctx"
+    effect = "fragile"
+    events = (KeptOnCtx,)
+    fix = "unsafe"
+    bad = (
+        Bad(
+            """\
+import torch
+
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.x = x  # GRD622
+        return x**2
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return 2 * ctx.x * grad_output
+
+
+w = torch.ones(3, requires_grad=True)
+h = w * 1
+y = Square.apply(h)
+h += 1
+y.sum().backward()
+""",
+            shows="differs_from_finite_differences(lambda: (w * 1).pow(2).sum(), w)",
+        ),
+        Bad(
+            """\
+import torch
+
+
+class Sigmoid(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        result = 1 / (1 + torch.exp(-x))
+        ctx.result = result  # GRD622
+        return result
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * ctx.result * (1 - ctx.result)
+
+
+x = torch.zeros(3, requires_grad=True)
+y = Sigmoid.apply(x)
+y.sum().backward()
+""",
+            shows="y.grad_fn.result is y",
+        ),
+        Bad(
+            """\
+import torch
+
+
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, factor):
+        ctx.factor = factor  # GRD622
+        return x * factor
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * ctx.factor, None
+
+
+w = torch.full((3,), 2.0)
+y = Scale.apply(torch.ones(3, requires_grad=True), w)
+y.sum().backward()
+""",
+            shows="y.grad_fn.factor is w",
+        ),
+        Bad(
+            """\
+import torch
+
+
+class Swish(torch.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return x * torch.sigmoid(x)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.input = inputs[0]  # GRD622
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        s = torch.sigmoid(ctx.input)
+        return grad_output * (s + ctx.input * s * (1 - s))
+
+
+x = torch.ones(3, requires_grad=True)
+y = Swish.apply(x)
+y.sum().backward()
+""",
+            shows="y.grad_fn.input is x",
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**2
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 2 * x * grad_output
+
+
+x = torch.ones(3, requires_grad=True)
+Square.apply(x).sum().backward()
+""",
+            shows="x.grad.sum() == 6",
+        ),
+        Good(
+            """\
+import torch
+
+
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, factor):
+        ctx.factor = factor
+        ctx.kept = x > 0
+        return x * factor
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * ctx.factor * ctx.kept, None
+
+
+x = torch.ones(3, requires_grad=True)
+Scale.apply(x, 3.0).sum().backward()
+""",
+            shows="x.grad.sum() == 9",
+        ),
+        Good(
+            """\
+import torch
+
+
+class Swish(torch.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return x * torch.sigmoid(x)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(inputs[0])
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        s = torch.sigmoid(x)
+        return grad_output * (s + x * s * (1 - s))
+
+
+Swish.apply(torch.ones(3, requires_grad=True)).sum().backward()
+""",
+        ),
+        Good(
+            """\
+import torch
+
+
+class Threshold(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, level):
+        ctx.shape, ctx.level = x.shape, level
+        ctx.save_for_backward(x)
+        return torch.where(x > level, x, torch.zeros_like(x))
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return torch.where(x > ctx.level, grad_output, 0.0).view(ctx.shape), None
+
+
+Threshold.apply(torch.randn(3, requires_grad=True), 0.1).sum().backward()
+""",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """What the interpreter saw when the function was applied."""
+        if not isinstance(event, KeptOnCtx):
+            return
+        what = "the result" if event.result else "an input"
+        yield Report(
+            event.node,
+            f"`ctx.{event.name}`, {what}: torch cannot notice writes to it, nor free it",
+            hint="use `ctx.save_for_backward`",
+            repair=_saved(event),
+        )
+
+
+def _saved(event: KeptOnCtx) -> Repair | None:
+    """`ctx.x = x` becomes `ctx.save_for_backward(x)`, and each reading of `ctx.x` an item of `ctx.saved_tensors`.
+
+    One attribute after the other goes this way. None where the class has more to do with it than that, or takes what
+    is saved apart at once.
+    """
+    assign = event.node
+    if event.others or not isinstance(assign, cst.Assign) or not isinstance(event.owner, cst.ClassDef):
+        return None
+    uses = _Uses(event.name)
+    event.owner.visit(uses)
+    target = assign.targets[0].target
+    if len(assign.targets) > 1 or not isinstance(target, cst.Attribute) or uses.set != [target] or uses.is_unpacked:
+        return None
+    ctx, value = code(target.value), code(assign.value)
+    index = 0
+    save: tuple[Change | Remove, ...] = (Change(assign, f"{ctx}.save_for_backward({value})"),)
+    if uses.saves:
+        call = uses.saves[0]
+        if len(uses.saves) > 1 or any(arg.star or arg.keyword for arg in call.args):
+            return None
+        index = len(call.args)
+        arguments = ", ".join([*(code(arg.value) for arg in call.args), value])
+        text = f"{code(call.func)}({arguments})"
+        # All is there where the later of the two stands.
+        save = (Remove(call), Change(assign, text)) if uses.saved_first else (Remove(assign), Change(call, text))
+    reads = tuple(Change(read, f"{code(read.value)}.saved_tensors[{index}]") for read in uses.read)
+    return Repair("save it for backward", (*save, *reads), safe=False)
+
+
+class _Uses(cst.CSTVisitor):
+    """What the methods of a custom function do with an attribute of `ctx`, and with what is saved."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.set: list[cst.Attribute] = []
+        self.read: list[cst.Attribute] = []
+        self.saves: list[cst.Call] = []
+        self.is_unpacked = False
+        self.saved_first = False
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        if isinstance(node, cst.AssignTarget) and _names(node.target, self.name):
+            assert isinstance(node.target, cst.Attribute)
+            self.set.append(node.target)
+            return False
+        if isinstance(node, cst.Attribute) and node.attr.value == self.name:
+            self.read.append(node)
+        elif isinstance(node, cst.Call) and _names(node.func, "save_for_backward"):
+            self.saves.append(node)
+            self.saved_first = not self.set
+        elif isinstance(node, cst.Subscript) and _names(node.value, "saved_tensors"):
+            return False
+        self.is_unpacked = self.is_unpacked or _names(node, "saved_tensors") or _names(node, "saved_variables")
+        return True
+
+
+def _names(node: cst.CSTNode, name: str) -> bool:
+    """Whether a node is an attribute of that name."""
+    return isinstance(node, cst.Attribute) and node.attr.value == name

@@ -1,0 +1,246 @@
+"""GRD606: a module holds a trainable tensor that is no `nn.Parameter`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gradlint.domain.event import Event, Noticed
+from gradlint.rules.authoring.arguments import keyword_of, without
+from gradlint.rules.authoring.phrases import source
+from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+
+
+class TensorNotParameter(Rule):
+    """A module holds a trainable tensor that is no `nn.Parameter`.
+
+    What torch does
+        Only an `nn.Parameter` is registered when it is assigned to a module. A tensor with
+        `requires_grad=True` gets a gradient and is not among `parameters()` nor in `state_dict()`, and
+        `to()` leaves it where it is.
+
+    Why it matters
+        No optimizer over `model.parameters()` trains it: it keeps its first value, without a word.
+
+    When it may be wrong
+        Where something that gradlint does not see trains it. A tensor that is given to an optimizer,
+        whose gradient the program takes itself, or that holds data is not reported.
+
+    Instead
+        `self.w = nn.Parameter(torch.randn(3))`. What should not be trained goes into
+        `register_buffer`. The fix makes it a parameter.
+
+    References
+        https://docs.pytorch.org/docs/stable/generated/torch.nn.parameter.Parameter.html
+    """
+
+    code = "GRD606"
+    name = "tensor-not-parameter"
+    effect = "silent"
+    events = (Noticed,)
+    fix = "unsafe"
+    bad = (
+        Bad(
+            """\
+import torch
+from torch import nn
+
+
+class Scale(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.fc = nn.Linear(size, size)
+        self.gain = torch.ones(size, requires_grad=True)  # GRD606
+
+    def forward(self, x):
+        return self.gain * self.fc(x)
+
+
+model = Scale(3)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+model(torch.ones(2, 3)).sum().backward()
+optimizer.step()
+""",
+            shows="model.gain.grad is not None and torch.equal(model.gain, torch.ones(3))",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(4, 4)
+        self.temperature = torch.tensor(1.0, requires_grad=True)  # GRD606
+
+    def forward(self, x):
+        return (self.body(x) / self.temperature).softmax(-1)
+
+
+model = Net()
+""",
+            shows="[name for name, _ in model.named_parameters()] == ['body.weight', 'body.bias']",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+        self.w = torch.ones(2).requires_grad_()  # GRD606
+
+    def forward(self, x):
+        return self.fc(x) * self.w
+
+
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+net(torch.ones(1, 2)).sum().backward()
+optimizer.step()
+""",
+            shows="len(list(net.parameters())) == 2",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+        self.scale = torch.zeros(2, requires_grad=True)  # GRD606
+
+    def forward(self, x):
+        return self.fc(x) * self.scale.exp()
+
+
+net = Net()
+optimizer = torch.optim.Adam(net.parameters())
+for x in torch.randn(3, 4, 2):
+    optimizer.zero_grad()
+    net(x).pow(2).mean().backward()
+    optimizer.step()
+""",
+            shows="grad_is_none(net.scale) is False and len(list(net.parameters())) == 2",
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+from torch import nn
+
+
+class Scale(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.gain = nn.Parameter(torch.ones(size))
+        self.register_buffer("offset", torch.zeros(size))
+
+    def forward(self, x):
+        return self.gain * x + self.offset
+
+
+model = Scale(3)
+model(torch.ones(2, 3)).sum().backward()
+""",
+            shows="model.gain.grad is not None",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+
+class Attack(nn.Module):
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+        self.noise = torch.zeros(4, requires_grad=True)
+
+    def forward(self, x):
+        return self.model(x + self.noise)
+
+
+attack = Attack(nn.Linear(4, 2))
+optimizer = torch.optim.SGD([attack.noise], lr=0.1)
+attack(torch.ones(1, 4)).sum().backward()
+optimizer.step()
+""",
+            shows="bool(attack.noise.any())",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+        self.register_buffer("w", torch.ones(2))
+
+    def forward(self, x):
+        return self.fc(x) * self.w
+
+
+net = Net()
+net(torch.ones(1, 2)).sum().backward()
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+        self.scale = torch.zeros(2, requires_grad=True)
+
+    def forward(self, x):
+        return self.fc(x) * self.scale.exp()
+
+
+net = Net()
+optimizer = torch.optim.Adam([*net.parameters(), net.scale])
+net(torch.ones(3, 2)).pow(2).mean().backward()
+optimizer.step()
+""",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A leaf of a module that gets gradients and is trained by nobody."""
+        if not isinstance(event, Noticed) or event.fault != self.name:
+            return
+        yield Report(
+            event.node,
+            f"`{event.subject}` requires grad and is no `nn.Parameter`: no optimizer over `parameters()` trains it",
+            hint="assign `nn.Parameter(...)` instead",
+            related=event.related,
+            repair=_wrapped(event.node),
+        )
+
+
+def _wrapped(node: cst.CSTNode) -> Repair | None:
+    """The tensor without its flag, as a parameter."""
+    if not isinstance(node, cst.Assign) or not isinstance(node.value, cst.Call):
+        return None
+    flag = keyword_of(node.value, "requires_grad")
+    if flag is None:
+        return None
+    text = f"torch.nn.Parameter({source(without(node.value, flag))})"
+    return Repair("Make it a parameter", (Change(node.value, text),), safe=False, imports=("torch.nn",))

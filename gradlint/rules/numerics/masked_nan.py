@@ -1,0 +1,182 @@
+"""GRD405: a mask hides infinite values from the result, and not from the gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gradlint.domain.event import Event, MaskedSingularity
+from gradlint.rules.authoring.repairs import code
+from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+
+_TAKES = {"div": "the divisor", "pow": "the base"}
+
+
+class MaskedNan(Rule):
+    """A mask hides infinite or undefined values from the result, and not from the gradient.
+
+    What torch does
+        `torch.where(x > 0, x.log(), 0)` is right everywhere, and its gradient at 0 is NaN: the mask sends
+        a gradient of 0 into the logarithm, whose derivative there is infinite, and 0 times infinity is
+        NaN. The same happens with `sqrt`, a division, a fractional power, and with every other way to
+        select: a product with the mask, a subscript, `masked_fill`, `nan_to_num`.
+
+    Why it matters
+        The loss looks healthy. One element at the excluded value makes the whole gradient of what it was
+        computed from NaN, and the next step of the optimizer makes every parameter NaN.
+
+    When it may be wrong
+        Where the excluded value never comes up; then the mask is needless.
+
+    Instead
+        Mask what goes in, and what comes out as well: `safe = torch.where(x > 0, x, 1)` and then
+        `torch.where(x > 0, safe.log(), 0)`. Or compute on the selected elements only (`x[x > 0].log()`),
+        or keep away from the edge (`x.clamp(min=1e-8)`).
+
+    References
+        https://docs.pytorch.org/docs/stable/generated/torch.where.html
+        https://github.com/pytorch/pytorch/issues/4132
+    """
+
+    code = "GRD405"
+    name = "masked-nan"
+    effect = "silent"
+    events = (MaskedSingularity,)
+    fix = "safe"
+    bad = (
+        Bad(
+            """\
+import torch
+
+x = torch.tensor([0.0, 1.0, 4.0], requires_grad=True)
+loss = torch.where(x > 0, torch.log(x), 0.0).sum()  # GRD405
+loss.backward()
+""",
+            shows="loss.isfinite() and x.grad.isnan().any()",
+        ),
+        Bad(
+            """\
+import torch
+
+x = torch.tensor([0.0, 1.0, 4.0], requires_grad=True)
+roots = x.sqrt()  # GRD405
+loss = torch.where(x > 0, roots, torch.zeros_like(x)).sum()
+loss.backward()
+""",
+            shows="loss.isfinite() and x.grad.isnan().any()",
+        ),
+        Bad(
+            """\
+import torch
+
+hits = torch.tensor([3.0, 0.0], requires_grad=True)
+shots = torch.tensor([4.0, 0.0])
+rate = hits / shots  # GRD405
+rate = rate.masked_fill(shots == 0, 0.0)
+rate.sum().backward()
+""",
+            shows="rate.isfinite().all() and hits.grad.isnan().any()",
+        ),
+        Bad(
+            """\
+import torch
+
+p = torch.tensor([0.5, 0.5, 0.0], requires_grad=True)
+entropy = -(p * p.log())[p > 0].sum()  # GRD405
+entropy.backward()
+""",
+            shows="entropy.isfinite() and p.grad.isnan().any()",
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+
+x = torch.tensor([0.0, 1.0, 4.0], requires_grad=True)
+safe = torch.where(x > 0, x, torch.ones_like(x))
+torch.where(x > 0, safe.sqrt(), torch.zeros_like(x)).sum().backward()
+""",
+            shows="x.grad.isfinite().all()",
+        ),
+        Good(
+            """\
+import torch
+
+p = torch.tensor([0.5, 0.5, 0.0], requires_grad=True)
+positive = p[p > 0]
+entropy = -(positive * positive.log()).sum()
+entropy.backward()
+""",
+            shows="p.grad.isfinite().all()",
+        ),
+        Good(
+            """\
+import torch
+
+x = torch.tensor([-1.0, 0.0, 2.0], requires_grad=True)
+torch.where(x > 0, x * x, torch.sin(x)).sum().backward()
+""",
+            shows="x.grad.isfinite().all()",
+        ),
+        Good(
+            """\
+import torch
+
+x = torch.tensor([0.0, 1.0, 4.0], requires_grad=True)
+torch.where(x > 0, x.clamp(min=1e-8).log(), 0.0).sum().backward()
+""",
+            shows="x.grad.isfinite().all()",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A selection over an operation that is singular at what is left out."""
+        if not isinstance(event, MaskedSingularity):
+            return
+        takes = _TAKES.get(event.op, "the argument")
+        yield Report(
+            event.node,
+            f"{event.how} hides what `{event.op}` gives at an excluded value, but not its gradient, which is NaN there",
+            hint=f"mask {takes} of `{event.op}` first, so that the excluded values never get in",
+            related=((event.mask, "the mask acts here"),),
+            repair=_repair(event),
+        )
+
+
+_HARMLESS = {"log": "1", "sqrt": "1", "rsqrt": "1", "reciprocal": "1", "div": "1", "log2": "1", "log10": "1"}
+
+
+def _repair(event: MaskedSingularity) -> Repair | None:
+    """`where(c, x.log(), 0)` becomes `where(c, where(c, x, 1).log(), 0)`: of an operation that stands in the mask."""
+    mask, value = event.mask, _HARMLESS.get(event.op)
+    if value is None or not isinstance(mask, cst.Call) or len(mask.args) != 3:
+        return None
+    if any(arg.keyword is not None or arg.star for arg in mask.args):
+        return None
+    condition, *branches = (arg.value for arg in mask.args)
+    given = _argument(event.node)
+    place = next((place for place, branch in enumerate(branches) if _holds(branch, event.node)), None)
+    if given is None or place is None or not isinstance(mask.func, cst.Attribute):
+        return None
+    kept, filled = (code(given), value) if place == 0 else (value, code(given))
+    new = f"torch.where({code(condition)}, {kept}, {filled})"
+    return Repair("mask the argument as well", (Change(given, new),), True, ("torch",))
+
+
+def _argument(node: cst.CSTNode) -> cst.BaseExpression | None:
+    """What an operation is infinite of: its argument, its receiver, or the divisor."""
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Divide):
+        return node.right
+    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
+        return None
+    if not node.args:
+        return node.func.value
+    given = node.args[0]
+    return given.value if len(node.args) == 1 and given.keyword is None and not given.star else None
+
+
+def _holds(outer: cst.CSTNode, inner: cst.CSTNode) -> bool:
+    """Whether a node stands inside of another, or is it."""
+    return outer is inner or any(_holds(child, inner) for child in outer.children)

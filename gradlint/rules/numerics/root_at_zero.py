@@ -1,0 +1,172 @@
+"""GRD406: a root is taken of what is zero for certain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gradlint.domain.event import Event, RootOfZero
+from gradlint.rules.authoring.repairs import code, operand
+from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+
+
+class RootAtZero(Rule):
+    """A root is taken of what is exactly zero by construction.
+
+    What torch does
+        The slope of `sqrt`, of `log`, and of a power between 0 and 1, is infinite at 0, and that of `acos`, `asin` and
+        `atanh` at 1 and -1. Backward multiplies it with
+        the slope of what stands under the root, which for a square or an absolute value is 0 there: the
+        gradient is NaN. `x.norm()`, `torch.cdist` and `torch.linalg.vector_norm` know about it and give 0.
+        The standard deviation of a single element is 0 / 0.
+
+    Why it matters
+        The distance of each point to each point contains the distance of each to itself. The values are
+        right, a mask over the diagonal hides nothing from the gradient, and the first step makes all
+        parameters NaN.
+
+    When it may be wrong
+        Nothing is reported where zero is merely possible; a root of what happens to become zero is for
+        you to find.
+
+    Instead
+        Use `torch.cdist` or `norm`, or add a small number under the root: `(d.pow(2).sum(-1) + 1e-12).sqrt()`.
+        A `clamp(min=0)` does not help, because it passes the gradient at its very bound; `clamp(min=1e-12)`
+        does.
+
+    References
+        https://docs.pytorch.org/docs/stable/generated/torch.cdist.html
+        https://github.com/pytorch/pytorch/issues/6394
+    """
+
+    code = "GRD406"
+    name = "root-at-zero"
+    effect = "silent"
+    events = (RootOfZero,)
+    fix = "unsafe"
+    bad = (
+        Bad(
+            """\
+import torch
+
+points = torch.randn(5, 3, requires_grad=True)
+difference = points[:, None, :] - points[None, :, :]
+distance = difference.pow(2).sum(-1).sqrt()  # GRD406
+distance.mean().backward()
+""",
+            shows="distance.isfinite().all() and points.grad.isnan().all()",
+        ),
+        Bad(
+            """\
+import torch
+
+image = torch.rand(3, 8, 8)
+delta = torch.zeros_like(image, requires_grad=True)
+size = (delta**2).sum() ** 0.5  # GRD406
+loss = (image + delta).mean() + size
+loss.backward()
+""",
+            shows="loss.isfinite() and delta.grad.isnan().all()",
+        ),
+        Bad(
+            """\
+import torch
+
+
+def spread(x):
+    gaps = (x.unsqueeze(0) - x.unsqueeze(1)).abs()
+    return gaps.clamp(min=0).sqrt().sum()  # GRD406
+
+
+heights = torch.rand(4, requires_grad=True)
+spread(heights).backward()
+""",
+            shows="heights.grad.isnan().all()",
+        ),
+        Bad(
+            """\
+import torch
+
+x = torch.zeros(3, requires_grad=True)
+x.square().pow(0.5).sum().backward()  # GRD406
+""",
+            shows="x.grad.isnan().all()",
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+
+points = torch.randn(5, 3, requires_grad=True)
+difference = points[:, None, :] - points[None, :, :]
+(difference.pow(2).sum(-1) + 1e-12).sqrt().mean().backward()
+""",
+            shows="points.grad.isfinite().all()",
+        ),
+        Good(
+            """\
+import torch
+
+points = torch.randn(5, 3, requires_grad=True)
+loss = torch.cdist(points, points).mean() + (points - points).norm()
+loss.backward()
+""",
+            shows="points.grad.isfinite().all()",
+        ),
+        Good(
+            """\
+import torch
+
+anchor = torch.randn(5, 3, requires_grad=True)
+other = torch.randn(5, 3)
+(anchor - other).pow(2).sum(1).sqrt().mean().backward()
+""",
+            shows="anchor.grad.isfinite().all()",
+        ),
+        Good(
+            """\
+import torch
+
+x = torch.ones(3, requires_grad=True)
+x.pow(0.5).sum().backward()
+torch.zeros(3).sqrt()
+""",
+            shows="x.grad.isfinite().all()",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A root of zeros, or the spread of one element."""
+        if not isinstance(event, RootOfZero):
+            return
+        alone = event.op in ("std", "var")
+        what, hint = (
+            f"`{event.op}` gets exact zeros ({event.why})",
+            "add a small number first, or use `cdist` or `norm`",
+        )
+        if alone:
+            what, hint = f"`{event.op}` of a single element", "use `unbiased=False`, or more elements"
+        elif event.op in _BOUNDED:
+            what, hint = f"`{event.op}` gets exactly {event.why}", "keep the values off the bound, or use `torch.atan2`"
+        related = () if alone else ((event.zero, "this comes from here"),)
+        said = f"{what}: its gradient there is {event.slope}"
+        yield Report(event.node, said, hint=hint, related=related, repair=_repair(event))
+
+
+_BOUNDED = frozenset({"acos", "asin", "atanh"})
+"""What has an infinite slope at the bounds of its range, 1 and -1."""
+
+
+def _repair(event: RootOfZero) -> Repair | None:
+    """A small number is added under the root."""
+    node, change = event.node, "add a small number under the root"
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Power):
+        return Repair(change, (Change(node.left, f"({code(node.left)} + 1e-12)"),), False)
+    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute) or node.func.attr.value != "sqrt":
+        return None
+    if node.args:
+        given = node.args[0].value
+        return Repair(change, (Change(given, f"{operand(given)} + 1e-12"),), False) if len(node.args) == 1 else None
+    return Repair(change, (Change(node.func.value, f"({code(node.func.value)} + 1e-12)"),), False)

@@ -1,0 +1,224 @@
+"""GRD407: a formula overflows or underflows where torch has a stable function for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import libcst as cst
+
+from gradlint.domain.event import Event, UnstableFormula
+from gradlint.rules.authoring.repairs import code
+from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+
+_FUNCTIONAL = "torch.nn.functional"
+
+
+class UnstableSpelling(Rule):
+    """A formula overflows or underflows where torch has a stable function for it.
+
+    What torch does
+        It computes what is written, in float32: `exp(x)` is infinite beyond 88, `softmax` and `sigmoid`
+        round to 0 beyond about -104. So `log(softmax(x))` and `log(sigmoid(x))` become -inf with a NaN
+        gradient, `exp(x) / exp(x).sum()`, `log(exp(x).sum())` and `log(1 + exp(x))` become NaN or
+        infinite, and `1 / (1 + exp(-x))` has a NaN gradient at -100, where its value is right.
+
+    Why it matters
+        It works until one score grows large, which is what training does to scores.
+
+    When it may be wrong
+        Where the numbers are known to be small. What subtracts the maximum first, adds a small number
+        before the logarithm, or is bounded by its formula (a cosine, a `tanh`, a `clamp`) is not reported.
+
+    Instead
+        `log_softmax`, `logsigmoid`, `softmax`, `logsumexp`, `softplus`, `sigmoid`: each subtracts what has
+        to be subtracted, and has a gradient that is right everywhere.
+
+    References
+        https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.log_softmax.html
+        https://docs.pytorch.org/docs/stable/generated/torch.logsumexp.html
+        https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.softplus.html
+    """
+
+    code = "GRD407"
+    name = "unstable-spelling"
+    effect = "fragile"
+    events = (UnstableFormula,)
+    fix = "safe"
+    bad = (
+        Bad(
+            """\
+import torch
+import torch.nn.functional as F
+
+scores = torch.tensor([[200.0, 0.0]], requires_grad=True)
+loss = -torch.log(F.softmax(scores, dim=1))[0, 1]  # GRD407
+loss.backward()
+""",
+            shows="loss.isinf() and scores.grad.isnan().any()",
+        ),
+        Bad(
+            """\
+import torch
+
+scores = torch.tensor([[100.0, 0.0]], requires_grad=True)
+weights = scores.exp() / scores.exp().sum(dim=1, keepdim=True)  # GRD407
+weights[0, 0].backward()
+""",
+            shows="weights.isnan().any() and scores.grad.isnan().any()",
+        ),
+        Bad(
+            """\
+import torch
+
+x = torch.tensor([-100.0, 100.0], requires_grad=True)
+gate = 1 / (1 + torch.exp(-x))  # GRD407
+hinge = torch.log(1 + torch.exp(x))  # GRD407
+(gate + hinge).sum().backward()
+""",
+            shows="hinge.isinf().any() and x.grad.isnan().any()",
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+import torch.nn.functional as F
+
+scores = torch.tensor([[200.0, 0.0]], requires_grad=True)
+loss = -F.log_softmax(scores, dim=1)[0, 1] + torch.logsumexp(scores, dim=1).sum()
+loss.backward()
+""",
+            shows="scores.grad.isfinite().all()",
+        ),
+        Good(
+            """\
+import torch
+
+scores = torch.tensor([[200.0, 0.0]], requires_grad=True)
+shifted = scores - scores.max(dim=1, keepdim=True)[0]
+weights = shifted.exp() / shifted.exp().sum(dim=1, keepdim=True)
+weights[0, 0].backward()
+""",
+            shows="scores.grad.isfinite().all()",
+        ),
+        Good(
+            """\
+import torch
+import torch.nn.functional as F
+
+a, b = torch.randn(4, 8, requires_grad=True), torch.randn(4, 8)
+similarity = F.cosine_similarity(a[:, None], b[None], dim=-1) / 0.5
+loss = torch.log(similarity.exp().sum(1)).mean()
+loss.backward()
+""",
+            shows="a.grad.isfinite().all()",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A formula for which torch has a function."""
+        if not isinstance(event, UnstableFormula):
+            return
+        yield Report(
+            event.node,
+            f"this is `{event.instead}` by hand, and overflows or underflows where torch's own does not",
+            hint=f"write `{event.instead}`",
+            repair=_repair(event),
+        )
+
+
+def _repair(event: UnstableFormula) -> Repair | None:
+    """The stable function in place of the formula, where all of the formula stands in one expression."""
+    write = _WRITERS.get(event.instead)
+    if write is None or not _holds(event.node, event.parts):
+        return None
+    text = write(event)
+    if text is None:
+        return None
+    paths = tuple(path for path in (_FUNCTIONAL, "torch") if text.startswith(f"{path}."))[:1]
+    return Repair(f"write `{event.instead}`", (Change(event.node, text),), True, paths)
+
+
+def _holds(node: cst.CSTNode, parts: tuple[cst.CSTNode, ...]) -> bool:
+    """Whether all parts stand inside a node."""
+    finder = _Finder(parts)
+    node.visit(finder)
+    return not finder.missing
+
+
+class _Finder(cst.CSTVisitor):
+    def __init__(self, wanted: tuple[cst.CSTNode, ...]) -> None:
+        self.missing = {id(one) for one in wanted}
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        self.missing.discard(id(node))
+        return bool(self.missing)
+
+
+def _log_softmax(event: UnstableFormula) -> str | None:
+    """torch.log(F.softmax(x, dim=1)) -> F.log_softmax(x, dim=1)"""
+    inner = event.parts[0]
+    if (
+        not isinstance(inner, cst.Call)
+        or not isinstance(inner.func, cst.Attribute)
+        or inner.func.attr.value != "softmax"
+    ):
+        return None
+    return code(inner.with_changes(func=inner.func.with_changes(attr=cst.Name("log_softmax"))))
+
+
+def _of_argument(function: str) -> Callable[[UnstableFormula], str | None]:
+    """f(x), for the x of the innermost part."""
+
+    def write(event: UnstableFormula) -> str | None:
+        argument = _argument(event.parts[-1])
+        return None if argument is None else f"{function}({_bare(argument)})"
+
+    return write
+
+
+def _sigmoid(event: UnstableFormula) -> str | None:
+    """1 / (1 + torch.exp(-x)) -> torch.sigmoid(x)"""
+    argument = _argument(event.parts[-1])
+    if isinstance(argument, cst.UnaryOperation) and isinstance(argument.operator, cst.Minus):
+        return f"torch.sigmoid({_bare(argument.expression)})"
+    return None if argument is None else f"torch.sigmoid(-({_bare(argument)}))"
+
+
+def _logsumexp(event: UnstableFormula) -> str | None:
+    """torch.log(torch.exp(x).sum(dim)) -> torch.logsumexp(x, dim)"""
+    total, argument = event.parts[0], _argument(event.parts[-1])
+    if argument is None or not isinstance(total, cst.Call) or not isinstance(total.func, cst.Attribute):
+        return None
+    by_method = total.func.value is event.parts[-1]
+    rest = total.args if by_method else total.args[1:]
+    if not rest or (not by_method and total.args[0].value is not event.parts[-1]):
+        return None
+    return f"torch.logsumexp({_bare(argument)}, {', '.join(code(arg.with_changes(comma=_NO_COMMA)) for arg in rest)})"
+
+
+_NO_COMMA = cst.MaybeSentinel.DEFAULT
+
+
+def _argument(call: cst.CSTNode) -> cst.BaseExpression | None:
+    """The x of `torch.exp(x)`, or of `x.exp()`."""
+    if not isinstance(call, cst.Call):
+        return None
+    if not call.args:
+        return call.func.value if isinstance(call.func, cst.Attribute) else None
+    alone = len(call.args) == 1 and call.args[0].keyword is None and not call.args[0].star
+    return call.args[0].value if alone else None
+
+
+def _bare(node: cst.BaseExpression) -> str:
+    """The source of an expression without its outer parentheses: it becomes an argument."""
+    return code(node.with_changes(lpar=[], rpar=[])) if not isinstance(node, cst.Tuple) else code(node)
+
+
+_WRITERS: dict[str, Callable[[UnstableFormula], str | None]] = {
+    "log_softmax": _log_softmax,
+    "logsigmoid": _of_argument("torch.nn.functional.logsigmoid"),
+    "softplus": _of_argument("torch.nn.functional.softplus"),
+    "sigmoid": _sigmoid,
+    "logsumexp": _logsumexp,
+}

@@ -1,0 +1,192 @@
+"""GRD512: an evaluation keeps live outputs of every turn, and with them their graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import Event, KeptGraph
+from gradlint.rules.authoring.repairs import detached
+from gradlint.rules.base import Bad, Good, Report, Rule
+
+
+class EvalKeepsGraph(Rule):
+    """An evaluation keeps live outputs of every turn, and with them their graphs.
+
+    What torch does
+        Outside `torch.no_grad()` every forward records a graph, which keeps all activations that a
+        backward would need. An output that is put into a list, or added up, keeps its graph alive.
+
+    Why it matters
+        A training step frees its activations; this loop keeps those of the whole data set. The
+        evaluation runs out of memory though the training does not.
+
+    When it may be wrong
+        Where a backward follows that gradlint does not see. An evaluation that keeps nothing beyond its
+        turn is not reported.
+
+    Instead
+        Evaluate under `with torch.no_grad():` (or `torch.inference_mode()`), and keep numbers:
+        `.item()`, `.detach()`, `.cpu()`. `model.eval()` switches dropout and batch norm, not the graph.
+
+    References
+        https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html
+        https://docs.pytorch.org/docs/stable/notes/faq.html#my-model-reports-cuda-runtime-error-2-out-of-memory
+    """
+
+    code = "GRD512"
+    name = "eval-keeps-graph"
+    effect = "leak"
+    events = (KeptGraph,)
+    fix = "safe"
+    bad = (
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(4, 1)
+model(torch.randn(8, 4)).mean().backward()
+
+model.eval()
+total = 0.0
+for x in torch.randn(10, 8, 4):
+    total += model(x).pow(2).mean()  # GRD512
+print(total / 10)
+""",
+            shows="graph_size(total) > 30",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(4, 3)
+model(torch.randn(8, 4)).mean().backward()
+
+
+def predict(batches):
+    outputs = []
+    for x in batches:
+        outputs.append(model(x))  # GRD512
+    return torch.cat(outputs)
+
+
+print(predict(torch.randn(10, 8, 4)).argmax(dim=1))
+""",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+
+class Evaluator:
+    def __init__(self, model):
+        self.model = model
+        self.scores = []
+
+    def add(self, x):
+        self.scores.append(self.model(x))  # GRD512
+
+    def mean(self):
+        return torch.cat(self.scores).mean().item()
+
+
+model = nn.Linear(4, 1).eval()
+evaluator = Evaluator(model)
+for x in torch.randn(10, 8, 4):
+    evaluator.add(x)
+print(evaluator.mean())
+""",
+            shows="graph_size(evaluator.scores[0]) > 1",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Sequential(nn.Linear(4, 8), nn.Dropout(), nn.Linear(8, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(2):
+    model.train()
+    for x in torch.randn(5, 8, 4):
+        optimizer.zero_grad()
+        model(x).pow(2).mean().backward()
+        optimizer.step()
+    model.eval()
+    results = {"loss": 0.0}
+    for x in torch.randn(10, 8, 4):
+        results["loss"] += model(x).pow(2).mean()  # GRD512
+""",
+            shows="graph_size(results['loss']) > 30",
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(4, 1)
+model(torch.randn(8, 4)).mean().backward()
+
+model.eval()
+total, outputs = 0.0, []
+with torch.no_grad():
+    for x in torch.randn(10, 8, 4):
+        outputs.append(model(x))
+        total += outputs[-1].pow(2).mean()
+""",
+            shows="not total.requires_grad",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(4, 2)
+model(torch.randn(8, 4)).mean().backward()
+
+model.eval()
+correct = 0
+for x in torch.randn(10, 8, 4):
+    correct += (model(x).argmax(dim=1) == 0).sum().item()
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(2, 1).eval()
+outs = []
+with torch.no_grad():
+    for x in torch.randn(6, 4, 2):
+        outs.append(model(x))
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(2, 1).eval()
+outs = []
+for x in torch.randn(6, 4, 2):
+    outs.append(model(x).detach())
+""",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A place grows in a loop without a backward, and none ever reaches it."""
+        if not isinstance(event, KeptGraph) or event.rewalked or event.spent or event.trained:
+            return
+        what = "the list" if event.listed else "the sum"
+        yield Report(
+            event.node,
+            f"{what} keeps the graphs of all turns, with all activations, and no backward ever runs through them",
+            hint="run the loop under `torch.no_grad()`, or keep `.item()` or `.detach()` of the outputs",
+            related=() if event.term is None else ((event.term, "this carries its graph along"),),
+            repair=None if event.nested else detached(event.node),
+        )

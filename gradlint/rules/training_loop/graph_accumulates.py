@@ -1,0 +1,191 @@
+"""GRD510: a sum or list that outlives the turns of a training loop keeps the graph of every turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradlint.domain.event import Event, KeptGraph
+from gradlint.rules.authoring.repairs import detached
+from gradlint.rules.base import Bad, Good, Report, Rule
+
+
+class GraphAccumulates(Rule):
+    """A sum or list that outlives the turns of a training loop keeps the graph of every turn.
+
+    What torch does
+        A loss carries the graph that it was computed by. `total += loss` makes a graph of all losses so
+        far, and `losses.append(loss)` holds them one by one: no node of them is freed while the sum or
+        the list lives. A backward frees what the nodes have saved, not the nodes.
+
+    Why it matters
+        Memory grows with each turn, and an hour into the epoch there is none left. Nothing can be done
+        with the graphs: their backward has run, and a second one raises.
+
+    When it may be wrong
+        Where the sum is emptied after a few turns, memory is bounded; the graph is of no use all the
+        same. A sum that is backpropagated later (several losses of one step, the episode of a policy
+        gradient) is not reported.
+
+    Instead
+        Keep the number, `total += loss.item()`, or the value without its graph, `total +=
+        loss.detach()`, which does not wait for the GPU.
+
+    References
+        https://docs.pytorch.org/docs/stable/notes/faq.html#my-model-reports-cuda-runtime-error-2-out-of-memory
+        https://docs.pytorch.org/docs/stable/generated/torch.Tensor.detach.html
+    """
+
+    code = "GRD510"
+    name = "graph-accumulates"
+    effect = "leak"
+    events = (KeptGraph,)
+    fix = "safe"
+    bad = (
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+total = 0
+for x in torch.randn(10, 8, 4):
+    loss = model(x).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    total += loss  # GRD510
+""",
+            shows="graph_size(total) > 30",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(4, 1)
+history = []
+for x in torch.randn(10, 8, 4):
+    loss = model(x).abs().mean()
+    loss.backward()
+    history.append(loss)  # GRD510
+""",
+            shows="all(loss.requires_grad for loss in history)",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+
+class Trainer:
+    def __init__(self, model):
+        self.model = model
+        self.running = 0.0
+
+    def step(self, x):
+        loss = self.model(x).pow(2).mean()
+        loss.backward()
+        self.running = 0.9 * self.running + 0.1 * loss  # GRD510
+
+
+trainer = Trainer(nn.Linear(4, 1))
+for x in torch.randn(10, 8, 4):
+    trainer.step(x)
+""",
+            shows="graph_size(trainer.running) > 50",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+stats = {"loss": 0.0}
+for x in torch.randn(6, 4, 2):
+    optimizer.zero_grad()
+    loss = model(x).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+    stats["loss"] += loss  # GRD510
+""",
+            shows='stats["loss"].requires_grad',
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(4, 1)
+total, history = 0, []
+for x in torch.randn(10, 8, 4):
+    loss = model(x).pow(2).mean()
+    loss.backward()
+    total += loss.item()
+    history.append(loss.detach())
+""",
+            shows="isinstance(total, float)",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(4, 1)
+loss = 0
+for x in torch.randn(10, 8, 4):
+    loss += model(x).pow(2).mean()
+loss.backward()
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+policy = nn.Linear(4, 2)
+for episode in range(3):
+    log_probs, rewards = [], []
+    for step in range(20):
+        distribution = torch.distributions.Categorical(logits=policy(torch.randn(4)))
+        action = distribution.sample()
+        log_probs.append(distribution.log_prob(action))
+        rewards.append(1.0)
+    loss = -(torch.stack(log_probs) * torch.tensor(rewards)).sum()
+    loss.backward()
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+history = []
+for x in torch.randn(6, 4, 2):
+    optimizer.zero_grad()
+    loss = model(x).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+    history.append(float(loss))
+""",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A place grows by graphs whose backward has run, or that the loop which trains never backpropagates."""
+        if not isinstance(event, KeptGraph) or event.rewalked or not (event.spent or event.trained):
+            return
+        what = "what is stored here" if event.listed else "this sum"
+        why = "that have been backpropagated already" if event.spent else "that are never backpropagated"
+        yield Report(
+            event.node,
+            f"{what} keeps the graphs of all turns, {why}: memory grows with each turn",
+            hint="add the number (`loss.item()`) or the value without its graph (`loss.detach()`)",
+            related=() if event.term is None else ((event.term, "this carries its graph along"),),
+            repair=None if event.nested else detached(event.node),
+        )

@@ -1,0 +1,150 @@
+"""GRD515: a method such as `optimizer.zero_grad` is named as a statement and not called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gradlint.domain.event import Event, Noticed
+from gradlint.rules.authoring.phrases import source
+from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+
+
+class MethodNotCalled(Rule):
+    """A method of an optimizer, a module or a tensor is named as a statement and not called.
+
+    What torch does
+        Nothing: `optimizer.zero_grad` without parentheses is an expression whose value is thrown away.
+        Gradients are not zeroed, no step is taken, no gradient is computed, the mode stays as it is.
+
+    Why it matters
+        Neither Python nor torch says a word. A missing `zero_grad()` lets every step follow the sum of
+        all gradients so far, and the loss may still go down.
+
+    When it may be wrong
+        Where the name is a property of a class that gradlint does not see.
+
+    Instead
+        Put the parentheses: `optimizer.zero_grad()`. The fix changes what the program computes, so it
+        is not among the safe ones.
+
+    References
+        https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.zero_grad.html
+    """
+
+    code = "GRD515"
+    name = "method-not-called"
+    effect = "silent"
+    events = (Noticed,)
+    fix = "unsafe"
+    bad = (
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(4, 1)
+before = model.weight.detach().clone()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+optimizer.zero_grad()
+model(torch.randn(8, 4)).pow(2).mean().backward()
+optimizer.step  # GRD515
+""",
+            shows="torch.equal(model.weight, before)",
+        ),
+        Bad(
+            """\
+import torch
+
+w = torch.ones(3, requires_grad=True)
+(w * w).sum().backward()
+first = w.grad.clone()
+w.grad.zero_  # GRD515
+(w * w).sum().backward()
+""",
+            shows="torch.equal(w.grad, 2 * first)",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.5))
+model.eval  # GRD515
+""",
+            shows="model.training",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(2, 1)
+loss = model(torch.ones(1, 2)).sum()
+loss.backward  # GRD515
+""",
+            shows="model.weight.grad is None",
+        ),
+    )
+    good = (
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+optimizer.zero_grad()
+model(torch.randn(8, 4)).pow(2).mean().backward()
+optimizer.step()
+""",
+        ),
+        Good(
+            """\
+import torch
+
+x = torch.randn(3, requires_grad=True)
+step = x.backward
+x.shape
+x.grad
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+step = optimizer.step
+clear = optimizer.zero_grad
+clear()
+model(torch.ones(1, 2)).sum().backward()
+step()
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(2, 1)
+model.training  # whether it is in training
+model.eval()
+""",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A method whose value nobody takes."""
+        if not isinstance(event, Noticed) or event.fault != "method-not-called":
+            return
+        assert isinstance(event.node, cst.Attribute)
+        text = source(event.node)
+        yield Report(
+            event.node,
+            f"`{text}` is named and not called: nothing happens here",
+            hint=f"write `{text}()`",
+            repair=Repair(f"Call `{text}`", (Change(event.node, f"{text}()"),), safe=False),
+        )

@@ -1,0 +1,230 @@
+"""GRD516: the best weights are kept by reference and trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from gradlint.domain.event import Event, Noticed
+from gradlint.rules.authoring.phrases import source
+from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+
+
+class StateDictAlias(Rule):
+    """The best weights are kept by reference and trained on.
+
+    What torch does
+        `model.state_dict()` is a dict of the parameters themselves, without their graph: they share
+        their memory with the model. Each optimizer step changes what was kept. Loading it back copies
+        the current weights onto themselves. `dict(...)`, `.copy()` and `copy.copy` copy the dict, not
+        what is in it. Nor is the parameter copied where a list or dict of `parameters()` is kept: what is
+        subtracted from it later is itself.
+
+    Why it matters
+        After the search for the best epoch the model holds the weights of the last one, and nothing
+        says so.
+
+    When it may be wrong
+        Where nothing has been trained in between on any run.
+
+    Instead
+        `copy.deepcopy(model.state_dict())`, or `{name: value.clone() for name, value in
+        model.state_dict().items()}`, or write it to a file at once with `torch.save`.
+
+    References
+        https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.state_dict
+        https://docs.pytorch.org/tutorials/beginner/saving_loading_models.html
+    """
+
+    code = "GRD516"
+    name = "state-dict-alias"
+    effect = "silent"
+    events = (Noticed,)
+    fix = "unsafe"
+    bad = (
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+lowest = float("inf")
+for x in torch.randn(10, 8, 4):
+    loss = model(x).pow(2).mean()
+    if loss.item() < lowest:
+        lowest = loss.item()
+        best = model.state_dict()  # GRD516
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+last = model.weight.detach().clone()
+model.load_state_dict(best)
+""",
+            shows="torch.equal(model.weight, last)",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+
+def finetune(model, optimizer, loader):
+    initial = model.state_dict()  # GRD516
+    for x in loader:
+        optimizer.zero_grad()
+        loss = model(x).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+    model.load_state_dict(initial)
+    return model
+
+
+net = nn.Linear(4, 1)
+before = net.weight.detach().clone()
+net = finetune(net, torch.optim.SGD(net.parameters(), lr=0.1), torch.randn(10, 8, 4))
+""",
+            shows="not torch.equal(net.weight, before)",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+best, lowest = None, float("inf")
+for x in torch.randn(6, 4, 2):
+    optimizer.zero_grad()
+    loss = model(x).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+    if loss.item() < lowest:
+        lowest, best = loss.item(), model.state_dict()  # GRD516
+model.load_state_dict(best)
+""",
+            shows="best['weight'].data_ptr() == model.weight.data_ptr()",
+        ),
+        Bad(
+            """\
+import torch
+from torch import nn
+
+
+class EarlyStopping:
+    def __init__(self):
+        self.lowest, self.weights = float("inf"), None
+
+    def update(self, loss, model):
+        if loss < self.lowest:
+            self.lowest, self.weights = loss, model.state_dict()  # GRD516
+
+
+model, stopping = nn.Linear(2, 1), EarlyStopping()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x in torch.randn(6, 4, 2):
+    optimizer.zero_grad()
+    loss = model(x).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+    stopping.update(loss.item(), model)
+model.load_state_dict(stopping.weights)
+""",
+            shows="stopping.weights['weight'].data_ptr() == model.weight.data_ptr()",
+        ),
+    )
+    good = (
+        Good(
+            """\
+import copy
+
+import torch
+from torch import nn
+
+model = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+best = copy.deepcopy(model.state_dict())
+for x in torch.randn(10, 8, 4):
+    optimizer.zero_grad()
+    model(x).pow(2).mean().backward()
+    optimizer.step()
+model.load_state_dict(best)
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+policy, target = nn.Linear(4, 1), nn.Linear(4, 1)
+optimizer = torch.optim.SGD(policy.parameters(), lr=0.1)
+live = policy.state_dict()
+for x in torch.randn(10, 8, 4):
+    optimizer.zero_grad()
+    policy(x).pow(2).mean().backward()
+    optimizer.step()
+    target.load_state_dict(live)
+policy.load_state_dict(target.state_dict())
+""",
+            shows="torch.equal(policy.weight, target.weight)",
+        ),
+        Good(
+            """\
+import copy
+
+import torch
+from torch import nn
+
+model = nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+best, lowest = None, float("inf")
+for x in torch.randn(6, 4, 2):
+    optimizer.zero_grad()
+    loss = model(x).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+    if loss.item() < lowest:
+        lowest = loss.item()
+        best = {name: value.clone() for name, value in model.state_dict().items()}
+model.load_state_dict(best)
+""",
+        ),
+        Good(
+            """\
+import torch
+from torch import nn
+
+model = nn.Linear(2, 1)
+target = nn.Linear(2, 1)
+target.load_state_dict(model.state_dict())
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+model(torch.ones(3, 2)).pow(2).mean().backward()
+optimizer.step()
+""",
+        ),
+    )
+
+    def check(self, event: Event) -> Iterator[Report]:
+        """A state dict that is loaded where it comes from, with a step in between."""
+        if not isinstance(event, Noticed) or event.fault != "state-dict-alias":
+            return
+        if event.subject == "itself":
+            yield Report(
+                event.node,
+                "both sides are the same parameter: the difference is zero, and so is its gradient",
+                hint="keep the old value as a copy, `p.detach().clone()`",
+                related=event.related,
+            )
+            return
+        node = event.node
+        repair = Repair(
+            "copy it deeply", (Change(node, f"copy.deepcopy({source(node)})"),), safe=False, imports=("copy",)
+        )
+        yield Report(
+            node,
+            "this state dict holds the parameters themselves: each step changes what is kept here",
+            hint="keep `copy.deepcopy(...)` of it, or save it to a file at once",
+            related=event.related,
+            repair=repair if isinstance(node, cst.Call) else None,
+        )

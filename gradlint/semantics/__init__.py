@@ -1,5 +1,0 @@
-"""The abstract machine: what a program does on the abstract torch, as events."""
-
-from gradlint.semantics.interpret import Interpretation, interpret
-
-__all__ = ["Interpretation", "interpret"]

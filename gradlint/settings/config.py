@@ -1,0 +1,140 @@
+"""What can be configured, and which configuration holds for which file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from pathspec import GitIgnoreSpec
+
+from gradlint.domain.finding import Finding
+from gradlint.rules.base import Rule
+from gradlint.settings.selection import Selection, longest, matches
+
+DEFAULT_EXCLUDE = (
+    *(".bzr", ".direnv", ".eggs", ".git", ".hg", ".ipynb_checkpoints", ".mypy_cache", ".nox", ".pytype"),
+    *(".pytest_cache", ".ruff_cache", ".svn", ".tox", ".venv", ".vscode", "__pycache__", "__pypackages__"),
+    *("_build", "buck-out", "dist", "node_modules", "site-packages", "venv"),
+)
+
+
+class ConfigError(Exception):
+    """A mistake in a configuration or on the command line, in one line for the user."""
+
+
+class FileIgnore(NamedTuple):
+    """Codes that do not count in the files that a pattern, as in `.gitignore`, matches below `root`."""
+
+    root: Path
+    pattern: str
+    codes: tuple[str, ...]
+
+    def covers(self, rule: Rule, path: Path) -> bool:
+        """Whether findings of the rule in the file at the absolute path do not count."""
+        if not any(matches(code, rule) for code in self.codes) or not path.is_relative_to(self.root):
+            return False
+        return _spec(self.pattern).match_file(path.relative_to(self.root).as_posix())
+
+
+@dataclass(frozen=True)
+class Config:
+    """The wishes for one tree; `exclude` is relative to `root`, the directory of the file they stand in."""
+
+    root: Path = field(default_factory=Path.cwd)
+    selections: tuple[Selection, ...] = ()
+    per_file_ignores: tuple[FileIgnore, ...] = ()
+    exclude: tuple[str, ...] = DEFAULT_EXCLUDE
+    respect_gitignore: bool = True
+    output_format: str = "concise"
+    ignore_noqa: bool = False
+    fix: bool = False
+    unsafe_fixes: bool = False
+    fixable: tuple[str, ...] = ("ALL",)
+    unfixable: tuple[str, ...] = ()
+
+    def fixes(self, finding: Finding) -> bool:
+        """Whether the fix of a finding may be made."""
+        if finding.fix is None or not (finding.fix.safe or self.unsafe_fixes):
+            return False
+        return longest(finding, self.fixable) > longest(finding, self.unfixable)
+
+    def ignores(self, rule: Rule, filename: str) -> bool:
+        """Whether the rule is switched off for this one file."""
+        return any(ignore.covers(rule, Path(filename).absolute()) for ignore in self.per_file_ignores)
+
+
+@dataclass(frozen=True)
+class Overrides:
+    """What the command line adds to whichever configuration is found."""
+
+    selection: Selection = field(default_factory=Selection)
+    per_file_ignores: tuple[FileIgnore, ...] = ()
+    exclude: tuple[str, ...] = ()
+    ignore_noqa: bool = False
+    fix: bool | None = None
+    unsafe_fixes: bool | None = None
+    fixable: tuple[str, ...] | None = None
+    unfixable: tuple[str, ...] = ()
+
+    def apply(self, config: Config) -> Config:
+        """The configuration with these wishes on top."""
+        return replace(
+            config,
+            selections=(*config.selections, self.selection),
+            per_file_ignores=(*config.per_file_ignores, *self.per_file_ignores),
+            exclude=(*config.exclude, *self.exclude),
+            ignore_noqa=config.ignore_noqa or self.ignore_noqa,
+            fix=config.fix if self.fix is None else self.fix,
+            unsafe_fixes=config.unsafe_fixes if self.unsafe_fixes is None else self.unsafe_fixes,
+            fixable=config.fixable if self.fixable is None else self.fixable,
+            unfixable=(*config.unfixable, *self.unfixable),
+        )
+
+
+class Configs:
+    """The configuration of each directory, looked up once; or one and the same for all."""
+
+    def __init__(self, fixed: Config | None = None, overrides: Overrides | None = None) -> None:
+        self._overrides = overrides or Overrides()
+        self._fixed = None if fixed is None else self._overrides.apply(fixed)
+        self._found: dict[Path, Config] = {}
+
+    def of(self, directory: Path) -> Config:
+        """The configuration that holds for the files in an absolute directory: the nearest, going up."""
+        if self._fixed is not None:
+            return self._fixed
+        if directory not in self._found:
+            self._found[directory] = self._look_up(directory)
+        return self._found[directory]
+
+    def _look_up(self, directory: Path) -> Config:
+        from gradlint.settings.file import configured_in
+
+        found = configured_in(directory)
+        if found is not None:
+            return self._overrides.apply(found)
+        if directory == directory.parent:
+            return self._overrides.apply(Config())
+        return self.of(directory.parent)
+
+
+def parse_file_ignores(root: Path, items: Iterable[str]) -> tuple[FileIgnore, ...]:
+    """Read `PATTERN:CODE`, more of them or more codes behind commas: `tests/*:GRD1,GRD301,demo.py:GRD2`."""
+    collected: list[tuple[str, list[str]]] = []
+    for word in (word.strip() for item in items for word in item.split(",") if word.strip()):
+        pattern, colon, code = word.rpartition(":")
+        if colon:
+            collected.append((pattern.strip(), [code.strip()]))
+        elif collected:
+            collected[-1][1].append(word)
+        else:
+            raise ConfigError(f"--per-file-ignores: `{word}` has no pattern; write it as PATTERN:CODE")
+    return tuple(FileIgnore(root, pattern, tuple(codes)) for pattern, codes in collected)
+
+
+@lru_cache(maxsize=256)
+def _spec(pattern: str) -> GitIgnoreSpec:
+    return GitIgnoreSpec.from_lines([pattern])

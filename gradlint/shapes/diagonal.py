@@ -1,0 +1,93 @@
+"""Sizes of diagonals, of matrices made from them, and of padded tensors."""
+
+from __future__ import annotations
+
+from gradlint.domain.shape import Dim, Shape, Sym, axis, product
+from gradlint.shapes.rule import Args, Operand, Result, as_operand, given, rule, tensor
+
+
+@rule("diagonal", "linalg.diagonal", "diagonal_copy")
+def _diagonal(args: Args) -> Result:
+    self = tensor(args)
+    matrix = "A" in args
+    self = tensor(args, "A") if matrix else self
+    first, second = args.get("dim1", -2 if matrix else 0), args.get("dim2", -1 if matrix else 1)
+    return Operand(_diagonal_shape(self.shape, args.get("offset", 0), first, second), self.dtype)
+
+
+def _diagonal_shape(shape: Shape, offset: object, one: object, other: object) -> Shape:
+    if shape is None:
+        return None
+    first, second = axis(one, len(shape)), axis(other, len(shape))
+    if first is None or second is None or first == second:
+        return None
+    rest = tuple([dim for index, dim in enumerate(shape) if index not in (first, second)])
+    return (*rest, _diagonal_length(shape[first], shape[second], offset))
+
+
+def _diagonal_length(rows: Dim, columns: Dim, offset: object) -> Dim:
+    if offset == 0 and rows is columns:
+        return rows
+    if not isinstance(rows, int) or not isinstance(columns, int) or not isinstance(offset, int):
+        return Sym()
+    return max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
+
+
+@rule("diag")
+def _diag(args: Args) -> Result:
+    """A vector becomes a matrix, a matrix gives its diagonal."""
+    self, offset = tensor(args), args.get("diagonal", 0)
+    if self.shape is None:
+        return Operand(None, self.dtype)
+    if len(self.shape) == 2:
+        return Operand(_diagonal_shape(self.shape, offset, 0, 1), self.dtype)
+    return Operand(_embedded(self.shape, offset, 0, 1), self.dtype)
+
+
+@rule("diag_embed")
+def _diag_embed(args: Args) -> Result:
+    self = tensor(args)
+    if self.shape is None:
+        return Operand(None, self.dtype)
+    first, second = args.get("dim1", -2), args.get("dim2", -1)
+    return Operand(_embedded(self.shape, args.get("offset", 0), first, second), self.dtype)
+
+
+@rule("diagflat")
+def _diagflat(args: Args) -> Result:
+    self = tensor(args)
+    flat = Sym() if self.shape is None else product(self.shape)
+    return Operand(_embedded((flat,), args.get("offset", 0), 0, 1), self.dtype)
+
+
+def _embedded(shape: tuple[Dim, ...], offset: object, one: object, other: object) -> Shape:
+    """The last dimension laid along the diagonal of two new ones."""
+    first, second = axis(one, len(shape) + 1), axis(other, len(shape) + 1)
+    if not shape or first is None or second is None or first == second:
+        return None
+    side: Dim = shape[-1] if offset == 0 else Sym()
+    if isinstance(shape[-1], int) and isinstance(offset, int):
+        side = shape[-1] + abs(offset)
+    rest = iter(shape[:-1])
+    return tuple([side if i in (first, second) else next(rest) for i in range(len(shape) + 1)])
+
+
+@rule("constant_pad_nd", "nn.functional.pad")
+def _pad(args: Args) -> Result:
+    """Pairs of paddings, for the last dimension first; negative ones crop."""
+    self, pads = as_operand(given(args, "input", "self")), args.get("pad")
+    if self.shape is None or not isinstance(pads, tuple | list) or len(pads) > 2 * len(self.shape):
+        return Operand(None, self.dtype)
+    dims = list(self.shape)
+    for place in range(len(pads) // 2):
+        dims[-1 - place] = _padded(dims[-1 - place], pads[2 * place], pads[2 * place + 1])
+    return Operand(tuple(dims), self.dtype)
+
+
+def _padded(dim: Dim, before: object, after: object) -> Dim:
+    if not isinstance(before, int) or not isinstance(after, int):
+        return Sym()
+    added = before + after
+    if isinstance(dim, int):
+        return dim + added
+    return dim if added == 0 else Sym(many=added >= 2 or (added > 0 and dim.many))

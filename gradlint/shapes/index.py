@@ -1,0 +1,195 @@
+"""Subscripts: the shape of `x[...]`, and whether it is a view of `x` or a copy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import EllipsisType
+from typing import NamedTuple, TypeAlias
+
+from gradlint.domain.shape import Dim, Shape, Sym, broadcast_all
+from gradlint.shapes.rule import Args, Operand, Result, Unknown, rule, tensor
+
+
+class Indexed(NamedTuple):
+    """What a subscript gives. `view` is None when it cannot be told."""
+
+    shape: Shape
+    view: bool | None
+
+
+class _Picked(NamedTuple):
+    """An index tensor or a mask: the shape of its positions, and how many dimensions it uses up."""
+
+    shape: Shape
+    uses: int
+
+
+_Step: TypeAlias = Dim | _Picked
+
+
+def indexed(shape: Shape, index: object) -> Indexed:
+    """The result of `x[index]` for an `x` of the given shape.
+
+    Integers, slices, None and Ellipsis make a view. Lists, tensors, arrays and masks make a copy, and so does
+    a lone True or False; an integer tensor without dimensions counts as an integer.
+    """
+    entries = _entries(index)
+    if entries is None:
+        return Indexed(None, None)
+    kinds = [_is_basic(entry) for entry in entries]
+    view = False if False in kinds else None if None in kinds else True
+    if shape is None or any(isinstance(entry, Unknown) for entry in entries):
+        return Indexed(None, view)
+    steps = _steps(shape, entries)
+    if steps is None:
+        return Indexed(None, view)
+    return Indexed(_assembled(steps), view)
+
+
+@rule("__getitem__")
+def _getitem(args: Args) -> Result:
+    self = tensor(args)
+    index = args.get("indices", args.get("index", args.get("key")))
+    return Operand(indexed(self.shape, index).shape, self.dtype)
+
+
+def _entries(index: object) -> list[object] | None:
+    """The entries of a subscript; None when their number is not known.
+
+    A lone list is one index if it holds plain numbers. If it holds anything else torch 2.13 takes it for a
+    tuple and announces to take it for a tensor, so nothing is certain.
+    """
+    if isinstance(index, tuple):
+        return list(index)
+    if isinstance(index, list) and not all(isinstance(item, int) for item in index):
+        return None
+    return None if isinstance(index, Unknown) else [index]
+
+
+def _is_basic(entry: object) -> bool | None:
+    """Whether an entry keeps the result a view.
+
+    An integer tensor without dimensions is taken as its number, a mask without dimensions is not.
+    """
+    if isinstance(entry, bool | list | tuple):
+        return False
+    if entry is None or isinstance(entry, int | slice | Sym | EllipsisType):
+        return True
+    if not isinstance(entry, Operand) or (entry.shape is None and entry.dtype is None):
+        return None
+    if entry.dtype == "bool" or entry.shape:
+        return False
+    exact = entry.scalar or entry.dtype not in (None, "int", "uint8")
+    return True if entry.shape == () and exact else None
+
+
+def _uses(entry: object) -> int | None:
+    """How many dimensions of the tensor an entry stands for; None when that is not known."""
+    if entry is None or isinstance(entry, bool):
+        return 0
+    if isinstance(entry, list | tuple):
+        picked = _picked_list(entry)
+        return None if picked is None else picked.uses
+    if isinstance(entry, Operand):
+        picked = _picked(entry)
+        return None if picked is None else picked.uses
+    return 1 if isinstance(entry, int | slice | Sym) else None
+
+
+def _steps(shape: tuple[Dim, ...], entries: Sequence[object]) -> list[_Step] | None:
+    """What becomes of each dimension, in order; an integer leaves nothing."""
+    if sum(entry is Ellipsis for entry in entries) > 1:
+        return None
+    uses = [0 if entry is Ellipsis else _uses(entry) for entry in entries]
+    known = [use for use in uses if use is not None]
+    if len(known) < len(uses) or sum(known) > len(shape):
+        return None
+    rest = len(shape) - sum(known)
+    steps: list[_Step] = []
+    place = 0
+    for entry, use in zip(entries, known, strict=True):
+        if entry is Ellipsis:
+            steps.extend(shape[place : place + rest])
+            place += rest
+            continue
+        step = _step(entry, shape[place : place + use])
+        steps.extend(step if isinstance(step, list) else [step])
+        place += use
+    steps.extend(shape[place:])
+    return steps
+
+
+def _step(entry: object, dims: tuple[Dim, ...]) -> _Step | list[_Step]:
+    if entry is None:
+        return 1
+    if isinstance(entry, bool):
+        return _Picked((int(entry),), 0)
+    if isinstance(entry, slice):
+        return sliced(dims[0], entry)
+    if isinstance(entry, list | tuple):
+        return _picked_list(entry) or _Picked(None, 1)
+    if isinstance(entry, Operand) and not entry.scalar and (entry.shape != () or entry.dtype == "bool"):
+        return _picked(entry) or _Picked(None, 1)
+    return []
+
+
+def _picked(index: Operand) -> _Picked | None:
+    """A mask uses as many dimensions as it has and picks who knows how many; positions use one."""
+    if index.scalar or (index.shape == () and index.dtype not in ("bool", "uint8", None, "int")):
+        return _Picked((), 1)
+    if index.dtype is None or index.dtype in ("uint8", "int"):
+        return None
+    if index.dtype == "bool":
+        return None if index.shape is None else _Picked((Sym(),), len(index.shape))
+    return _Picked(index.shape, 1)
+
+
+def _picked_list(entries: Sequence[object]) -> _Picked | None:
+    """A list is turned into a tensor: of positions if it holds numbers, a mask if it holds booleans."""
+    shape: list[Dim] = []
+    level: object = entries
+    while isinstance(level, list | tuple):
+        shape.append(len(level))
+        if not level:
+            return _Picked(tuple(shape), 1)
+        level = level[0]
+    flat = _flatten(entries)
+    if all(isinstance(item, bool) for item in flat):
+        return _Picked((sum(bool(item) for item in flat),), len(shape))
+    if all(isinstance(item, int | Sym) for item in flat):
+        return _Picked(tuple(shape), 1)
+    return None
+
+
+def _flatten(entries: object) -> list[object]:
+    if isinstance(entries, list | tuple):
+        return [leaf for entry in entries for leaf in _flatten(entry)]
+    return [entries]
+
+
+def sliced(dim: Dim, part: slice) -> Dim:
+    """How many elements a slice leaves of a dimension."""
+    start, stop, step = part.start, part.stop, part.step
+    step = 1 if step is None else step
+    if isinstance(dim, int) and all(value is None or isinstance(value, int) for value in (start, stop, step)):
+        return len(range(dim)[start:stop:step]) if step > 0 else Sym()
+    if start in (None, 0) and stop is None and step == 1:
+        return dim
+    return Sym()
+
+
+def _assembled(steps: Sequence[_Step]) -> Shape:
+    """The dimensions that stay, and the broadcast positions where they were picked.
+
+    The positions stand where the picked dimensions stood if these were side by side, and in front otherwise.
+    """
+    places = [place for place, step in enumerate(steps) if isinstance(step, _Picked)]
+    kept = [step for step in steps if not isinstance(step, _Picked)]
+    if not places:
+        return tuple(kept)
+    shape = broadcast_all([step.shape for step in steps if isinstance(step, _Picked)])
+    if shape is None:
+        return None
+    if places[-1] - places[0] + 1 != len(places):
+        return (*shape, *kept)
+    return (*kept[: places[0]], *shape, *kept[places[0] :])

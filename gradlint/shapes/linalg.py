@@ -1,0 +1,238 @@
+"""Sizes and types of linear algebra and Fourier transforms."""
+
+from __future__ import annotations
+
+from gradlint.domain import dtype as dtypes
+from gradlint.domain.shape import Dim, Shape, Sym, broadcast, same_shape
+from gradlint.shapes.product import agreed
+from gradlint.shapes.reduce import reduced
+from gradlint.shapes.rule import (
+    NOTHING,
+    Args,
+    Operand,
+    Result,
+    Several,
+    flag,
+    rule,
+    tensor,
+    typed,
+)
+
+
+def _matrix(args: Args) -> Operand:
+    return tensor(args, "A", "input", "self", "x")
+
+
+def _batch(shape: Shape) -> Shape:
+    return shape[:-2] if shape is not None and len(shape) >= 2 else None
+
+
+def _shaped(batch: Shape, *sides: Dim) -> Shape:
+    return None if batch is None else (*batch, *sides)
+
+
+def _smaller(rows: Dim, columns: Dim) -> Dim:
+    if rows is columns:
+        return rows
+    return min(rows, columns) if isinstance(rows, int) and isinstance(columns, int) else Sym()
+
+
+@rule("linalg.cond")
+def _cond(args: Args) -> Result:
+    self = _matrix(args)
+    return Operand(_batch(self.shape), dtypes.to_real(self.dtype))
+
+
+@rule("det", "linalg.det", "logdet")
+def _det(args: Args) -> Result:
+    self = _matrix(args)
+    return Operand(_batch(self.shape), self.dtype)
+
+
+@rule("slogdet", "linalg.slogdet")
+def _slogdet(args: Args) -> Result:
+    self, shape = _matrix(args), _batch(_matrix(args).shape)
+    return Several(
+        (Operand(shape, self.dtype), Operand(shape, dtypes.to_real(self.dtype))), fields=("sign", "logabsdet")
+    )
+
+
+@rule("linalg.matrix_rank")
+def _matrix_rank(args: Args) -> Result:
+    return Operand(_batch(_matrix(args).shape), "int64")
+
+
+@rule("pinverse", "linalg.pinv")
+def _pinv(args: Args) -> Result:
+    self = _matrix(args)
+    batch = _batch(self.shape)
+    return Operand(
+        _shaped(batch, self.shape[-1], self.shape[-2]) if self.shape and batch is not None else None,
+        self.dtype,
+    )
+
+
+@rule("linalg.norm")
+def _norm(args: Args) -> Result:
+    """Of a flattened tensor, of vectors along one dimension, or of matrices along two."""
+    self, dim, order = _matrix(args), args.get("dim"), args.get("ord")
+    keepdim = flag(args, "keepdim", False)
+    dtype = typed(args, dtypes.to_real(self.dtype))
+    if dim is None and order is not None and self.shape is not None and len(self.shape) not in (1, 2):
+        return Operand(None, dtype)
+    return Operand(reduced(self.shape, dim, keepdim), dtype)
+
+
+@rule("linalg.matrix_norm")
+def _matrix_norm(args: Args) -> Result:
+    self = _matrix(args)
+    shape = reduced(self.shape, args.get("dim", (-2, -1)), flag(args, "keepdim", False))
+    return Operand(shape, typed(args, dtypes.to_real(self.dtype)))
+
+
+def solved(left: Shape, right: Shape) -> Shape:
+    """The shape of X in `A X = B`; B is a batch of vectors if it has the shape of A without the last size."""
+    if left is None or right is None or len(left) < 2 or not right:
+        return None
+    if len(right) == 1:
+        return (*left[:-2], left[-1])
+    if len(right) == len(left) - 1 and (vectors := same_shape(left[:-1], right)) is not False:
+        return right if vectors else None
+    batch = broadcast(left[:-2], right[:-2])
+    return None if batch is None else (*batch, *right[-2:])
+
+
+@rule("linalg.solve")
+def _solve(args: Args) -> Result:
+    left, right = tensor(args, "A"), tensor(args, "B")
+    side = flag(args, "left", True)
+    return Operand(solved(left.shape, right.shape) if side else None, agreed(left, right))
+
+
+@rule("linalg.solve_triangular")
+def _solve_triangular(args: Args) -> Result:
+    left, right = tensor(args, "A", "self", "input"), tensor(args, "B")
+    if left.shape is None or right.shape is None or len(right.shape) < 2:
+        return Operand(None, agreed(left, right))
+    batch = broadcast(left.shape[:-2], right.shape[:-2])
+    return Operand(_shaped(batch, *right.shape[-2:]), agreed(left, right))
+
+
+@rule("cholesky_solve", "lu_solve")
+def _cholesky_solve(args: Args) -> Result:
+    right, left = tensor(args), tensor(args, "input2", "L", "LU_data")
+    if left.shape is None or right.shape is None or len(right.shape) < 2:
+        return Operand(None, agreed(left, right))
+    batch = broadcast(left.shape[:-2], right.shape[:-2])
+    return Operand(_shaped(batch, *right.shape[-2:]), agreed(left, right))
+
+
+@rule("svd")
+def _svd(args: Args) -> Result:
+    """Matrices with orthogonal columns, cut to the smaller side unless asked not to; V is not transposed."""
+    return _decomposed(args, flag(args, "some", True), ("U", "S", "V"), transposed=False)
+
+
+@rule("linalg.svd")
+def _linalg_svd(args: Args) -> Result:
+    full = flag(args, "full_matrices", True)
+    return _decomposed(args, None if full is None else not full, ("U", "S", "Vh"), transposed=True)
+
+
+def _decomposed(args: Args, cut: bool | None, fields: tuple[str, ...], *, transposed: bool) -> Result:
+    self = _matrix(args)
+    batch, real = _batch(self.shape), dtypes.to_real(self.dtype)
+    if batch is None or self.shape is None:
+        return Several((Operand(None, self.dtype), Operand(None, real), Operand(None, self.dtype)), fields=fields)
+    rows, columns = self.shape[-2:]
+    least = _smaller(rows, columns)
+    left = _shaped(batch, rows, rows if cut is False else least if cut else Sym())
+    width: Dim = columns if cut is False else least if cut else Sym()
+    right = _shaped(batch, width, columns) if transposed else _shaped(batch, columns, width)
+    if flag(args, "compute_uv", True) is not True:
+        left, right = None, None
+    return Several(
+        (Operand(left, self.dtype), Operand(_shaped(batch, least), real), Operand(right, self.dtype)),
+        fields=fields,
+    )
+
+
+@rule("linalg.svdvals")
+def _svdvals(args: Args) -> Result:
+    self = _matrix(args)
+    batch = _batch(self.shape)
+    shape = _shaped(batch, _smaller(*self.shape[-2:])) if self.shape and batch is not None else None
+    return Operand(shape, dtypes.to_real(self.dtype))
+
+
+@rule("linalg.eigh")
+def _eigh(args: Args) -> Result:
+    self = _matrix(args)
+    values = Operand(self.shape[:-1] if self.shape else None, dtypes.to_real(self.dtype))
+    return Several((values, Operand(self.shape, self.dtype)), fields=("eigenvalues", "eigenvectors"))
+
+
+@rule("linalg.eig")
+def _eig(args: Args) -> Result:
+    self = _matrix(args)
+    dtype = dtypes.to_complex(self.dtype)
+    values = Operand(self.shape[:-1] if self.shape else None, dtype)
+    return Several((values, Operand(self.shape, dtype)), fields=("eigenvalues", "eigenvectors"))
+
+
+@rule("linalg.eigvalsh")
+def _eigvalsh(args: Args) -> Result:
+    self = _matrix(args)
+    return Operand(self.shape[:-1] if self.shape else None, dtypes.to_real(self.dtype))
+
+
+@rule("linalg.eigvals")
+def _eigvals(args: Args) -> Result:
+    self = _matrix(args)
+    return Operand(self.shape[:-1] if self.shape else None, dtypes.to_complex(self.dtype))
+
+
+@rule("qr", "linalg.qr")
+def _qr(args: Args) -> Result:
+    self = _matrix(args)
+    mode, some = args.get("mode", "reduced"), flag(args, "some", True)
+    batch = _batch(self.shape)
+    if self.shape is None or batch is None or mode not in ("reduced", "complete") or some is None:
+        return Several((Operand(None, self.dtype), Operand(None, self.dtype)), fields=("Q", "R"))
+    rows, columns = self.shape[-2:]
+    inner = _smaller(rows, columns) if some and mode == "reduced" else rows
+    left, right = _shaped(batch, rows, inner), _shaped(batch, inner, columns)
+    return Several((Operand(left, self.dtype), Operand(right, self.dtype)), fields=("Q", "R"))
+
+
+@rule("linalg.solve_ex")
+def _solve_ex(args: Args) -> Result:
+    solution = _solve(args)
+    info = Operand(_batch(tensor(args, "A").shape), "int32")
+    return Several((solution, info), fields=("result", "info"))
+
+
+@rule("linalg.lu_factor")
+def _lu_factor(args: Args) -> Result:
+    self = _matrix(args)
+    batch = _batch(self.shape)
+    pivots = _shaped(batch, _smaller(*self.shape[-2:])) if self.shape and batch is not None else None
+    return Several((Operand(self.shape, self.dtype), Operand(pivots, "int32")), fields=("LU", "pivots"))
+
+
+@rule("linalg.lstsq")
+def _lstsq(args: Args) -> Result:
+    """The solution; what the other three are depends on the driver."""
+    left, right = tensor(args, "A", "self", "input"), tensor(args, "B", "b")
+    shape: Shape = None
+    if left.shape and right.shape and len(left.shape) == len(right.shape) == 2:
+        shape = (left.shape[1], right.shape[1])
+    fields = ("solution", "residuals", "rank", "singular_values")
+    return Several((Operand(shape, agreed(left, right)), NOTHING, NOTHING, NOTHING), fields=fields)
+
+
+@rule("linalg.inv_ex", "linalg.cholesky_ex")
+def _with_info(args: Args) -> Result:
+    self = _matrix(args)
+    name = "inverse" if "A" in args else "L"
+    return Several((Operand(self.shape, self.dtype), Operand(_batch(self.shape), "int32")), fields=(name, "info"))

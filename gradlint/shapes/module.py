@@ -1,0 +1,330 @@
+"""The size and type of what an `nn` module gives, from the arguments of its constructor and of the call.
+
+Most modules are a function of `nn.functional` over weights whose sizes the constructor says; they are
+answered by the rule of that function. Arguments that torch's constructors default are defaulted alike here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from gradlint.domain.shape import Dim, Shape, Sym, product
+from gradlint.shapes.product import attention_weights
+from gradlint.shapes.rule import (
+    NOTHING,
+    RULES,
+    Args,
+    Operand,
+    Result,
+    Several,
+    flag,
+    pair,
+    size,
+    tensor,
+)
+
+Config: TypeAlias = Mapping[str, object]
+ModuleRule: TypeAlias = Callable[[Config, Args], Result]
+
+MODULES: dict[str, ModuleRule] = {}
+"""The rule of each module class by its name below `torch.nn`."""
+
+
+def module_result(cls: str, config: Config, inputs: Args) -> Result:
+    """The result of calling a module: its class, its constructor's arguments, and those of the call.
+
+    Both are bound by torch's parameter names, `input` for what a module calls so.
+    """
+    function = MODULES.get(cls.removeprefix("torch.").removeprefix("nn."))
+    return NOTHING if function is None else function(config, inputs)
+
+
+def module(*names: str) -> Callable[[ModuleRule], ModuleRule]:
+    """Register a function as the rule of the named module classes."""
+
+    def register(function: ModuleRule) -> ModuleRule:
+        for name in names:
+            if name in MODULES:
+                raise ValueError(f"two size rules for nn.{name}")
+            MODULES[name] = function
+        return function
+
+    return register
+
+
+_KEEPING = """
+    AlphaDropout BatchNorm1d BatchNorm2d BatchNorm3d CELU Dropout Dropout1d Dropout2d Dropout3d ELU
+    FeatureAlphaDropout GELU GroupNorm Hardshrink Hardsigmoid Hardswish Hardtanh Identity InstanceNorm1d
+    InstanceNorm2d InstanceNorm3d LayerNorm LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LeakyReLU
+    LocalResponseNorm LogSigmoid Mish PReLU RMSNorm RReLU ReLU ReLU6 SELU SiLU Softplus Softshrink
+    SyncBatchNorm Threshold ChannelShuffle CrossMapLRN2d LazyInstanceNorm1d LazyInstanceNorm2d
+    LazyInstanceNorm3d LogSoftmax Softmax Softmax2d Softmin
+"""
+
+_FUNCTIONS = {
+    "AdaptiveAvgPool": "adaptive_avg_pool",
+    "AdaptiveMaxPool": "adaptive_max_pool",
+    "AvgPool": "avg_pool",
+    "LPPool": "lp_pool",
+    "MaxPool": "max_pool",
+}
+"""Pooling classes and the functions they call, both followed by a number of dimensions."""
+
+_LOSSES = {
+    "BCELoss": "binary_cross_entropy",
+    "BCEWithLogitsLoss": "binary_cross_entropy_with_logits",
+    "CTCLoss": "ctc_loss",
+    "CosineEmbeddingLoss": "cosine_embedding_loss",
+    "CrossEntropyLoss": "cross_entropy",
+    "GaussianNLLLoss": "gaussian_nll_loss",
+    "HingeEmbeddingLoss": "hinge_embedding_loss",
+    "HuberLoss": "huber_loss",
+    "KLDivLoss": "kl_div",
+    "L1Loss": "l1_loss",
+    "MSELoss": "mse_loss",
+    "MarginRankingLoss": "margin_ranking_loss",
+    "MultiLabelMarginLoss": "multilabel_margin_loss",
+    "MultiLabelSoftMarginLoss": "multilabel_soft_margin_loss",
+    "MultiMarginLoss": "multi_margin_loss",
+    "NLLLoss": "nll_loss",
+    "NLLLoss2d": "nll_loss",
+    "SmoothL1Loss": "smooth_l1_loss",
+    "SoftMarginLoss": "soft_margin_loss",
+    "TripletMarginLoss": "triplet_margin_loss",
+    "TripletMarginWithDistanceLoss": "triplet_margin_with_distance_loss",
+}
+
+_OTHERS = {
+    "CosineSimilarity": "cosine_similarity",
+    "Fold": "fold",
+    "FractionalMaxPool2d": "fractional_max_pool2d",
+    "FractionalMaxPool3d": "fractional_max_pool3d",
+    "GLU": "glu",
+    "MaxUnpool1d": "max_unpool1d",
+    "MaxUnpool2d": "max_unpool2d",
+    "MaxUnpool3d": "max_unpool3d",
+    "PairwiseDistance": "pairwise_distance",
+    "PixelShuffle": "pixel_shuffle",
+    "PixelUnshuffle": "pixel_unshuffle",
+    "Sigmoid": "sigmoid",
+    "Softsign": "softsign",
+    "Tanh": "tanh",
+    "Tanhshrink": "tanhshrink",
+    "Unfold": "unfold",
+    "Upsample": "interpolate",
+    "UpsamplingBilinear2d": "interpolate",
+    "UpsamplingNearest2d": "interpolate",
+}
+
+
+def _keeping(config: Config, inputs: Args) -> Result:
+    self = tensor(inputs)
+    return Operand(self.shape, self.dtype)
+
+
+def _calling(name: str) -> ModuleRule:
+    """A module that calls a function with its own settings; those of the call come last."""
+
+    def call(config: Config, inputs: Args) -> Result:
+        return RULES[f"nn.functional.{name}"]({**config, **inputs})
+
+    return call
+
+
+def _register() -> None:
+    module(*_KEEPING.split())(_keeping)
+    for cls, name in (*_LOSSES.items(), *_OTHERS.items()):
+        module(cls)(_calling(name))
+    for cls, name in _FUNCTIONS.items():
+        for count in (1, 2, 3):
+            module(f"{cls}{count}d")(_calling(f"{name}{count}d"))
+    for count in (1, 2, 3):
+        module(f"Conv{count}d", f"LazyConv{count}d")(_convolution(count))
+        module(f"ConvTranspose{count}d", f"LazyConvTranspose{count}d")(_deconvolution(count))
+        kinds = ("Circular", "Constant", "Reflection", "Replication", "Zero")
+        module(*[f"{kind}Pad{count}d" for kind in kinds])(_padding(count))
+
+
+@module("Linear", "LazyLinear")
+def _linear(config: Config, inputs: Args) -> Result:
+    self = tensor(inputs)
+    if not self.shape:
+        return Operand(None, self.dtype)
+    return Operand((*self.shape[:-1], size(config.get("out_features"))), self.dtype)
+
+
+@module("Bilinear")
+def _bilinear(config: Config, inputs: Args) -> Result:
+    self = tensor(inputs, "input1")
+    if not self.shape:
+        return Operand(None, self.dtype)
+    return Operand((*self.shape[:-1], size(config.get("out_features"))), self.dtype)
+
+
+@module("Embedding")
+def _embedding(config: Config, inputs: Args) -> Result:
+    self = tensor(inputs)
+    dtype = _weight_type(config)
+    return Operand(None if self.shape is None else (*self.shape, size(config.get("embedding_dim"))), dtype)
+
+
+@module("EmbeddingBag")
+def _embedding_bag(config: Config, inputs: Args) -> Result:
+    weight = Operand((size(config.get("num_embeddings")), size(config.get("embedding_dim"))), _weight_type(config))
+    return RULES["nn.functional.embedding_bag"]({**config, **inputs, "weight": weight})
+
+
+def _weight_type(config: Config) -> str | None:
+    """The type of a module's weights: some floating one, for a module may be cast after it was made."""
+    return "float" if config.get("dtype") is None else None
+
+
+def _kernel(config: Config, count: int) -> tuple[Dim, ...]:
+    entries = pair(config.get("kernel_size"), count)
+    return tuple([Sym() for _ in range(count)]) if entries is None else tuple([size(entry) for entry in entries])
+
+
+def _convolution(count: int) -> ModuleRule:
+    def convolve(config: Config, inputs: Args) -> Result:
+        self = tensor(inputs)
+        weight = Operand((size(config.get("out_channels")), Sym(), *_kernel(config, count)))
+        args = {**config, "input": self, "weight": weight}
+        return RULES[f"nn.functional.conv{count}d"](args)
+
+    return convolve
+
+
+def _deconvolution(count: int) -> ModuleRule:
+    def deconvolve(config: Config, inputs: Args) -> Result:
+        self = tensor(inputs)
+        # The channels come out as asked for, so the weight is taken as that of a single group.
+        weight = Operand((Sym(), size(config.get("out_channels")), *_kernel(config, count)))
+        args = {**config, "input": self, "weight": weight, "groups": 1}
+        if inputs.get("output_size") is not None:
+            args["output_padding"] = None
+        return RULES[f"nn.functional.conv_transpose{count}d"](args)
+
+    return deconvolve
+
+
+def _padding(count: int) -> ModuleRule:
+    def pad(config: Config, inputs: Args) -> Result:
+        entries = pair(config.get("padding"), 2 * count)
+        return RULES["nn.functional.pad"]({"input": tensor(inputs), "pad": entries})
+
+    return pad
+
+
+@module("PoissonNLLLoss")
+def _poisson_loss(config: Config, inputs: Args) -> Result:
+    """The call's `log_input` is the prediction, the constructor's says whether it is a logarithm."""
+    return RULES["nn.functional.poisson_nll_loss"]({**config, "input": inputs.get("log_input"), **inputs})
+
+
+@module("Flatten")
+def _flatten(config: Config, inputs: Args) -> Result:
+    return RULES["flatten"]({"start_dim": 1, **config, "input": tensor(inputs)})
+
+
+@module("Unflatten")
+def _unflatten(config: Config, inputs: Args) -> Result:
+    return RULES["unflatten"]({**config, "input": tensor(inputs)})
+
+
+@module("AdaptiveLogSoftmaxWithLoss")
+def _adaptive_softmax(config: Config, inputs: Args) -> Result:
+    self, target = tensor(inputs), tensor(inputs, "target")
+    return Several((Operand(target.shape, self.dtype), Operand((), self.dtype)), fields=("output", "loss"))
+
+
+def _states(config: Config, inputs: Args) -> tuple[Shape, Shape, Operand]:
+    """The shapes of the output and of the last hidden state of a recurrent module, and its input."""
+    self = tensor(inputs)
+    directions = _directions(config)
+    batch_first = flag(config, "batch_first", False)
+    width: Dim = size(config.get("hidden_size"))
+    out = _projected(width, config.get("proj_size", 0))
+    layers = product((size(config.get("num_layers", 1)), directions))
+    if self.shape is None or len(self.shape) not in (2, 3):
+        return None, None, self
+    output = (*self.shape[:-1], product((out, directions)))
+    if len(self.shape) == 2:
+        return output, (layers, out), self
+    batch: Dim = Sym() if batch_first is None else self.shape[0 if batch_first else 1]
+    return output, (layers, batch, out), self
+
+
+def _projected(width: Dim, projection: object) -> Dim:
+    """The width of the output; a projection to zero is none at all."""
+    if projection == 0:
+        return width
+    return projection if isinstance(projection, Sym) and projection.many else _number(projection)
+
+
+def _number(value: object) -> Dim:
+    return value if isinstance(value, int) else Sym()
+
+
+def _directions(config: Config) -> Dim:
+    both = flag(config, "bidirectional", False)
+    return Sym() if both is None else 2 if both else 1
+
+
+@module("RNN", "GRU")
+def _recurrent(config: Config, inputs: Args) -> Result:
+    output, hidden, self = _states(config, inputs)
+    return Several((Operand(output, self.dtype), Operand(hidden, self.dtype)))
+
+
+@module("LSTM")
+def _lstm(config: Config, inputs: Args) -> Result:
+    output, hidden, self = _states(config, inputs)
+    cell = None if hidden is None else (*hidden[:-1], size(config.get("hidden_size")))
+    states = Several((Operand(hidden, self.dtype), Operand(cell, self.dtype)))
+    return Several((Operand(output, self.dtype), states))
+
+
+def _cell_state(config: Config, inputs: Args) -> Operand:
+    self = tensor(inputs)
+    return Operand((*self.shape[:-1], size(config.get("hidden_size"))) if self.shape else None, self.dtype)
+
+
+@module("RNNCell", "GRUCell")
+def _cell(config: Config, inputs: Args) -> Result:
+    return _cell_state(config, inputs)
+
+
+@module("LSTMCell")
+def _lstm_cell(config: Config, inputs: Args) -> Result:
+    state = _cell_state(config, inputs)
+    return Several((state, state))
+
+
+@module("MultiheadAttention")
+def _multihead_attention(config: Config, inputs: Args) -> Result:
+    query, key = tensor(inputs, "query"), tensor(inputs, "key")
+    weights = flag(inputs, "need_weights", True)
+    averaged = flag(inputs, "average_attn_weights", True)
+    first = flag(config, "batch_first", False)
+    heads = config.get("num_heads")
+    lengthened = any(flag(config, name, False) is not False for name in ("add_bias_kv", "add_zero_attn"))
+    attention = NOTHING
+    if weights and not lengthened:
+        attention = attention_weights(query, key, heads, averaged, batch_first=first)
+    return Several((Operand(query.shape, query.dtype), attention))
+
+
+@module("TransformerEncoderLayer", "TransformerEncoder")
+def _encoder(config: Config, inputs: Args) -> Result:
+    self = tensor(inputs, "src")
+    return Operand(self.shape, self.dtype)
+
+
+@module("TransformerDecoderLayer", "TransformerDecoder", "Transformer")
+def _decoder(config: Config, inputs: Args) -> Result:
+    self = tensor(inputs, "tgt")
+    return Operand(self.shape, self.dtype)
+
+
+_register()

@@ -1,0 +1,324 @@
+"""Sizes of operations that rearrange: view, permute, squeeze, expand, repeat, diagonal and their like."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gradlint.domain import dtype as dtypes
+from gradlint.domain.shape import Dim, Shape, Sym, at_least_two, axis, product, quotient, replace, unknowns
+from gradlint.shapes.rule import (
+    NOTHING,
+    Args,
+    Operand,
+    Result,
+    axes,
+    given,
+    listed,
+    rule,
+    size,
+    sizes,
+    tensor,
+    type_of,
+)
+
+
+def reshaped(shape: Shape, entries: Sequence[object] | None) -> Shape:
+    """The shape of a view of the given sizes, one of which may be -1.
+
+    A single entry that is not known is what the others leave for it, just as -1 is.
+    """
+    if entries is None:
+        return None
+    free = [index for index, entry in enumerate(entries) if not isinstance(entry, int | Sym) or entry == -1]
+    dims = [size(entry) for entry in entries]
+    if len(free) == 1 and shape is not None:
+        (index,) = free
+        dims[index] = quotient(shape, dims[:index] + dims[index + 1 :])
+    else:
+        for index in free:
+            dims[index] = Sym()
+    return tuple(dims)
+
+
+@rule("view", "reshape", "view_copy")
+def _view(args: Args) -> Result:
+    self, how = tensor(args), given(args, "size", "shape", "dtype")
+    if isinstance(how, str):
+        return _bitcast(self, how)
+    entries = listed(how)
+    # One argument of which nothing is known may be a type.
+    return NOTHING if entries is None else Operand(reshaped(self.shape, entries), self.dtype)
+
+
+def _bitcast(self: Operand, wanted: object) -> Operand:
+    """A view as another type keeps the shape but for the last size, which goes by the width."""
+    dtype = type_of(wanted)
+    if dtype is not None and dtype == self.dtype:
+        return self
+    shape = None if self.shape is None else (*self.shape[:-1], Sym()) if self.shape else ()
+    return Operand(shape, dtype)
+
+
+@rule("view_as", "reshape_as", "expand_as", "resize_as_", "resize_as")
+def _view_as(args: Args) -> Result:
+    shape = tensor(args, "other", "the_template").shape
+    return Operand(shape, tensor(args).dtype)
+
+
+@rule("flatten", "ravel")
+def _flatten(args: Args) -> Result:
+    self = tensor(args)
+    start, end = args.get("start_dim", 0), args.get("end_dim", -1)
+    if start == 0 and end == -1:
+        return Operand((Sym(),) if self.shape is None else (product(self.shape),), self.dtype)
+    return Operand(_flattened(self.shape, start, end), self.dtype)
+
+
+def _flattened(shape: Shape, start: object, end: object) -> Shape:
+    if shape is None:
+        # Whatever the rank was: all dimensions from `start` on become one.
+        return unknowns(start + 1) if isinstance(start, int) and start > 0 and end == -1 else None
+    first, last = axis(start, len(shape)), axis(end, len(shape))
+    if first is None or last is None or first > last:
+        return None
+    return (*shape[:first], product(shape[first : last + 1]), *shape[last + 1 :])
+
+
+@rule("unflatten")
+def _unflatten(args: Args) -> Result:
+    self, entries = tensor(args), listed(given(args, "sizes", "unflattened_size"))
+    if not self.shape or entries is None:
+        return Operand(None, self.dtype)
+    index = axis(args.get("dim"), len(self.shape))
+    if index is None:
+        return Operand(None, self.dtype)
+    parts = reshaped((self.shape[index],), entries)
+    return Operand(None if parts is None else replace(self.shape, index, *parts), self.dtype)
+
+
+@rule("permute", "permute_copy")
+def _permute(args: Args) -> Result:
+    self = tensor(args)
+    return Operand(_permuted(self.shape, listed(args.get("dims"))), self.dtype)
+
+
+def _permuted(shape: Shape, entries: Sequence[object] | None) -> Shape:
+    if entries is None:
+        return None
+    if shape is None:
+        return tuple([Sym() for _ in entries])
+    order = axes(tuple(entries), len(shape))
+    if order is None or sorted(order) != list(range(len(shape))):
+        return None
+    return tuple([shape[index] for index in order])
+
+
+@rule("transpose", "swapaxes", "swapdims", "transpose_copy")
+def _transpose(args: Args) -> Result:
+    self = tensor(args)
+    return Operand(_swapped(self.shape, given(args, "dim0", "axis0"), given(args, "dim1", "axis1")), self.dtype)
+
+
+def _swapped(shape: Shape, one: object, other: object) -> Shape:
+    if shape is None:
+        return None
+    first, second = axis(one, len(shape)), axis(other, len(shape))
+    if first is None or second is None:
+        return None
+    if not shape:
+        return shape
+    dims = list(shape)
+    dims[first], dims[second] = dims[second], dims[first]
+    return tuple(dims)
+
+
+@rule("t", "T", "t_copy", "H")
+def _reverse(args: Args) -> Result:
+    self = tensor(args)
+    return Operand(None if self.shape is None else self.shape[::-1], self.dtype)
+
+
+@rule("mT", "mH", "adjoint")
+def _matrix_transpose(args: Args) -> Result:
+    self = tensor(args)
+    return Operand(_swapped(self.shape, -2, -1), self.dtype)
+
+
+@rule("movedim", "moveaxis")
+def _movedim(args: Args) -> Result:
+    self = tensor(args)
+    if self.shape is None:
+        return Operand(None, self.dtype)
+    rank = len(self.shape)
+    source, target = axes(args.get("source"), rank), axes(args.get("destination"), rank)
+    if source is None or target is None or len(source) != len(target):
+        return Operand(None, self.dtype)
+    rest = iter([dim for index, dim in enumerate(self.shape) if index not in source])
+    moved = {place: self.shape[index] for index, place in zip(source, target, strict=True) if self.shape}
+    return Operand(tuple([moved[i] if i in moved else next(rest) for i in range(rank)]), self.dtype)
+
+
+@rule("squeeze", "squeeze_copy")
+def _squeeze(args: Args) -> Result:
+    self = tensor(args)
+    dim = args.get("dim")
+    if self.shape is None:
+        return Operand(None, self.dtype)
+    indices = tuple(range(len(self.shape))) if dim is None else axes(dim, len(self.shape))
+    return Operand(None if indices is None else _squeezed(self.shape, indices), self.dtype)
+
+
+def _squeezed(shape: tuple[Dim, ...], indices: Sequence[int]) -> Shape:
+    """Sizes of one go; a symbol that may be one leaves the rank unknown."""
+    dims: list[Dim] = []
+    for index, dim in enumerate(shape):
+        if index not in indices or at_least_two(dim) or dim == 0:
+            dims.append(dim)
+        elif isinstance(dim, Sym):
+            return None
+    return tuple(dims)
+
+
+@rule("unsqueeze", "unsqueeze_copy")
+def _unsqueeze(args: Args) -> Result:
+    self = tensor(args)
+    if self.shape is None:
+        return Operand(None, self.dtype)
+    index = axis(args.get("dim"), len(self.shape) + 1)
+    return Operand(None if index is None else (*self.shape[:index], 1, *self.shape[index:]), self.dtype)
+
+
+@rule("expand", "broadcast_to", "expand_copy")
+def _expand(args: Args) -> Result:
+    self = tensor(args)
+    entries = listed(given(args, "size", "shape"))
+    return Operand(None if entries is None else _expanded(self.shape, entries), self.dtype)
+
+
+def _expanded(shape: Shape, entries: Sequence[object]) -> Shape:
+    """Each entry is a size, or -1 for the tensor's own; an unknown one can only enlarge a size of one."""
+    own: list[Dim] = [Sym() for _ in entries] if shape is None else [*shape]
+    if len(own) > len(entries):
+        return None
+    added = len(entries) - len(own)
+    dims: list[Dim] = [size(entry) for entry in entries[:added]]
+    for entry, dim in zip(entries[added:], own, strict=True):
+        if isinstance(entry, int) and entry == -1:
+            dims.append(dim)
+        elif isinstance(entry, int) or dim == 1:
+            dims.append(size(entry))
+        elif isinstance(dim, int) or dim.many:
+            dims.append(dim)
+        else:
+            dims.append(size(entry))
+    return tuple(dims)
+
+
+@rule("repeat", "tile")
+def _repeat(args: Args) -> Result:
+    """Each size times its count; `tile` fills missing counts with one, and so may `repeat` never need to."""
+    self = tensor(args)
+    counts = sizes(given(args, "repeats", "dims"))
+    if self.shape is None or counts is None:
+        return Operand(None, self.dtype)
+    rank = max(len(self.shape), len(counts))
+    own = (1,) * (rank - len(self.shape)) + self.shape
+    counts = (1,) * (rank - len(counts)) + counts
+    return Operand(tuple([product(both) for both in zip(own, counts, strict=True)]), self.dtype)
+
+
+@rule("repeat_interleave")
+def _repeat_interleave(args: Args) -> Result:
+    self = tensor(args)
+    if "repeats" in args and "self" not in args and "input" not in args:
+        return Operand((size(args.get("output_size")),), tensor(args, "repeats").dtype)
+    if args.get("dim") is None:
+        shape: Shape = None if self.shape is None else (product(self.shape),)
+        index: int | None = 0
+    else:
+        shape = self.shape
+        index = None if shape is None else axis(args["dim"], len(shape))
+    if shape is None or index is None:
+        return Operand(None, self.dtype)
+    repeats = args.get("repeats")
+    if isinstance(repeats, int | Sym):
+        length = product((shape[index] if shape else 1, repeats))
+    else:
+        length = size(args.get("output_size"))
+    return Operand(replace(shape, index, length), self.dtype)
+
+
+@rule("rot90")
+def _rot90(args: Args) -> Result:
+    self = tensor(args)
+    turns, dims = args.get("k", 1), given(args, "dims", default=(0, 1))
+    if self.shape is None or not isinstance(turns, int) or not isinstance(dims, tuple | list):
+        return Operand(None, self.dtype)
+    if turns % 2 == 0:
+        return self
+    first, second = dims if len(dims) == 2 else (None, None)
+    return Operand(_swapped(self.shape, first, second), self.dtype)
+
+
+@rule("narrow", "narrow_copy")
+def _narrow(args: Args) -> Result:
+    self = tensor(args)
+    index = None if self.shape is None else axis(args.get("dim"), len(self.shape))
+    if self.shape is None or index is None:
+        return Operand(None, self.dtype)
+    return Operand(replace(self.shape, index, size(args.get("length"))), self.dtype)
+
+
+@rule("select", "select_copy")
+def _select(args: Args) -> Result:
+    self = tensor(args)
+    index = None if self.shape is None else axis(args.get("dim"), len(self.shape))
+    return Operand(None if self.shape is None or index is None else replace(self.shape, index), self.dtype)
+
+
+@rule("Tensor.unfold", "unfold_copy")
+def _unfold(args: Args) -> Result:
+    """Sliding windows along one dimension; the window becomes a new last dimension."""
+    self = tensor(args)
+    if self.shape is None:
+        return Operand(None, self.dtype)
+    index = axis(args.get("dimension"), len(self.shape))
+    window, step = size(args.get("size")), args.get("step")
+    if index is None:
+        return Operand(None, self.dtype)
+    length: Dim = self.shape[index] if self.shape else 1
+    if isinstance(length, int) and isinstance(window, int) and isinstance(step, int) and step > 0:
+        count: Dim = (length - window) // step + 1
+    else:
+        count = Sym()
+    return Operand((*(replace(self.shape, index, count) if self.shape else ()), window), self.dtype)
+
+
+@rule("view_as_real")
+def _view_as_real(args: Args) -> Result:
+    self = tensor(args)
+    return Operand(None if self.shape is None else (*self.shape, 2), dtypes.to_real(self.dtype))
+
+
+@rule("view_as_complex")
+def _view_as_complex(args: Args) -> Result:
+    self = tensor(args)
+    return Operand(None if self.shape is None else self.shape[:-1], dtypes.to_complex(self.dtype))
+
+
+@rule("as_strided", "as_strided_copy", "resize", "resize_", "set_")
+def _as_strided(args: Args) -> Result:
+    return Operand(sizes(args.get("size")), tensor(args).dtype)
+
+
+@rule("sum_to_size")
+def _sum_to_size(args: Args) -> Result:
+    """A tensor that has the size already may be returned as it is, without the type of a sum."""
+    self = tensor(args)
+    return Operand(sizes(args.get("size")), self.dtype if dtypes.to_sum(self.dtype) == self.dtype else None)
+
+
+@rule("size", "stride", "storage_offset", "is_contiguous")
+def _no_tensor(args: Args) -> Result:
+    """The result is no tensor."""
+    return NOTHING
