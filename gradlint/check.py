@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -222,6 +223,7 @@ class Checker:
 
 def _default_interpret() -> Interpret:
     """Loaded late: a run that meets no file about torch needs no interpreter."""
+    from gradlint.detect import detectors
     from gradlint.interpreter import interpret
 
-    return interpret
+    return partial(interpret, listeners=detectors)

@@ -54,12 +54,6 @@ class Ledger:
         self.idle: dict[int, tuple[cst.CSTNode, cst.CSTNode, cst.CSTNode]] = {}
         """The optimizers all of whose parameters are frozen for good: where it was made, where they
         were frozen, and the first step behind that."""
-        self.taken: dict[int, object] = {}
-        """State dicts by their address, and of what and when they were taken."""
-        self.modes: dict[int, object] = {}
-        """In which mode a layer that knows two made a node."""
-        self.in_training: set[tuple[int, cst.CSTNode]] = set()
-        """The layers that a backward has trained in training mode."""
         self.lent: dict[int, Node] = {}
         """Graphs that went where gradlint does not look: they may be backpropagated there."""
         self.stored: dict[tuple[object, Value], cst.CSTNode] = {}

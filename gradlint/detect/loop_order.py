@@ -8,12 +8,13 @@ not matter how gradients are cleared.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import libcst as cst
 
 from gradlint.domain.graph import Edge, Node, Tri
-from gradlint.domain.state import State
+from gradlint.domain.state import PathFact, State
 from gradlint.domain.value import Bound, Instance, Mapping, NoGradient, Ref, Sequence, Tensor, Value
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch import faults
@@ -46,19 +47,38 @@ class Order(NamedTuple):
     stepped: Tri = False
 
 
-def is_order(key: object) -> bool:
-    """Whether a fact is one about the order of a training loop."""
-    return type(key) is tuple and bool(key) and key[0] in ("order", "scaler", "early")
+@dataclass(frozen=True)
+class OrderOf(PathFact):
+    """What has happened to the gradients of an optimizer: an `Order`."""
+
+    optimizer: int
+
+
+@dataclass(frozen=True)
+class StagesOf(PathFact):
+    """What has become of the optimizers of a scaler since it was updated last: `Stages`."""
+
+    scaler: int
+
+
+@dataclass(frozen=True)
+class EarlyStep(PathFact):
+    """Where a scheduler stepped before its optimizer did."""
+
+    optimizer: int
+
+
+_ORDERS = (OrderOf, StagesOf, EarlyStep)
 
 
 def order_of(state: State, optimizer: int) -> Order | None:
     """What is known of an optimizer; None where paths with different histories have met."""
-    found = state.facts.get(("order", optimizer))
+    found = state.facts.get(OrderOf(optimizer))
     return found if isinstance(found, Order) else None
 
 
 def _enter(state: State, optimizer: int, order: Order | None) -> None:
-    state.decide(("order", optimizer), order)
+    state.decide(OrderOf(optimizer), order)
     state.owed -= {optimizer}
     if order is not None and (order.used is not None or order.mixed is not None):
         state.owed |= {optimizer}
@@ -72,7 +92,7 @@ def made(machine: Machine, state: State, optimizer: Ref) -> None:
 
 def forget(state: State) -> None:
     """Anything may have happened to gradients, optimizers and scalers."""
-    for key in [key for key in state.facts if is_order(key)]:
+    for key in [key for key in state.facts if isinstance(key, _ORDERS)]:
         state.decide(key, None)
     state.owed = frozenset()
 
@@ -185,7 +205,7 @@ def _is_untouched(state: State, leaf: int, gradient: Ref, writes: int, hidden: i
 def scheduled(state: State, optimizer: Ref, node: cst.CSTNode) -> None:
     """A scheduler steps: too early, if the optimizer has not stepped so far, and does so later."""
     order = order_of(state, optimizer.id)
-    key = ("early", optimizer.id)
+    key = EarlyStep(optimizer.id)
     if order is not None and order.stepped is False and key not in state.facts:
         state.decide(key, node)
 
@@ -193,10 +213,10 @@ def scheduled(state: State, optimizer: Ref, node: cst.CSTNode) -> None:
 def stepped(machine: Machine, state: State, optimizer: Ref, node: cst.CSTNode) -> None:
     """An optimizer steps, without a closure."""
     order = order_of(state, optimizer.id)
-    early = state.facts.get(("early", optimizer.id))
+    early = state.facts.get(EarlyStep(optimizer.id))
     if isinstance(early, cst.CSTNode):
         faults.noticed(machine, "scheduler-before-optimizer", early)
-        state.decide(("early", optimizer.id), None)
+        state.decide(EarlyStep(optimizer.id), None)
     params = params_of(state, optimizer.id)
     used = _snapshot(state, params, node)
     nothing = all(_is_empty(state, param) for param in params)

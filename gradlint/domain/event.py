@@ -20,7 +20,17 @@ class Event:
     node: cst.CSTNode
 
 
-Refusal: TypeAlias = Literal[
+@dataclass(frozen=True)
+class Fault(Event):
+    """What a detector has found wrong at a node. Subclasses stand in `gradlint.domain.fault`, one a fault."""
+
+
+@dataclass(frozen=True)
+class Refusal(Event):
+    """What torch raises on at a node. Subclasses stand in `gradlint.domain.refusal`, one a reason."""
+
+
+WriteRefusal: TypeAlias = Literal[
     "leaf", "leaf-view", "multi-view", "overlap", "no-grad-view", "inference-view", "custom-view", "inference"
 ]
 
@@ -36,7 +46,7 @@ class RefusedWrite(Event):
     constructor of the module that writes. `mode` is the call that switched inference mode on.
     """
 
-    reason: Refusal
+    reason: WriteRefusal
     op: str
     made: cst.CSTNode | None = None
     viewed: cst.CSTNode | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from gradlint.domain.confirmation import Confirmation
@@ -50,6 +50,27 @@ class Related:
 
 
 @dataclass(frozen=True)
+class Evidence:
+    """What the fault behind a finding says of itself, for those who look on: confirmation, formats.
+
+    `fault` is the name of its type; `facts` are its fields that are texts, numbers or flags; `places` are those that
+    are places in the program, by field; a field that holds several places stands there several times.
+    """
+
+    fault: str
+    facts: tuple[tuple[str, str | int | float | bool], ...] = ()
+    places: tuple[tuple[str, Related], ...] = ()
+
+    def fact(self, name: str) -> str | int | float | bool | None:
+        """The value of a field; None where the fault has no such field, or knows no value for it."""
+        return dict(self.facts).get(name)
+
+    def at(self, *names: str) -> tuple[Related, ...]:
+        """The places that stand in fields of these names."""
+        return tuple(place for name, place in self.places if name in names)
+
+
+@dataclass(frozen=True)
 class Edit:
     """A replacement of one stretch of source."""
 
@@ -72,6 +93,7 @@ class Finding:
 
     `message` says what torch will do, `hint` what to write instead. `span` is the cause. `lines` is the range of
     rows of the statement (first, last) on any of which a `# noqa` counts. `confirmation` is set where torch was asked.
+    `evidence` is what the fault says of itself; its `places` have no text of their own.
     """
 
     code: str
@@ -86,6 +108,7 @@ class Finding:
     related: tuple[Related, ...] = ()
     fix: Fix | None = None
     confirmation: Confirmation | None = None
+    evidence: Evidence | None = field(default=None, compare=False)
 
     @property
     def stands(self) -> bool:

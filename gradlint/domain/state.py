@@ -18,6 +18,14 @@ from gradlint.domain.value import Ref, Value, Write
 
 MISSING = object()
 
+
+class PathFact:
+    """The type of keys in `State.facts` under which detectors keep what they know of a path.
+
+    What is kept under them outlives loops; where two paths differ in it, it is forgotten.
+    """
+
+
 fresh_address = fresh_number
 """An address never used before; later ones are larger, so a number tells what is older than a fork."""
 

@@ -8,7 +8,7 @@ import libcst as cst
 
 from gradlint.detect.loop_order import forget
 from gradlint.detect.lost_gradient import note_refused
-from gradlint.detect.state_dict import note_loaded, taken_of_unknown
+from gradlint.domain.announcement import StateDictLoaded, StateDictTaken
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Bound,
@@ -144,7 +144,9 @@ def _method_of_unknown(
         if tensor is not None:
             return call_tensor_method(machine, state, tensor, name, args, node)
         if name == "state_dict" and not args.positional:
-            return taken_of_unknown(machine, state, receiver, node)
+            made = state.new(Mapping({}, True))
+            machine.announce(state, StateDictTaken(node, receiver, made))
+            return made
         if name == "remove" and not args.positional:
             remove_all(machine, state)
         if name.startswith("register_") and name.endswith("_hook"):
@@ -152,7 +154,7 @@ def _method_of_unknown(
         if "zero" in name or "clear" in name:
             forget(state)  # Whose gradients an optimizer or a network that is not known clears, nobody can tell.
         if name == "load_state_dict":
-            note_loaded(machine, state, receiver, args.get(0, "state_dict"), node)
+            machine.announce(state, StateDictLoaded(node, receiver, args.get(0, "state_dict")))
         if name == "backward" and receiver.kind in ("number", "int") and receiver.origin is not None:
             # A number has no such method; what it was computed from shows what was meant.
             note_refused(machine, state, [receiver.origin], node)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import libcst as cst
 
-from gradlint.detect import loop_variable as rebinding
 from gradlint.detect.loop_order import forget
+from gradlint.domain.announcement import Listener
 from gradlint.domain.event import UNCALLED, Event, LostLeaf, Refused, RefusedWrite
 from gradlint.domain.state import State
 from gradlint.domain.value import Bound, Class, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
@@ -17,7 +17,7 @@ from gradlint.interpreter.args import Args
 from gradlint.interpreter.libraries.trainers import is_configuration, run_method
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.program import Program, let_go, origins
-from gradlint.interpreter.python import attribute, branch, comparison, generators, loop, subscript
+from gradlint.interpreter.python import assignment, attribute, branch, comparison, generators, loop, subscript
 from gradlint.interpreter.python import contexts as modes
 from gradlint.interpreter.python import exceptions as trying
 from gradlint.interpreter.python import expression_statement as discard
@@ -40,6 +40,7 @@ from gradlint.source.lower import lower_module
 from gradlint.source.unit import Neighbours, Unit
 
 _CONSTRUCTS = (
+    assignment,
     attribute,
     branch,
     comparison,
@@ -49,7 +50,6 @@ _CONSTRUCTS = (
     making,
     modes,
     operator,
-    rebinding,
     subscript,
     trying,
 )
@@ -81,11 +81,16 @@ class Interpretation:
 
 
 def interpret(
-    module: cst.Module, lines: int | None = None, path: str = "", neighbours: Neighbours | None = None
+    module: cst.Module,
+    lines: int | None = None,
+    path: str = "",
+    neighbours: Neighbours | None = None,
+    listeners: Callable[[Machine], Iterable[Listener]] = lambda machine: (),
 ) -> Interpretation:
     """Run a module on the abstract torch. `lines` bounds the steps; without it the module is counted.
 
-    `path` is its file, from which names are imported that `neighbours` knows.
+    `path` is its file, from which names are imported that `neighbours` knows. `listeners` are made for the machine,
+    and hear what it announces.
     """
     count = lines if lines is not None else module.code.count("\n")
     loading = Loading(neighbours) if neighbours is not None and path else None
@@ -93,6 +98,7 @@ def interpret(
     program.walks_back = _may_walk(module, path, neighbours)
     least = STEPS_TO_TRAIN if program.walks_back else STEPS_AT_LEAST
     machine = Machine(program, max(least, STEPS_PER_LINE * count))
+    machine.listen(listeners(machine))
     machine.ledger.incomplete = not program.walks_back
     state = State()
     state.enter(1, program.module_names("__main__"))

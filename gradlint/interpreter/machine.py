@@ -8,7 +8,7 @@ of a block other than its end are collected in `exits`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
@@ -17,6 +17,7 @@ import libcst as cst
 from gradlint.detect.absence import Gradients, judge
 from gradlint.detect.holdings import Holdings
 from gradlint.detect.ledger import Ledger
+from gradlint.domain.announcement import Announcement, Listener, handlers
 from gradlint.domain.event import Event, Noticed, OuterLoss, Refused
 from gradlint.domain.graph import Node
 from gradlint.domain.join import Meeting
@@ -111,6 +112,20 @@ class Machine:
         self.holdings = Holdings()
         self.sizes: dict[Unknown, Sym] = {}
         self._symbols: dict[tuple[object, ...], Unknown] = {}
+        self.listeners: tuple[Listener, ...] = ()
+        self._handlers = handlers(())
+
+    # Announcements.
+
+    def listen(self, listeners: Iterable[Listener]) -> None:
+        """Announce what happens to these from now on."""
+        self.listeners = tuple(listeners)
+        self._handlers = handlers(self.listeners)
+
+    def announce(self, state: State, announcement: Announcement) -> None:
+        """Tell the listeners what happens on the path of a state."""
+        for hear in self._handlers[type(announcement)]:
+            hear(state, announcement)
 
     def note_builder(self, node: cst.CSTNode, op: str, built: cst.CSTNode | None) -> None:
         """A module made by a constructor is called at a node."""

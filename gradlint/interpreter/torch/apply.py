@@ -9,7 +9,7 @@ import libcst as cst
 from gradlint.detect.formula import judge
 from gradlint.detect.inplace_broadcast import tell_growth
 from gradlint.domain.dtype import can_require_grad
-from gradlint.domain.event import Refusal, Refused, RefusedWrite
+from gradlint.domain.event import Refused, RefusedWrite, WriteRefusal
 from gradlint.domain.graph import Edge, Node, Saved
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value, Write
@@ -125,7 +125,7 @@ def broken_view(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> 
         return
     for what in state.writes(record.counter)[view.version :]:
         if what.certain:
-            reason: Refusal = "multi-view" if view.kind == "multi" else "no-grad-view"
+            reason: WriteRefusal = "multi-view" if view.kind == "multi" else "no-grad-view"
             machine.emit(RefusedWrite(what.syntax, reason, what.op, None, record.syntax, used=node))
             return
 

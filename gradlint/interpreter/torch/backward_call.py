@@ -8,7 +8,7 @@ from gradlint.detect.absence import leaf_key
 from gradlint.detect.loop_order import fed, forget
 from gradlint.detect.lost_gradient import note_blind, note_lost
 from gradlint.detect.second_order import note_constant_gradients
-from gradlint.detect.training_mode import judge_modes
+from gradlint.domain.announcement import Backpropagated
 from gradlint.domain.event import Refused
 from gradlint.domain.graph import Edge, Node, Tri, fresh_number
 from gradlint.domain.state import State
@@ -94,7 +94,7 @@ def _backward(
     state.decide(LAST_BACKWARD, node)
     machine.ledger.backwards += 1
     state.trained = fresh_number()
-    judge_modes(machine, found.certain, node)
+    machine.announce(state, Backpropagated(node, tuple(found.certain)))
     if not raised:
         _feed_optimizers(machine, state, found, nodes, only, node)
     accumulate(machine, state, found, node, only, create if isinstance(create, bool) else None)

@@ -11,14 +11,14 @@ import libcst as cst
 
 from gradlint.detect.data_write import note_data_write
 from gradlint.detect.loop_order import stepped_by_hand
-from gradlint.domain.event import Refusal, RefusedWrite
+from gradlint.domain.event import RefusedWrite, WriteRefusal
 from gradlint.domain.graph import Edge, Node, Saved
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor, View, Write
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.tensor import both, either, overlap_of, tensor_at
 
-_KINDS: dict[str, Refusal] = {
+_KINDS: dict[str, WriteRefusal] = {
     "multi": "multi-view",
     "no_grad": "no-grad-view",
     "inference": "inference-view",
@@ -35,7 +35,7 @@ _FILLING = frozenset(
 """Writes that do not go through torch's element-wise iterator: an untracked expanded tensor takes them (measured)."""
 
 
-def refusal(state: State, ref: Ref, sources: Sequence[Edge]) -> tuple[Refusal, Tensor] | None:
+def refusal(state: State, ref: Ref, sources: Sequence[Edge]) -> tuple[WriteRefusal, Tensor] | None:
     """Why torch certainly refuses to write to a tensor here, with the leaf in question."""
     record = tensor_at(state, ref)
     if record.inference is True and state.inference is False:

@@ -8,8 +8,8 @@ import libcst as cst
 
 from gradlint import facts
 from gradlint.detect import spelling as slips
-from gradlint.detect.training_mode import note_mode
 from gradlint.domain import dtype as dtypes
+from gradlint.domain.announcement import ModuleCalled
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
 from gradlint.domain.value import (
@@ -295,7 +295,9 @@ def _call_library(machine: Machine, state: State, ref: Ref, record: Instance, ar
     if record.config.get("inplace") is True:
         machine.note_builder(node, base.removeprefix("torch."), record.syntax)
     value = _call_torch_module(machine, state, record, entry, args, node)
-    note_mode(machine, state, ref, record, base, value)
+    training = record.config.get("<training>", True)
+    mode = training if isinstance(training, bool) else None
+    machine.announce(state, ModuleCalled(node, ref, base, mode, value))
     return value
 
 

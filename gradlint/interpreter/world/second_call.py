@@ -197,6 +197,7 @@ def _raised(end: State) -> bool:
 def _apart(machine: Machine) -> Iterator[None]:
     """What is run here is told of to nobody but who asks: nothing that it does or leaves undone counts elsewhere."""
     kept = {name: getattr(machine, name) for name in _PER_RUN}
+    facts = [(one, one.set_aside()) for one in machine.listeners]
     machine.events, machine.exits, machine.stack, machine.called = [], [], [], set()
     machine.gradients, machine.ledger = Gradients(), Ledger()
     machine.rootless, machine.rooted, machine.emptied = [], set(), {}
@@ -209,6 +210,8 @@ def _apart(machine: Machine) -> Iterator[None]:
     finally:
         for name, value in kept.items():
             setattr(machine, name, value)
+        for one, former in facts:
+            one.resume(former)
 
 
 _PER_RUN = (

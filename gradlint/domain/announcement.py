@@ -1,0 +1,155 @@
+"""What a machine announces while it runs a program: the one language between machines and detectors.
+
+The abstract machine (`gradlint check`) announces what a program does on every path it follows; a concrete machine may
+announce the same of a real run. An announcement says what happens, never whether it is a fault. It names the syntax
+node at which it happens, and the addresses of the values that take part; what is known of these stands in the state
+that is handed over with it.
+
+An announcement is a class here and a method of `Listener`, `on_` and its name in snake case. A method of a listener
+runs at the moment of the announcement, before the machine goes on, on the state of the path at hand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, TypeAlias
+
+import libcst as cst
+
+from gradlint.domain.graph import Node
+from gradlint.domain.state import State
+from gradlint.domain.value import Ref, Value
+
+# Modules.
+
+
+class ModeSwitched(NamedTuple):
+    """`module.train()` or `module.eval()`; `training` is None where the mode is not known."""
+
+    node: cst.CSTNode
+    module: Ref
+    training: bool | None
+
+
+class ModuleCalled(NamedTuple):
+    """A module of torch's own class `path` (`torch.nn.Dropout`) gave a value; `training` is the mode it ran in."""
+
+    node: cst.CSTNode
+    module: Ref
+    path: str
+    training: bool | None
+    result: Value
+
+
+class StateDictTaken(NamedTuple):
+    """`owner.state_dict()` gave the dict `made`."""
+
+    node: cst.CSTNode
+    owner: Value
+    made: Ref
+
+
+class StateDictLoaded(NamedTuple):
+    """`owner.load_state_dict(given)`."""
+
+    node: cst.CSTNode
+    owner: Value
+    given: Value
+
+
+# Values.
+
+
+class ContainerCopied(NamedTuple):
+    """A shallow copy was made of a list or dict."""
+
+    node: cst.CSTNode
+    original: Ref
+    copy: Ref
+
+
+class Differenced(NamedTuple):
+    """`left - right` of tensors."""
+
+    node: cst.CSTNode
+    left: Value
+    right: Value
+
+
+class LoopVariableRebound(NamedTuple):
+    """An assignment gives the variable of a loop, that stood for `former`, another value, which nobody reads."""
+
+    node: cst.CSTNode
+    former: Value
+    value: Value
+
+
+# Backward.
+
+
+class Backpropagated(NamedTuple):
+    """A backward ran; `certain` are the nodes of the tape that it certainly ran through."""
+
+    node: cst.CSTNode
+    certain: tuple[Node, ...]
+
+
+Announcement: TypeAlias = (
+    ModeSwitched
+    | ModuleCalled
+    | StateDictTaken
+    | StateDictLoaded
+    | ContainerCopied
+    | Differenced
+    | LoopVariableRebound
+    | Backpropagated
+)
+
+
+class Listener:
+    """Hears every announcement, and does nothing; detectors override the methods of what they need."""
+
+    def set_aside(self) -> object:
+        """Go on with the facts for a run aside, of which nothing is to count later; what to hand to `resume`."""
+
+    def resume(self, former: object) -> None:
+        """Go on with the facts from before a run aside."""
+
+    def on_mode_switched(self, state: State, it: ModeSwitched) -> None:
+        """Hear that a module was sent to training or evaluation."""
+
+    def on_module_called(self, state: State, it: ModuleCalled) -> None:
+        """Hear that a module gave a value."""
+
+    def on_state_dict_taken(self, state: State, it: StateDictTaken) -> None:
+        """Hear that a state dict was taken."""
+
+    def on_state_dict_loaded(self, state: State, it: StateDictLoaded) -> None:
+        """Hear that a state dict was loaded."""
+
+    def on_container_copied(self, state: State, it: ContainerCopied) -> None:
+        """Hear that a list or dict was copied."""
+
+    def on_differenced(self, state: State, it: Differenced) -> None:
+        """Hear of a difference of tensors."""
+
+    def on_loop_variable_rebound(self, state: State, it: LoopVariableRebound) -> None:
+        """Hear that a loop's variable got another value."""
+
+    def on_backpropagated(self, state: State, it: Backpropagated) -> None:
+        """Hear that a backward ran."""
+
+
+Handler: TypeAlias = "Callable[[State, Announcement], None]"
+
+
+def handlers(listeners: Iterable[Listener]) -> dict[type, tuple[Handler, ...]]:
+    """The methods to call for each type of announcement: those that some listener overrides, in order."""
+    table: dict[type, tuple[Handler, ...]] = {}
+    heard = list(listeners)
+    for kind in Announcement.__args__:
+        name = "on_" + re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
+        nothing = getattr(Listener, name)
+        table[kind] = tuple(getattr(one, name) for one in heard if getattr(type(one), name) is not nothing)
+    return table
