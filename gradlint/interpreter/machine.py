@@ -330,14 +330,14 @@ class Machine:
             frame = names.get("<outer>")
         return self.program.unbound(self, state, name, names)
 
-    def symbol(self, *key: object, kind: str | None = None) -> Unknown:
-        """The symbol for an expression over unknowns; the same key gives the same symbol."""
+    def symbol(self, *key: object, kind: str | None = None, syntax: cst.CSTNode | None = None) -> Unknown:
+        """The symbol for an expression over unknowns; the same key gives the same symbol, made at the first place."""
         try:
             found = self._symbols.get(key)
         except TypeError:  # An unhashable part, such as a slice: no expression can be told to be the same.
-            return Unknown(kind)
+            return Unknown(kind, syntax=syntax)
         if found is None:
-            found = self._symbols[key] = Unknown(kind, key=key)
+            found = self._symbols[key] = Unknown(kind, key=key, syntax=syntax)
         return found
 
     # Events.
