@@ -15,6 +15,7 @@ import libcst as cst
 
 from gradlint.domain.event import Event, KeptCycle, KeptGraph, Noticed
 from gradlint.domain.graph import Node
+from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Unknown, Value
 
 
@@ -88,11 +89,11 @@ class Ledger:
             if syntax not in self.useful and not retained.isdisjoint(numbers):
                 self.useful.add(syntax)
 
-    def retain(self, syntax: cst.CSTNode, possible: Iterable[Node]) -> None:
+    def retain(self, syntax: cst.CSTNode, possible: Iterable[Node], state: State) -> None:
         """A backward in a loop was told to retain the graph that it walks."""
         nodes = list(possible)
         retained = self.retaining.setdefault(syntax, set())
-        retained.update(node.id for node in nodes if node.frees)
+        retained.update(node.id for node in nodes if state.frees(node))
         if any(node.tracked is None for node in nodes):
             self.useful.add(syntax)
 

@@ -88,7 +88,7 @@ def _backward(
     if found is None:
         found = walk(nodes)
     elif retain and create is False and machine.ledger.depth:
-        machine.ledger.retain(node, found.possible.values())
+        machine.ledger.retain(node, found.possible.values(), state)
     note_lost(machine, state, nodes, found, node)
     note_blind(machine, found)
     state.decide(LAST_BACKWARD, node)
@@ -210,7 +210,7 @@ def _run_part(machine: Machine, state: State, part: Walk, node: cst.CSTNode, ret
     if troubled(machine, state, part, node):
         state.free([one.id for one in part.certain], None)
     elif retain is False:
-        state.free([one.id for one in part.certain if one.frees], node)
+        state.free([one.id for one in part.certain if state.frees(one)], node)
 
 
 def _gradients(
