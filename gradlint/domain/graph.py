@@ -52,7 +52,8 @@ def ancient() -> Iterator[None]:
 class Saved(NamedTuple):
     """A tensor kept for backward: which version counter and memory, and how many writes each had seen by then.
 
-    `node` is the graph behind it where it may require grad: a second derivative goes there.
+    `node` is the graph behind it where it may require grad: a second derivative goes there. `own`: it is a result of
+    the operation that saves it, so that this graph is the operation's own node.
     """
 
     counter: int
@@ -62,6 +63,7 @@ class Saved(NamedTuple):
     label: str
     multi: bool = False
     node: Node | None = None
+    own: bool = False
 
 
 class Edge(NamedTuple):
@@ -129,6 +131,7 @@ class Node:
         place: cst.CSTNode | None = None,
         operands: Mapping[str, object] | None = None,
         key: LeafKey | None = None,
+        live: bool = False,
     ) -> None:
         self.id = next(_numbers)
         self.op = op
@@ -143,7 +146,7 @@ class Node:
         self.cut = cut
         self.operands: Mapping[str, object] = operands or NO_OPERANDS
         self.frees = bool(saved) or None if frees is None else frees
-        self.live: bool = tracked is not False or leaf is not None or any(edge[0].live for edge in self.edges)
+        self.live: bool = live or tracked is not False or leaf is not None or any(edge[0].live for edge in self.edges)
 
     def __repr__(self) -> str:
         return f"<{self.op} {self.id} tracked={self.tracked}>"
