@@ -12,12 +12,15 @@ from typing import Literal, TypeAlias
 
 import libcst as cst
 
+from gradlint.domain.assumption import Assumption
+
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened at one syntax node of the file."""
+    """Something that happened at one syntax node of the file. `assumptions` are what it may rest on."""
 
     node: cst.CSTNode
+    assumptions: tuple[Assumption, ...] = field(default=(), kw_only=True, compare=False)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from gradlint.detect.absence import Gradients, judge
 from gradlint.detect.holdings import Holdings
 from gradlint.detect.ledger import Ledger
 from gradlint.domain.announcement import Announcement, Handler, Listener, handlers
+from gradlint.domain.assumption import Assumption
 from gradlint.domain.event import Event, Noticed, OuterLoss, Refused
 from gradlint.domain.graph import Node
 from gradlint.domain.join import Meeting
@@ -129,8 +130,17 @@ class Machine:
         self.sizes: dict[Unknown, Sym] = {}
         self._symbols: dict[tuple[object, ...], Unknown] = {}
         self.observer: Observer | None = None
+        self.assumes = True
+        """Whether values may be made up for what nobody in sight gives."""
+        self.assumed: tuple[Assumption, ...] = ()
+        """What has been assumed on the way to what is run now."""
         self.listeners: tuple[Listener, ...] = ()
         self._handlers = handlers(())
+
+    def assume(self, assumption: Assumption) -> None:
+        """What is run from here on may rest on an assumption."""
+        if assumption not in self.assumed:
+            self.assumed = (*self.assumed, assumption)
 
     # Announcements.
 
