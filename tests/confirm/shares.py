@@ -12,6 +12,7 @@ from gradlint.confirm.prove import Prover
 from gradlint.entrypoints.proving import prover
 from gradlint.rules.registry import all_rules
 from tests.confirm.examples import Claim, forced_on_good, found_in_bad
+from tests.rules.examples import good_of
 
 LEAST = 0.95
 
@@ -32,8 +33,8 @@ def good_examples() -> dict[str, tuple[Claim, ...]]:
     return {
         name: tuple(Claim(name, rule, good.code, finding) for finding in forced_on_good(rule, good.code))
         for rule in all_rules()
-        for number, good in enumerate(rule.good, 1)
-        if rule.effect != "invalid" and (name := f"{rule.code}-good-{number}") not in WISHED
+        for name, good in good_of(rule).items()
+        if rule.effect != "invalid" and name not in WISHED
     }
 
 

@@ -37,7 +37,7 @@ class DataIncompatible(Rule):
     name = "data-incompatible"
     effect = "raises"
     events = (Refused,)
-    torch_says = r"incompatible tensor type|data set to a tensor that requires gradients|Variable data has to be"
+    torch_says = ("incompatible tensor type", "data set to a tensor that requires gradients", "Variable data has to be")
     bad = (
         Bad(
             """\

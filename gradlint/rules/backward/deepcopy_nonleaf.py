@@ -42,7 +42,7 @@ class DeepcopyNonleaf(Rule):
     effect = "raises"
     events = (Refused,)
     fix = "safe"
-    torch_says = r"support the deepcopy protocol"
+    torch_says = ("support the deepcopy protocol",)
     bad = (
         Bad(
             """\

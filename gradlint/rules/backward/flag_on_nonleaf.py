@@ -44,7 +44,7 @@ class FlagOnNonleaf(Rule):
     effect = "raises"
     events = (Refused,)
     fix = "safe"
-    torch_says = r"you can only change requires_grad flags of leaf"
+    torch_says = ("you can only change requires_grad flags of leaf",)
     bad = (
         Bad(
             """\

@@ -37,7 +37,7 @@ class GradAssignedMismatch(Rule):
     name = "grad-assigned-mismatch"
     effect = "raises"
     events = (Refused,)
-    torch_says = r"attempting to assign a gradient|assigned grad expected|can't assign Variable as its own grad"
+    torch_says = ("attempting to assign a gradient", "assigned grad expected", "can't assign Variable as its own grad")
     bad = (
         Bad(
             """\

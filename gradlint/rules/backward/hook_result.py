@@ -35,7 +35,7 @@ class HookResult(Rule):
     name = "hook-result"
     effect = "raises"
     events = (Refused,)
-    torch_says = r"hook .* has changed|but hook returned|hooks should return None"
+    torch_says = ("hook .* has changed", "but hook returned", "hooks should return None")
     bad = (
         Bad(
             """\

@@ -36,7 +36,11 @@ class HookWithoutGrad(Rule):
     name = "hook-without-grad"
     effect = "raises"
     events = (Refused,)
-    torch_says = r"cannot register a hook on a tensor|can't retain_grad on|hooks cannot be registered on non-leaf"
+    torch_says = (
+        "cannot register a hook on a tensor",
+        "can't retain_grad on",
+        "hooks cannot be registered on non-leaf",
+    )
     bad = (
         Bad(
             """\

@@ -39,7 +39,7 @@ class ParameterOverwritten(Rule):
     name = "parameter-overwritten"
     effect = "raises"
     events = (Refused,)
-    torch_says = r"cannot assign '[\w.]+' as parameter"
+    torch_says = (r"cannot assign '[\w.]+' as parameter",)
     bad = (
         Bad(
             """\

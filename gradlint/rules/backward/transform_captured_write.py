@@ -38,7 +38,11 @@ class TransformCapturedWrite(Rule):
     name = "transform-captured-write"
     effect = "raises"
     events = (Refused,)
-    torch_says = r"mutate a captured Tensor|is not possible because there exists|doesn't match the broadcast shape"
+    torch_says = (
+        "mutate a captured Tensor",
+        "is not possible because there exists",
+        "doesn't match the broadcast shape",
+    )
     bad = (
         Bad(
             """\

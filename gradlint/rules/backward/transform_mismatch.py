@@ -38,7 +38,18 @@ class TransformMismatch(Rule):
     name = "transform-mismatch"
     effect = "raises"
     events = (Refused,)
-    torch_says = r"[Ee]xpected|should|must|can only be None|argnum|floating point|size|structure|strict|only"
+    torch_says = (
+        "[Ee]xpected",
+        "should",
+        "must",
+        "can only be None",
+        "argnum",
+        "floating point",
+        "size",
+        "structure",
+        "strict",
+        "only",
+    )
     bad = (
         Bad(
             """\

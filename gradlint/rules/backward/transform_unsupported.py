@@ -65,7 +65,12 @@ class TransformUnsupported(Rule):
     fix = "safe or unsafe"
     events = (Refused,)
     torch_says = (
-        r"vmap|functorch|Batching rule not implemented|setup_context|Cannot access data pointer|Can't detach views"
+        "vmap",
+        "functorch",
+        "Batching rule not implemented",
+        "setup_context",
+        "Cannot access data pointer",
+        "Can't detach views",
     )
     bad = (
         Bad(

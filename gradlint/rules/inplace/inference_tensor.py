@@ -48,7 +48,7 @@ class InferenceTensor(Rule):
         RefusedWrite,
         Refused,
     )
-    torch_says = r"[Ii]nference ?(tensor|mode|Mode)"
+    torch_says = ("[Ii]nference ?(tensor|mode|Mode)",)
     bad = (
         Bad(
             """\

@@ -46,7 +46,7 @@ class InplaceBroadcast(Rule):
     effect = "raises"
     events = (RefusedGrowth,)
     fix = "unsafe"
-    torch_says = r"doesn't match the broadcast shape|expand\(|shape mismatch|Bad in-place call"
+    torch_says = ("doesn't match the broadcast shape", r"expand\(", "shape mismatch", "Bad in-place call")
     bad = (
         Bad(
             """\

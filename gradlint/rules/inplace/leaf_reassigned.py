@@ -41,7 +41,7 @@ class LeafReassigned(Rule):
     effect = "raises"
     events = (Refused,)
     fix = "unsafe"
-    torch_says = r"unsupported operand type.*NoneType|NoneType' object|not NoneType|got .*NoneType"
+    torch_says = ("unsupported operand type.*NoneType", "NoneType' object", "not NoneType", "got .*NoneType")
     bad = (
         Bad(
             """\

@@ -40,7 +40,7 @@ class NoGradViewInplace(Rule):
     name = "no-grad-view-inplace"
     effect = "raises"
     events = (RefusedWrite,)
-    torch_says = r"(A view was|a view which was) created in no_grad mode"
+    torch_says = ("(A view was|a view which was) created in no_grad mode",)
     bad = (
         Bad(
             """\
