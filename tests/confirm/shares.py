@@ -17,7 +17,7 @@ from tests.rules.examples import good_of
 LEAST = 0.95
 
 WISHED = {
-    "GRD113-good-4",  # A name gets another value, which the next turn reads.
+    "GRD113-good-an-inner-loop-that-reads-the-new-value",  # A name gets another value, which the next turn reads.
     # No gradient arrives at a leaf behind the loss.
     *("GRD306-good-2", "GRD307-good-2", "GRD307-good-4", "GRD309-good-4"),
     *("GRD214-good-2", "GRD214-good-3"),  # Gradients are constants in the loss.

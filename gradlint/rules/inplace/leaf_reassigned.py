@@ -56,17 +56,6 @@ for _ in range(3):
 """,
             error=_RAISES,
         ),
-        Bad(
-            """\
-import torch
-
-w = torch.ones(3, requires_grad=True)
-(w * w).sum().backward()
-w = (w * 0.9).clamp(min=0)
-step = 0.1 * w.grad  # GRD111, GRD206
-""",
-            error=_RAISES,
-        ),
     )
     good = (
         Good(
@@ -83,18 +72,6 @@ for _ in range(3):
     w.grad = None
 """,
             shows="w.is_leaf and w.any()",
-        ),
-        Good(
-            """\
-import torch
-
-x, y = torch.randn(8, 3), torch.randn(8)
-w = torch.zeros(3, requires_grad=True)
-for _ in range(3):
-    loss = ((x @ w - y) ** 2).mean()
-    loss.backward()
-    w = (w - 0.1 * w.grad).detach().requires_grad_()
-""",
         ),
     )
 
