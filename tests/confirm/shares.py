@@ -19,10 +19,12 @@ LEAST = 0.95
 WISHED = {
     "GRD113-good-an-inner-loop-that-reads-the-new-value",  # A name gets another value, which the next turn reads.
     # No gradient arrives at a leaf behind the loss.
-    *("GRD306-good-2", "GRD307-good-2", "GRD307-good-4", "GRD309-good-4"),
+    "GRD306-good-a-detached-code-that-is-optimised",
+    *("GRD307-good-a-backbone-that-is-not-trained", "GRD307-good-a-backbone-that-is-not-trained-2"),
+    "GRD309-good-the-detached-output-of-another-network",
     # Gradients are constants in the loss.
     *("GRD214-good-a-first-order-inner-step", "GRD214-good-gradient-norms-as-weights"),
-    "GRD309-good-3",  # A copy is trained in the place of a network.
+    "GRD309-good-a-copy-trained-in-the-place-of-a-network",  # A copy is trained in the place of a network.
     "GRD517-good-2",  # A layer is frozen in evaluation mode.
     "GRD604-good-3",  # A network is hidden from the optimizer.
 }
