@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gradlint.detect.element_types import ElementTypeDetector
+from gradlint.detect.formula import FormulaDetector
 from gradlint.detect.loop_variable import LoopVariableDetector
 from gradlint.detect.state_dict import StateDictDetector
 from gradlint.detect.training_mode import TrainingModeDetector
+from gradlint.detect.uninitialised import UninitialisedDetector
 from gradlint.domain.announcement import Listener
 from gradlint.interpreter.machine import Machine
 
-_ALL: tuple[Callable[[Machine], Listener], ...] = (LoopVariableDetector, StateDictDetector, TrainingModeDetector)
+_ALL: tuple[Callable[[Machine], Listener], ...] = (
+    ElementTypeDetector,
+    FormulaDetector,
+    LoopVariableDetector,
+    StateDictDetector,
+    TrainingModeDetector,
+    UninitialisedDetector,
+)
 
 
 def detectors(machine: Machine) -> list[Listener]:

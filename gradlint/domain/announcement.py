@@ -12,7 +12,7 @@ runs at the moment of the announcement, before the machine goes on, on the state
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 import libcst as cst
@@ -85,7 +85,38 @@ class LoopVariableRebound(NamedTuple):
     value: Value
 
 
+# Operations.
+
+
+class Operated(NamedTuple):
+    """An operation of torch runs: announced before it writes, and before its result is made.
+
+    `op` is its name in the facts table (`Tensor.add_`, `nn.functional.softmax`, `nn.Softmax`). `operands` are its
+    arguments by name, tensors among them as terms. `inputs` are the tensors that it is given, parameters of a module
+    among them: the label in the facts table, and the tensor, or the graph of what may be one.
+    """
+
+    node: cst.CSTNode
+    op: str
+    operands: Mapping[str, object]
+    inputs: Sequence[tuple[str, Ref | None, Node | None]]
+
+
+class DefaultTypeSet(NamedTuple):
+    """The default element type of torch is set."""
+
+    node: cst.CSTNode
+
+
 # Backward.
+
+
+class GradientGiven(NamedTuple):
+    """A backward from `root` takes a gradient argument."""
+
+    node: cst.CSTNode
+    root: Ref
+    gradient: Ref
 
 
 class Backpropagated(NamedTuple):
@@ -103,6 +134,9 @@ Announcement: TypeAlias = (
     | ContainerCopied
     | Differenced
     | LoopVariableRebound
+    | Operated
+    | DefaultTypeSet
+    | GradientGiven
     | Backpropagated
 )
 
@@ -136,6 +170,15 @@ class Listener:
 
     def on_loop_variable_rebound(self, state: State, it: LoopVariableRebound) -> None:
         """Hear that a loop's variable got another value."""
+
+    def on_operated(self, state: State, it: Operated) -> None:
+        """Hear that an operation of torch runs."""
+
+    def on_default_type_set(self, state: State, it: DefaultTypeSet) -> None:
+        """Hear that the default element type is set."""
+
+    def on_gradient_given(self, state: State, it: GradientGiven) -> None:
+        """Hear that a backward takes a gradient argument."""
 
     def on_backpropagated(self, state: State, it: Backpropagated) -> None:
         """Hear that a backward ran."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import libcst as cst
 
@@ -18,6 +18,8 @@ class Event:
     """Something that happened at one syntax node of the file."""
 
     node: cst.CSTNode
+    warned: ClassVar[bool] = False
+    """Whether torch warns of it, so that a program which looks at the warnings knows."""
 
 
 @dataclass(frozen=True)
@@ -212,83 +214,6 @@ class KeptGraph(Event):
     listed: bool
     rewalked: bool = False
     nested: bool = False
-
-
-@dataclass(frozen=True)
-class UnstableFormula(Event):
-    """A formula that loses its value or its gradient for large numbers; the node is its outermost operation.
-
-    `instead` names torch's function for it, `parts` are the operations inside, from the outside in.
-    """
-
-    instead: str
-    parts: tuple[cst.CSTNode, ...] = ()
-
-
-@dataclass(frozen=True)
-class WrongActivation(Event):
-    """A loss that `takes` scores, probabilities or log-probabilities gets something of another `kind`.
-
-    `got` is the operation at `made` that gave it.
-    """
-
-    loss: str
-    takes: str
-    got: str
-    kind: str
-    made: cst.CSTNode
-
-
-@dataclass(frozen=True)
-class OuterLoss(Event):
-    """A loss over values that broadcast against each other, so that each of one side meets each of the other.
-
-    `met` is where they meet, and the shapes are those of both sides.
-    """
-
-    met: cst.CSTNode
-    one: tuple[object, ...]
-    other: tuple[object, ...]
-
-
-@dataclass(frozen=True)
-class MaskedSingularity(Event):
-    """A mask hides values of an operation where its derivative is infinite, and so not from the gradient.
-
-    The node is the operation, `op` its name; `mask` is where its values are selected, `how` by what.
-    """
-
-    op: str
-    mask: cst.CSTNode
-    how: str
-
-
-@dataclass(frozen=True)
-class RootOfZero(Event):
-    """An operation with an infinite derivative somewhere is given just that for certain; `zero` is where it comes from.
-
-    `slope`: what the gradient is there.
-    """
-
-    op: str
-    zero: cst.CSTNode
-    why: str
-    slope: str = "NaN"
-
-
-@dataclass(frozen=True)
-class TypeClash(Event):
-    """An operation gets tensors of element types that it does not take together.
-
-    `late`: only its backward raises. `wants` is the type of the other side, or what the operation takes.
-    """
-
-    op: str
-    argument: str
-    got: str
-    wants: str
-    late: bool = False
-    made: cst.CSTNode | None = None
 
 
 @dataclass(frozen=True)

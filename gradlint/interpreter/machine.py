@@ -18,7 +18,7 @@ from gradlint.detect.absence import Gradients, judge
 from gradlint.detect.holdings import Holdings
 from gradlint.detect.ledger import Ledger
 from gradlint.domain.announcement import Announcement, Listener, handlers
-from gradlint.domain.event import Event, Noticed, OuterLoss, Refused
+from gradlint.domain.event import Event, Noticed, Refused
 from gradlint.domain.graph import Node
 from gradlint.domain.join import Meeting
 from gradlint.domain.shape import Sym
@@ -98,8 +98,6 @@ class Machine:
         self.by_hand: Counter[cst.CSTNode] = Counter()
         self.scaled: set[int] = set()
         self.without_backward: dict[int, cst.CSTNode] = {}
-        self.other_default = False
-        self.unfilled: dict[object, cst.CSTNode] = {}
         self.inferences: set[cst.CSTNode | None] = set()
         self.guarded = 0
         self.transforms: list[Level] = []
@@ -322,7 +320,7 @@ class Machine:
 
 def _is_warned_of(event: Event) -> bool:
     """Whether torch warns of it, so that a program which looks at the warnings knows."""
-    return isinstance(event, OuterLoss) or (isinstance(event, Noticed) and event.fault == "nonleaf-grad")
+    return event.warned or (isinstance(event, Noticed) and event.fault == "nonleaf-grad")
 
 
 SIMPLE: dict[type[Instr], Simple] = {}

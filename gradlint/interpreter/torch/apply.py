@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import libcst as cst
 
-from gradlint.detect.formula import judge
 from gradlint.detect.inplace_broadcast import tell_growth
+from gradlint.domain.announcement import Operated
 from gradlint.domain.dtype import can_require_grad
 from gradlint.domain.event import Refused, RefusedWrite, WriteRefusal
 from gradlint.domain.graph import Edge, Node, Saved
@@ -51,7 +51,7 @@ def apply(
     _refused_inputs(call)
     _broken_views(call)
     _inference_saved(call)
-    judge(call)
+    machine.announce(state, Operated(node, call.name, call.terms, call.inputs))
     writes = call.labels(entry.row.writes)
     out = call.bound.get("out")
     if out is not None:

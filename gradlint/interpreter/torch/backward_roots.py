@@ -6,10 +6,10 @@ from typing import TypeGuard
 
 import libcst as cst
 
-from gradlint.detect.formula.unfilled import taken
 from gradlint.detect.frozen import is_left_off
 from gradlint.detect.lost_gradient import Cut, lost_leaves, note_refused
 from gradlint.detect.second_order import note_gradient_root
+from gradlint.domain.announcement import GradientGiven
 from gradlint.domain.dtype import COMPLEXES
 from gradlint.domain.event import Backward
 from gradlint.domain.graph import Node
@@ -92,12 +92,8 @@ def check_root(
     fits = None
     if given is not None:
         fits = same_shape(tensor_at(state, given).shape, record.shape)  # type: ignore[arg-type]
-        made = taken(state, tensor_at(state, given), machine.unfilled)
-        if fits is not False and made is not None:
-            subject = "" if made is tensor_at(state, given).node.syntax else "scaled"
-            faults.noticed(
-                machine, "gradient-uninitialised", node, subject, related=[(made, "its memory is taken here")]
-            )
+        if fits is not False:
+            machine.announce(state, GradientGiven(node, root, given))
     tracked = record.grad
     cuts: tuple[tuple[str, cst.CSTNode], ...] = ()
     if tracked is False and is_left_off(machine, state, record.node, node):

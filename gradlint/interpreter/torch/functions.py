@@ -7,6 +7,7 @@ import libcst as cst
 from gradlint.detect.loop_order import clipped
 from gradlint.detect.optimizers import is_used_up
 from gradlint.detect.spelling import of_keywords
+from gradlint.domain.announcement import DefaultTypeSet
 from gradlint.domain.graph import fresh_number
 from gradlint.domain.state import Blocked, State
 from gradlint.domain.value import (
@@ -211,7 +212,7 @@ def _nothing(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
 
 def _other_default(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """set_default_dtype(...): what is made without a type has another one from here on."""
-    machine.other_default = True
+    machine.announce(state, DefaultTypeSet(node))
     return None
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gradlint.detect.formula import masked_nan as masked
 from gradlint.detect.inplace_broadcast import refuse_part
+from gradlint.domain.announcement import Operated
 from gradlint.domain.graph import Edge, Node, Term
 from gradlint.domain.state import Blocked, State
 from gradlint.domain.value import Ref, Tensor, Unknown, Value, View, Write
@@ -35,10 +35,8 @@ def index_tensor(machine: Machine, state: State, ref: Ref, index: Value, node: c
     blocked = state.unrecorded() or Blocked(None, None)
     if made.view is True:
         return _view(state, ref, index, node, made.shape, tracked, edges, blocked)
-    mask = _index_term(machine, state, index)
-    operands = {"input": _term(record), "indices": mask}
-    if isinstance(mask, Term):
-        masked.look(machine, state, node, _term(record), mask, True, "a subscript")
+    operands = {"input": _term(record), "indices": _index_term(machine, state, index)}
+    machine.announce(state, Operated(node, "index", operands, ()))
     saved = tuple(saved_now(machine, state, one, "indices") for one in tensors_in(machine, state, index))
     result = Node(
         "index", node, edges, tracked=tracked, saved=saved if tracked is True and made.view is False else (),
