@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gradlint.detect.data_write import DataWriteDetector
 from gradlint.detect.element_types import ElementTypeDetector
 from gradlint.detect.formula import FormulaDetector
 from gradlint.detect.loop_variable import LoopVariableDetector
@@ -14,6 +15,7 @@ from gradlint.domain.announcement import Listener
 from gradlint.interpreter.machine import Machine
 
 _ALL: tuple[Callable[[Machine], Listener], ...] = (
+    DataWriteDetector,
     ElementTypeDetector,
     FormulaDetector,
     LoopVariableDetector,

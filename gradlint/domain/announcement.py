@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 
 import libcst as cst
 
-from gradlint.domain.graph import Node
+from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Value
 
@@ -85,6 +85,22 @@ class LoopVariableRebound(NamedTuple):
     value: Value
 
 
+# Writes.
+
+
+class LeafWritten(NamedTuple):
+    """A leaf that requires grad is written past the tape, by a value computed from `sources`.
+
+    `op` is what writes; "=" gives the leaf the memory of another tensor. `by_data`: it writes through `.data`.
+    """
+
+    node: cst.CSTNode
+    leaf: int
+    sources: Sequence[Edge]
+    op: str
+    by_data: bool
+
+
 # Operations.
 
 
@@ -134,6 +150,7 @@ Announcement: TypeAlias = (
     | ContainerCopied
     | Differenced
     | LoopVariableRebound
+    | LeafWritten
     | Operated
     | DefaultTypeSet
     | GradientGiven
@@ -170,6 +187,9 @@ class Listener:
 
     def on_loop_variable_rebound(self, state: State, it: LoopVariableRebound) -> None:
         """Hear that a loop's variable got another value."""
+
+    def on_leaf_written(self, state: State, it: LeafWritten) -> None:
+        """Hear that a leaf is written past the tape."""
 
     def on_operated(self, state: State, it: Operated) -> None:
         """Hear that an operation of torch runs."""

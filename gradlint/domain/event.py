@@ -32,47 +32,6 @@ class Refusal(Event):
     """What torch raises on at a node. Subclasses stand in `gradlint.domain.refusal`, one a reason."""
 
 
-WriteRefusal: TypeAlias = Literal[
-    "leaf", "leaf-view", "multi-view", "overlap", "no-grad-view", "inference-view", "custom-view", "inference"
-]
-
-
-@dataclass(frozen=True)
-class RefusedWrite(Event):
-    """An in-place write that torch refuses at once.
-
-    `reason` is torch's, `op` what writes (`+=`, `add_`, `index assignment`, `out=`), `made` where the tensor, or the
-    leaf it is a view of, was made, `viewed` where the view was taken. `used`: torch lets the write pass and refuses the
-    view there, because its history cannot be told any more. `tracked`: what is written has a graph for certain.
-    `held`: an optimizer has the tensor, and what is written has no graph but that of the tensor. `built` is the
-    constructor of the module that writes. `mode` is the call that switched inference mode on.
-    """
-
-    reason: WriteRefusal
-    op: str
-    made: cst.CSTNode | None = None
-    viewed: cst.CSTNode | None = None
-    parameter: bool = False
-    used: cst.CSTNode | None = None
-    tracked: bool = False
-    built: cst.CSTNode | None = None
-    mode: cst.CSTNode | None = None
-    held: bool = False
-
-
-@dataclass(frozen=True)
-class RefusedGrowth(Event):
-    """A write in place of values that do not fit: their shape, broadcast with that of the target, is larger.
-
-    `op` is what writes, `shape` that of the target, `wanted` the larger one; `made` is where the target comes from.
-    """
-
-    op: str
-    shape: tuple[object, ...]
-    wanted: tuple[object, ...]
-    made: cst.CSTNode | None = None
-
-
 @dataclass(frozen=True)
 class Backward(Event):
     """A call of `backward` (or `torch.autograd.grad`) on one root.
@@ -149,25 +108,6 @@ class Noticed(Event):
     fault: str
     subject: str = ""
     related: tuple[tuple[cst.CSTNode, str], ...] = ()
-
-
-DataUse: TypeAlias = Literal["update", "assign", "initialise", "load", "average", "scale", "clip"]
-
-
-@dataclass(frozen=True)
-class DataWrite(Event):
-    """A write through `.data` to a leaf that requires grad. `use` says what for, judged by the values written.
-
-    `kept`: the program still holds a graph that saved the old value, and that no backward has freed. `recorded`:
-    grad mode is on, or may be.
-    """
-
-    use: DataUse
-    op: str
-    made: cst.CSTNode | None = None
-    parameter: bool = False
-    kept: bool = False
-    recorded: bool = True
 
 
 Given: TypeAlias = Literal["tensor", "scalars"]

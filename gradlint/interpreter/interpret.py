@@ -10,7 +10,8 @@ import libcst as cst
 
 from gradlint.detect.loop_order import forget
 from gradlint.domain.announcement import Listener
-from gradlint.domain.event import UNCALLED, Event, LostLeaf, Refused, RefusedWrite
+from gradlint.domain.event import UNCALLED, Event, LostLeaf, Refused
+from gradlint.domain.refusal.inplace import LeafViewWrite, LeafWrite
 from gradlint.domain.state import State
 from gradlint.domain.value import Bound, Class, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.interpreter.args import Args
@@ -223,7 +224,7 @@ def unsettle(state: State, made: Value) -> None:
 
 
 def _parameter_write(event: Event) -> bool:
-    return isinstance(event, RefusedWrite) and event.parameter and event.reason in ("leaf", "leaf-view")
+    return isinstance(event, (LeafWrite, LeafViewWrite)) and event.parameter
 
 
 def _custom_function(machine: Machine, state: State, cls: Ref) -> None:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import libcst as cst
 
 from gradlint.detect import spelling as slips
 from gradlint.detect.absence import leaf_key
-from gradlint.detect.data_write import assigned_use, tell_data_write
 from gradlint.detect.frozen import note_frozen
 from gradlint.detect.loop_order import dropped, stepped_by_hand
 from gradlint.domain import dtype as dtypes
-from gradlint.domain.event import Refused, SecondBackward
+from gradlint.domain.announcement import LeafWritten
+from gradlint.domain.event import SecondBackward
 from gradlint.domain.graph import Edge, Node, Term
+from gradlint.domain.refusal.inplace import InferenceChange
 from gradlint.domain.shape import same_shape
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import (
@@ -234,9 +235,9 @@ def _set_data(machine: Machine, state: State, ref: Ref, value: Value, node: cst.
         faults.refused(machine, "data-incompatible", node)
         return
     if record.grad is True and record.leaf is True:
-        tell_data_write(machine, state, record, assigned_use(record, source), "=", node)
-        if source is not None:
-            stepped_by_hand(machine, state, ref.id, [Edge(source.node, None)], node)
+        sources = () if source is None else (Edge(source.node, None),)
+        machine.announce(state, LeafWritten(node, ref.id, sources, "=", by_data=True))
+        stepped_by_hand(machine, state, ref.id, sources, node)
     # What was saved of the tensor itself sees the new memory, what was saved of a view of it does not.
     state.put(record.memory, (*state.writes(record.memory), Write(node, REPLACED, certain=False)))
     dtype = source.dtype if source is not None else None
@@ -294,7 +295,12 @@ def _set_requires_grad(machine: Machine, state: State, ref: Ref, value: Value, n
     set_flag(machine, state, ref, value if isinstance(value, bool) else None, node, ".requires_grad")
 
 
-def set_flag(machine: Machine, state: State, ref: Ref, wanted: bool | None, node: cst.CSTNode, spelled: str) -> None:
+Spelled: TypeAlias = Literal["requires_grad_", ".requires_grad"]
+
+
+def set_flag(
+    machine: Machine, state: State, ref: Ref, wanted: bool | None, node: cst.CSTNode, spelled: Spelled
+) -> None:
     """requires_grad switched: on leaves, and on floating types only."""
     record = tensor_at(state, ref)
     if SUMMARY in record.tags and wanted is not record.grad:
@@ -312,7 +318,7 @@ def set_flag(machine: Machine, state: State, ref: Ref, wanted: bool | None, node
             faults.refused(machine, "flag-on-nonleaf", node, spelled, related)
         return
     if wanted and record.inference is True and state.inference is False:
-        machine.emit(Refused(node, "inference-write", spelled, mode=machine.inference_mode))
+        machine.emit(InferenceChange(node, spelled, machine.inference_mode))
         return
     if wanted and dtypes.can_require_grad(record.dtype) is False:
         faults.refused(machine, "integer-requires-grad", node, record.dtype or "")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gradlint.detect.inplace_broadcast import refuse_part
 from gradlint.domain.announcement import Operated
 from gradlint.domain.graph import Edge, Node, Term
 from gradlint.domain.state import Blocked, State
@@ -12,6 +11,7 @@ from gradlint.domain.value import Ref, Tensor, Unknown, Value, View, Write
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.apply import broken_view
 from gradlint.interpreter.torch.inplace import bump, saved_now, write
+from gradlint.interpreter.torch.inplace_broadcast import refuse_part
 from gradlint.interpreter.torch.legacy_calls import tell_number_indexed
 from gradlint.interpreter.torch.operands import operand_of, tensors_in
 from gradlint.interpreter.torch.tensor import both, either, known_tensor, new_tensor, tensor_at, view_of

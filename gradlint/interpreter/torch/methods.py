@@ -7,7 +7,6 @@ from typing import TypeAlias
 
 import libcst as cst
 
-from gradlint.detect.inplace_broadcast import refuse_growth
 from gradlint.detect.spelling import of_keywords
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.dtype import named
@@ -23,6 +22,7 @@ from gradlint.interpreter.torch.attributes import set_flag
 from gradlint.interpreter.torch.backward_call import tensor_backward
 from gradlint.interpreter.torch.hooks import register_with_node
 from gradlint.interpreter.torch.inplace import write
+from gradlint.interpreter.torch.inplace_broadcast import refuse_whole
 from gradlint.interpreter.torch.names import method_fact
 from gradlint.interpreter.torch.tensor import OVERLAP, both, known_tensor, new_tensor, overlap_of, tensor_at
 from gradlint.interpreter.torch.transform.levels import refuses_method, refuses_number
@@ -175,7 +175,7 @@ def _copy(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
         record = tensor_at(state, source)
         edges.append(Edge(record.node, record.grad))
     if write(machine, state, ref, "copy_", node, edges, overwrites=True) and source is not None:
-        refuse_growth(machine, state, ref, "copy_", tensor_at(state, source).shape, node)  # type: ignore[arg-type]
+        refuse_whole(machine, state, ref, "copy_", tensor_at(state, source).shape, node)  # type: ignore[arg-type]
     return ref
 
 

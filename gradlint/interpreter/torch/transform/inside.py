@@ -8,7 +8,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from gradlint.domain.dtype import COMPLEXES, can_require_grad
-from gradlint.domain.event import Refused, RefusedGrowth, RefusedWrite
+from gradlint.domain.event import Refusal, Refused
 from gradlint.domain.graph import Edge, Node, Tri
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor, Unknown, Value
@@ -64,7 +64,7 @@ def run_plain(machine: Machine, state: State, function: Value, args: Args, node:
 
 
 def _refuses(event: object) -> bool:
-    return isinstance(event, (Refused, RefusedWrite, RefusedGrowth))
+    return isinstance(event, (Refusal, Refused))
 
 
 # Which arguments.
