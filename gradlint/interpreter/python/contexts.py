@@ -7,6 +7,7 @@ from typing import TypeAlias
 import libcst as cst
 
 from gradlint.domain.graph import Tri
+from gradlint.domain.refusal.transform import TransformMismatch
 from gradlint.domain.state import Blocked, State
 from gradlint.domain.value import Context, External, Instance, Ref, Suspended, Unknown, Value
 from gradlint.interpreter.machine import Machine, splitting
@@ -56,14 +57,12 @@ def enter_mode(machine: Machine, state: State, context: Context) -> Saved:
             state.decide(MUTATION, True)
         case "dual_level":
             if state.facts.get(DUAL, False) is True:
-                faults.refused(machine, "transform-mismatch", context.syntax or machine.program.nowhere, _NESTED)
+                place = context.syntax or machine.program.nowhere
+                machine.emit(TransformMismatch(place, "dual_level", "level-nested"))
             state.decide(DUAL, True)
     if state.grad is False and saved[0] is not False:
         state.blocked = Blocked("no_grad", context.syntax)
     return saved
-
-
-_NESTED = "`dual_level` is entered inside of another level: there is only one"
 
 
 def leave_mode(state: State, saved: Saved) -> None:

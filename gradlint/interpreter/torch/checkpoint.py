@@ -20,7 +20,7 @@ from gradlint.interpreter.program import origins
 from gradlint.interpreter.python.calls import call_in_place
 from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.tensor import known_tensor, new_tensor, tensor_at
-from gradlint.interpreter.torch.transform.levels import UNSUPPORTED
+from gradlint.interpreter.torch.transform.levels import unsupported
 
 _OPTIONS = frozenset({"use_reentrant", "context_fn", "determinism_check", "debug", "early_stop", "preserve_rng_state"})
 
@@ -28,8 +28,7 @@ _OPTIONS = frozenset({"use_reentrant", "context_fn", "determinism_check", "debug
 def checkpoint(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """checkpoint(function, *args, use_reentrant=...)"""
     if any(level.kind == "reverse" for level in machine.transforms):
-        outer = machine.transforms[-1].related
-        faults.refused(machine, UNSUPPORTED, node, "torch.utils.checkpoint.checkpoint", outer)
+        unsupported(machine, node, "function", "torch.utils.checkpoint.checkpoint")
         return Unknown("raised")
     if not args.positional or args.open:
         return machine.program.opaque(machine, state, args.values(), node)
