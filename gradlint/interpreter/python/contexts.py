@@ -7,12 +7,12 @@ from typing import TypeAlias
 import libcst as cst
 
 from gradlint.domain.graph import Tri
+from gradlint.domain.refusal.training_loop import GradModeNotCalled
 from gradlint.domain.refusal.transform import TransformMismatch
 from gradlint.domain.state import Blocked, State
 from gradlint.domain.value import Context, External, Instance, Ref, Suspended, Unknown, Value
 from gradlint.interpreter.machine import Machine, splitting
 from gradlint.interpreter.python.classes import find_method
-from gradlint.interpreter.torch import faults
 from gradlint.source.core import With
 
 Saved: TypeAlias = "tuple[Tri, Tri, Blocked | None]"
@@ -89,7 +89,7 @@ def _with(machine: Machine, state: State, instr: With) -> list[State]:
     context = machine.read(state, instr.context)
     if isinstance(context, External) and context.path in _MODES:
         # The class itself is no context manager: torch raises. What the block is meant to be is plain.
-        faults.refused(machine, "grad-mode-not-called", instr.node, context.path)
+        machine.emit(GradModeNotCalled(instr.node, context.path))
         context = Context(
             _MODES[context.path], machine.unknown() if context.path.endswith("set_grad_enabled") else None
         )

@@ -12,13 +12,13 @@ import libcst as cst
 
 from gradlint.domain.dtype import can_require_grad
 from gradlint.domain.graph import Edge, Node
+from gradlint.domain.refusal.functions import CheckpointReentrant
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.program import origins
 from gradlint.interpreter.python.calls import call_in_place
-from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.tensor import known_tensor, new_tensor, tensor_at
 from gradlint.interpreter.torch.transform.levels import unsupported
 
@@ -90,8 +90,7 @@ def refuses_walk(machine: Machine, nodes: Iterable[Node], wanted: set[int] | Non
     for one in nodes:
         live, sources = machine.reentrant.get(one.id, (True, frozenset[int]()))
         if wanted & sources if wanted is not None else not live:
-            what = "nothing" if wanted is None else "selective"
-            faults.refused(machine, "checkpoint-reentrant", node, what, [(one.syntax, "the checkpoint is here")])
+            machine.emit(CheckpointReentrant(node, "constant" if wanted is None else "selective", one.syntax))
             return True
     return False
 
