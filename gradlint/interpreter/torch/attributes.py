@@ -63,7 +63,7 @@ _VIEW_PROPERTIES = frozenset({"T", "mT", "H", "mH", "real", "imag"})
 
 def _data(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
     """The same memory, with a version counter of its own and no graph."""
-    if machine.transforms and refuses_number(machine, state, ref, ".data", node):
+    if machine.transforms and refuses_number(machine, state, ref, "data", node):
         return Unknown("raised")
     record = tensor_at(state, ref)
     made = Node("data", node, [Edge(record.node, False, "data")], cut="data")

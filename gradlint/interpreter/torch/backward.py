@@ -12,8 +12,9 @@ from typing import NamedTuple
 import libcst as cst
 
 from gradlint.detect.absence import leaf_key
-from gradlint.domain.event import Refused, SecondBackward, StaleSaved
+from gradlint.domain.event import SecondBackward, StaleSaved
 from gradlint.domain.graph import Edge, Node, Saved, Tri
+from gradlint.domain.refusal.functions import FunctionWithoutBackward
 from gradlint.domain.state import State
 from gradlint.domain.value import NoGradient, Ref, Tensor, Unknown, Write
 from gradlint.interpreter.machine import Machine
@@ -109,8 +110,7 @@ def troubled(machine: Machine, state: State, found: Walk, syntax: cst.CSTNode) -
     silent, allowed = False, MUTATION in state.facts
     for node in found.certain:
         if node.id in machine.without_backward:
-            related = ((machine.without_backward[node.id], "this function has no backward"),)
-            machine.emit(Refused(syntax, "function-without-backward", "", related))
+            machine.emit(FunctionWithoutBackward(syntax, machine.without_backward[node.id]))
             return True
         if node.id in state.freed:
             earlier = state.freed[node.id]

@@ -31,6 +31,7 @@ from gradlint.interpreter.torch.hooks import gradients_pass
 from gradlint.interpreter.torch.legacy_calls import tell_gone_keyword
 from gradlint.interpreter.torch.operands import tensors_in
 from gradlint.interpreter.torch.tensor import either, new_tensor, tensor_at
+from gradlint.interpreter.torch.transform.levels import unsupported
 
 
 def tensor_backward(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
@@ -47,7 +48,7 @@ def autograd_backward(machine: Machine, state: State, args: Args, node: cst.CSTN
     """torch.autograd.backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False)"""
     tell_gone_keyword(machine, "retain_variables", "retain_graph", args, node)
     if machine.transforms:
-        faults.refused(machine, "transform-unsupported", node, "backward()", machine.transforms[-1].related)
+        unsupported(machine, node, "method", "backward")
         return None
     roots = roots_of(machine, state, args.get(0, "tensors"), node)
     if not roots and is_number(machine, state, args.get(0, "tensors"), node):

@@ -11,6 +11,8 @@ from gradlint.detect import spelling as slips
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.announcement import ModuleCalled
 from gradlint.domain.graph import Node
+from gradlint.domain.refusal.functions import FunctionWithoutApply
+from gradlint.domain.refusal.modules import ChildOverwritten, ParameterOverwritten
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Bound,
@@ -175,12 +177,11 @@ def set_module_attribute(
     if module_base(state, record) is not None and isinstance(former, Ref) and "<loose>" not in record.config:
         old = state.heap.get(former.id)
         if isinstance(old, Tensor) and old.parameter and _no_parameter(state, value):
-            related = [] if old.syntax is None else [(old.syntax, "the parameter is made here")]
-            faults.refused(machine, "parameter-overwritten", node, name, related)
+            machine.emit(ParameterOverwritten(node, name, old.syntax))
             return
         if isinstance(old, Instance) and module_base(state, old) is not None:
             if _no_module(state, value):
-                faults.refused(machine, "child-overwritten", node, name)
+                machine.emit(ChildOverwritten(node, name))
                 return
             if isinstance(value, Ref):
                 machine.holdings.replaced[former.id] = value
@@ -272,7 +273,7 @@ def _call_library(machine: Machine, state: State, ref: Ref, record: Instance, ar
     """What a class of a library computes."""
     base = module_base(state, record)
     if base is None and is_function_class(state, record.cls):
-        faults.refused(machine, "function-without-apply", node)
+        machine.emit(FunctionWithoutApply(node, "called"))
     if base is None:
         return machine.program.opaque(machine, state, (ref, *args.values()), node)
     if base in WRAPPERS:

@@ -176,7 +176,7 @@ def _zero_grad(machine: Machine, state: State, ref: Ref, args: Args, node: cst.C
 
 
 def _register_parameter(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    parameter_registered(machine, state, args.get(0, "name"), args.get(1, "param"), node)
+    parameter_registered(machine, state, args.get(1, "param"), node)
     _set(state, ref, args.get(0, "name"), args.get(1, "param"))
     return None
 
