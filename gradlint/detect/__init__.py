@@ -6,8 +6,11 @@ from collections.abc import Callable
 
 from gradlint.detect.data_write import DataWriteDetector
 from gradlint.detect.element_types import ElementTypeDetector
+from gradlint.detect.flags import FlagDetector
 from gradlint.detect.formula import FormulaDetector
+from gradlint.detect.legacy import LegacyDetector
 from gradlint.detect.loop_variable import LoopVariableDetector
+from gradlint.detect.spelling import SpellingDetector
 from gradlint.detect.state_dict import StateDictDetector
 from gradlint.detect.training_mode import TrainingModeDetector
 from gradlint.detect.uninitialised import UninitialisedDetector
@@ -17,8 +20,11 @@ from gradlint.interpreter.machine import Machine
 _ALL: tuple[Callable[[Machine], Listener], ...] = (
     DataWriteDetector,
     ElementTypeDetector,
+    FlagDetector,
     FormulaDetector,
+    LegacyDetector,
     LoopVariableDetector,
+    SpellingDetector,
     StateDictDetector,
     TrainingModeDetector,
     UninitialisedDetector,

@@ -19,7 +19,7 @@ import libcst as cst
 
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
-from gradlint.domain.value import Ref, Value
+from gradlint.domain.value import External, Ref, Value
 
 # Modules.
 
@@ -69,6 +69,38 @@ class ContainerCopied(NamedTuple):
     copy: Ref
 
 
+class AttributeRead(NamedTuple):
+    """`owner.name` is read or imported, where `owner` is torch or a name below it."""
+
+    node: cst.CSTNode
+    owner: External
+    name: str
+
+
+class NameMissing(NamedTuple):
+    """A tensor, a module or an optimizer is asked for an attribute that it is not known to have."""
+
+    node: cst.CSTNode
+    owner: Ref
+    name: str
+
+
+class AttributeSet(NamedTuple):
+    """`owner.name = value`, which for a tensor means nothing to torch."""
+
+    node: cst.CSTNode
+    owner: Value
+    name: str
+    value: Value
+
+
+class Discarded(NamedTuple):
+    """A statement names an attribute, `value`, and does nothing with it; or it compares an attribute of `value`."""
+
+    node: cst.CSTNode
+    value: Value
+
+
 class Differenced(NamedTuple):
     """`left - right` of tensors."""
 
@@ -83,6 +115,51 @@ class LoopVariableRebound(NamedTuple):
     node: cst.CSTNode
     former: Value
     value: Value
+
+
+# Calls.
+
+
+class TorchCalled(NamedTuple):
+    """A function or a class of torch is called, or a method of a tensor, a module or another object of torch's.
+
+    `name` is the path (`torch.optim.SGD`); of a method, of which `receiver` is the object, the name alone, below
+    `super.` where a class of the program calls that of its base. `open`: there are arguments that are not known.
+    """
+
+    node: cst.CSTNode
+    name: str
+    receiver: Ref | None
+    positional: tuple[Value, ...]
+    keywords: dict[str, Value]
+    open: bool
+
+
+class ModuleConfigured(NamedTuple):
+    """The constructor of torch's own module class `path` runs, for an object of it or of a class derived from it."""
+
+    node: cst.CSTNode
+    path: str
+    positional: tuple[Value, ...]
+    keywords: dict[str, Value]
+    open: bool
+
+
+class FactorsMoved(NamedTuple):
+    """An operation is given its `factors` before its tensors, as former versions of torch took them."""
+
+    node: cst.CSTNode
+    op: str
+    factors: tuple[str, ...]
+
+
+class VariableMade(NamedTuple):
+    """`Variable(data, requires_grad, volatile)`"""
+
+    node: cst.CSTNode
+    data: Ref
+    requires_grad: Value
+    volatile: bool
 
 
 # Writes.
@@ -148,8 +225,16 @@ Announcement: TypeAlias = (
     | StateDictTaken
     | StateDictLoaded
     | ContainerCopied
+    | AttributeRead
+    | NameMissing
+    | AttributeSet
+    | Discarded
     | Differenced
     | LoopVariableRebound
+    | TorchCalled
+    | ModuleConfigured
+    | FactorsMoved
+    | VariableMade
     | LeafWritten
     | Operated
     | DefaultTypeSet
@@ -182,11 +267,35 @@ class Listener:
     def on_container_copied(self, state: State, it: ContainerCopied) -> None:
         """Hear that a list or dict was copied."""
 
+    def on_attribute_read(self, state: State, it: AttributeRead) -> None:
+        """Hear that a name of torch is read."""
+
+    def on_name_missing(self, state: State, it: NameMissing) -> None:
+        """Hear that an object is asked for an attribute that it is not known to have."""
+
+    def on_attribute_set(self, state: State, it: AttributeSet) -> None:
+        """Hear that an attribute is set."""
+
+    def on_discarded(self, state: State, it: Discarded) -> None:
+        """Hear that a statement does nothing with an attribute."""
+
     def on_differenced(self, state: State, it: Differenced) -> None:
         """Hear of a difference of tensors."""
 
     def on_loop_variable_rebound(self, state: State, it: LoopVariableRebound) -> None:
         """Hear that a loop's variable got another value."""
+
+    def on_torch_called(self, state: State, it: TorchCalled) -> None:
+        """Hear that something of torch is called."""
+
+    def on_module_configured(self, state: State, it: ModuleConfigured) -> None:
+        """Hear that a constructor of a module class of torch runs."""
+
+    def on_factors_moved(self, state: State, it: FactorsMoved) -> None:
+        """Hear that factors stand before tensors."""
+
+    def on_variable_made(self, state: State, it: VariableMade) -> None:
+        """Hear that `Variable` is called."""
 
     def on_leaf_written(self, state: State, it: LeafWritten) -> None:
         """Hear that a leaf is written past the tape."""

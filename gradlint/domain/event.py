@@ -157,52 +157,6 @@ class KeptGraph(Event):
 
 
 @dataclass(frozen=True)
-class MisspeltName(Event):
-    """A name that its owner does not have, and near which there is one that it has.
-
-    `owner` says of what sort it is: a tensor, a module, an optimizer, or a namespace such as `torch.nn`. `assigned`:
-    the name is written to, which makes a new attribute that nothing reads. `keyword`: it names an argument of the
-    function or method that is the owner.
-    """
-
-    owner: str
-    name: str
-    meant: str
-    certain: bool = False
-    assigned: bool = False
-    keyword: bool = False
-
-
-@dataclass(frozen=True)
-class RemovedName(Event):
-    """Something that torch has had, and refuses today or asks to be written in another way.
-
-    `kind` says what: "name", "index" of a number, "verbose", "retain_variables", "number first", "size_average",
-    "deprecated" for a name that works, "implicit dim", "epoch" for an argument of schedulers.
-    `instead` is what to write.
-    """
-
-    kind: str
-    name: str
-    instead: str
-    raises: bool
-
-
-@dataclass(frozen=True)
-class LegacyVariable(Event):
-    """A call of `Variable`. `volatile`: the argument is given; `live`: whether the data has a graph.
-
-    `recorded`: grad mode is on, or may be. `written`: the call of the program's that passed `volatile` on.
-    """
-
-    volatile: bool
-    live: bool | None
-    requires_grad: bool | None
-    recorded: bool = True
-    written: cst.CSTNode | None = None
-
-
-@dataclass(frozen=True)
 class KeptOnCtx(Event):
     """A custom function keeps an input or a result as an attribute of `ctx`; the node is where it is set.
 

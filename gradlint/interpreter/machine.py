@@ -120,7 +120,6 @@ class Machine:
         self.reentrant: dict[int, tuple[bool, frozenset[int]]] = {}
         self.hooked: set[int] = set()
         self.hooked_elsewhere: set[Value] = set()
-        self.assigned: frozenset[str] | None = None
         self.emptied: dict[cst.CSTNode, bool] = {}
         self._builders: dict[tuple[cst.CSTNode, str], cst.CSTNode | None] = {}
         self.holdings = Holdings()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gradlint.detect import spelling as slips
 from gradlint.detect.network_alias import named
 from gradlint.domain import dtype as dtypes
+from gradlint.domain.announcement import AttributeRead, AttributeSet
 from gradlint.domain.refusal.functions import FunctionWithoutApply
 from gradlint.domain.state import State
 from gradlint.domain.value import (
@@ -60,7 +60,7 @@ def get_attribute(machine: Machine, state: State, obj: Value, name: str, node: c
         if name in _OF_TYPES and (known := _OF_TYPES[name](dtypes.named(obj.path.removeprefix("torch.")))) is not None:
             return known
         if obj.path.startswith("torch"):
-            slips.of_namespace(machine, obj.path, name, node)
+            machine.announce(state, AttributeRead(node, obj, name))
         return machine.program.external(f"{obj.path}.{name}")
     if isinstance(obj, Unknown):
         return _of_unknown(machine, state, obj, name, node)
@@ -244,8 +244,7 @@ def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: 
         ref = shown_tensor(machine, state, obj, name)
         if ref is None:
             machine.ledger.lend(origins(state, (value,)))
-            if isinstance(value, bool):
-                slips.of_unknown(machine, name, node)
+            machine.announce(state, AttributeSet(node, obj, name, value))
             state.decide(("set", obj, name), value)
             return
         obj = ref

@@ -7,12 +7,11 @@ from typing import Literal, TypeAlias
 
 import libcst as cst
 
-from gradlint.detect import spelling as slips
 from gradlint.detect.absence import leaf_key
 from gradlint.detect.frozen import note_frozen
 from gradlint.detect.loop_order import dropped, stepped_by_hand
 from gradlint.domain import dtype as dtypes
-from gradlint.domain.announcement import LeafWritten
+from gradlint.domain.announcement import AttributeSet, LeafWritten, NameMissing
 from gradlint.domain.event import SecondBackward
 from gradlint.domain.graph import Edge, Node, Term
 from gradlint.domain.refusal.inplace import InferenceChange
@@ -54,7 +53,7 @@ def tensor_attribute(machine: Machine, state: State, ref: Ref, name: str, node: 
         entry = method_fact(name)
         if entry is not None:
             return apply(machine, state, entry, Args((ref,)), node)
-    slips.of_tensor(machine, tensor_at(state, ref).node, name, node)
+    machine.announce(state, NameMissing(node, ref, name))
     return Bound(ref, name)
 
 
@@ -197,28 +196,14 @@ _GETTERS: dict[str, Getter] = {
 }
 
 
-MISSPELT_FLAGS = frozenset({"require_grad", "requires_grads", "require_grads"})
-"""Attributes that are none of torch's, and look like `requires_grad`: on parameters, they are meant to freeze."""
-
-
 def set_tensor_attribute(machine: Machine, state: State, ref: Ref, name: str, value: Value, node: cst.CSTNode) -> None:
     """t.name = value"""
     setter = _SETTERS.get(name)
     if setter is not None:
         setter(machine, state, ref, value, node)
     else:
-        frozen = tensor_at(state, ref).parameter and name in MISSPELT_FLAGS
-        if not frozen:
-            slips.of_assigned(machine, state, name, node)
-        if name == "requires_grad_" and (isinstance(value, bool) or _is_unknown_flag(value)):
-            faults.noticed(machine, "set-requires-grad-by-name", node, "tensor")
-        elif frozen and isinstance(value, bool):
-            faults.noticed(machine, "module-flag", node, f"tensor.{name}")
+        machine.announce(state, AttributeSet(node, ref, name, value))
         state.decide(("set", ref, name), value)
-
-
-def _is_unknown_flag(value: Value) -> bool:
-    return isinstance(value, Unknown) and value.kind in ("bool", "number", "int")
 
 
 def _set_data(machine: Machine, state: State, ref: Ref, value: Value, node: cst.CSTNode) -> None:

@@ -28,7 +28,6 @@ from gradlint.interpreter.torch.backward import (
 from gradlint.interpreter.torch.backward_roots import check_root, gradient_arguments, is_number, retains, roots_of
 from gradlint.interpreter.torch.checkpoint import refuses_walk
 from gradlint.interpreter.torch.hooks import gradients_pass
-from gradlint.interpreter.torch.legacy_calls import tell_gone_keyword
 from gradlint.interpreter.torch.operands import tensors_in
 from gradlint.interpreter.torch.tensor import either, new_tensor, tensor_at
 from gradlint.interpreter.torch.transform.levels import unsupported
@@ -36,7 +35,6 @@ from gradlint.interpreter.torch.transform.levels import unsupported
 
 def tensor_backward(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """t.backward(gradient=None, retain_graph=None, create_graph=False, inputs=None)"""
-    tell_gone_keyword(machine, "retain_variables", "retain_graph", args, node)
     gradient = args.get(0, "gradient")
     retain = retains(args, args.get(1, "retain_graph"), args.get(2, "create_graph", False))
     inputs = args.get(3, "inputs")
@@ -46,7 +44,6 @@ def tensor_backward(machine: Machine, state: State, ref: Ref, args: Args, node: 
 
 def autograd_backward(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """torch.autograd.backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False)"""
-    tell_gone_keyword(machine, "retain_variables", "retain_graph", args, node)
     if machine.transforms:
         unsupported(machine, node, "method", "backward")
         return None
@@ -134,7 +131,6 @@ def _only(machine: Machine, state: State, inputs: Value) -> set[int] | None:
 
 def autograd_grad(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """torch.autograd.grad(outputs, inputs, grad_outputs, retain_graph, create_graph, ..., allow_unused)"""
-    tell_gone_keyword(machine, "retain_variables", "retain_graph", args, node)
     roots = roots_of(machine, state, args.get(0, "outputs"), node)
     if not roots and is_number(machine, state, args.get(0, "outputs"), node):
         return Unknown("raised")

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import libcst as cst
 
 from gradlint.domain import dtype as dtypes
+from gradlint.domain.announcement import VariableMade
 from gradlint.domain.graph import Edge, Node, Term
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import State
@@ -24,7 +25,6 @@ from gradlint.interpreter.program import origins
 from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.alias import CONTIGUOUS
 from gradlint.interpreter.torch.inplace import write
-from gradlint.interpreter.torch.legacy_calls import tell_variable
 from gradlint.interpreter.torch.methods import METHODS
 from gradlint.interpreter.torch.names import fact
 from gradlint.interpreter.torch.operands import bind, bind_loosely, operand_of, operands_of
@@ -179,7 +179,8 @@ def _variable(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> 
     data = as_tensor(machine, state, args.get(0, "data"), node)
     if data is None:
         return machine.program.opaque(machine, state, args.values(), node)
-    tell_variable(machine, state, data, args, node)
+    volatile = args.has(2, "volatile") and args.get(2, "volatile") is not False
+    machine.announce(state, VariableMade(node, data, args.get(1, "requires_grad", False), volatile))
     detached = METHODS["detach"](machine, state, data, Args(), node)
     assert isinstance(detached, Ref)
     record = tensor_at(state, detached)

@@ -12,7 +12,7 @@ from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.apply import broken_view
 from gradlint.interpreter.torch.inplace import bump, saved_now, write
 from gradlint.interpreter.torch.inplace_broadcast import refuse_part
-from gradlint.interpreter.torch.legacy_calls import tell_number_indexed
+from gradlint.interpreter.torch.legacy_calls import refuses_index
 from gradlint.interpreter.torch.operands import operand_of, tensors_in
 from gradlint.interpreter.torch.tensor import both, either, known_tensor, new_tensor, tensor_at, view_of
 from gradlint.interpreter.torch.transform.levels import refuses_mask
@@ -22,7 +22,7 @@ from gradlint.shapes.infer import indexed
 def index_tensor(machine: Machine, state: State, ref: Ref, index: Value, node: cst.CSTNode) -> Value:
     """t[index]: basic indices give a view, index tensors and masks a copy."""
     record = tensor_at(state, ref)
-    if tell_number_indexed(machine, record, index, node):
+    if refuses_index(machine, record, index, node):
         return machine.unknown("raised")
     if machine.transforms and refuses_mask(machine, state, index, node):
         return machine.unknown("raised")

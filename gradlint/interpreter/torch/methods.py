@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 import libcst as cst
 
-from gradlint.detect.spelling import of_keywords
 from gradlint.domain import dtype as dtypes
+from gradlint.domain.announcement import TorchCalled
 from gradlint.domain.dtype import named
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.shape import numel
@@ -32,8 +32,7 @@ Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
 
 def call_tensor_method(machine: Machine, state: State, ref: Ref, name: str, args: Args, node: cst.CSTNode) -> Value:
     """t.name(args)"""
-    if args.keywords:
-        of_keywords(machine, f"torch.Tensor.{name}", args.keywords, node, tensor_at(state, ref).node)
+    machine.announce(state, TorchCalled(node, name, ref, args.positional, args.keywords, args.open))
     if machine.transforms and refuses_method(machine, state, ref, name, node):
         return Unknown("raised")
     special = METHODS.get(name)
