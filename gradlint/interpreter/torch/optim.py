@@ -8,10 +8,9 @@ from typing import TypeAlias
 import libcst as cst
 
 from gradlint.detect import loop_order as order
-from gradlint.detect.absence import leaf_key
 from gradlint.detect.frozen import is_absent, note_idle_step
 from gradlint.detect.optimizers import SOURCES, holds_unknown, sources_of, stepped
-from gradlint.domain.graph import leaves_behind
+from gradlint.domain.graph import leaf_key, leaves_behind
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import (
     Bound,
