@@ -4,13 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gradlint.detect.gradient_argument import GradientArgumentDetector
+from gradlint.detect.gradient_reads import GradientReadDetector
+from gradlint.detect.graph_use import GraphUseDetector
+from gradlint.detect.hidden_write import HiddenWriteDetector
 from gradlint.detect.loop_variable import LoopVariableDetector
+from gradlint.detect.lost_gradient import LostGradientDetector
+from gradlint.detect.sampler import SamplerDetector
+from gradlint.detect.second_order import SecondOrderDetector
 from gradlint.detect.state_dict import StateDictDetector
 from gradlint.detect.training_mode import TrainingModeDetector
 from gradlint.domain.announcement import Listener
 from gradlint.interpreter.machine import Machine
 
-_ALL: tuple[Callable[[Machine], Listener], ...] = (LoopVariableDetector, StateDictDetector, TrainingModeDetector)
+_ALL: tuple[Callable[[Machine], Listener], ...] = (
+    GradientArgumentDetector,
+    GradientReadDetector,
+    GraphUseDetector,
+    HiddenWriteDetector,
+    LoopVariableDetector,
+    LostGradientDetector,
+    SamplerDetector,
+    SecondOrderDetector,
+    StateDictDetector,
+    TrainingModeDetector,
+)
 
 
 def detectors(machine: Machine) -> list[Listener]:

@@ -28,3 +28,10 @@ class ParameterMinusItself(Fault):
     """A parameter minus what was kept of it, which is the parameter itself; `parameter` is where it was made."""
 
     parameter: cst.CSTNode | None
+
+
+@dataclass(frozen=True)
+class EpochNotSet(Fault):
+    """A further epoch goes over the data of a sampler, made at `sampler`, without a call of `set_epoch` before it."""
+
+    sampler: cst.CSTNode | None

@@ -7,6 +7,7 @@ import libcst as cst
 from gradlint.detect import spelling as slips
 from gradlint.detect.network_alias import named
 from gradlint.domain import dtype as dtypes
+from gradlint.domain.announcement import GraphsShared
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Bound,
@@ -243,7 +244,7 @@ def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: 
     if isinstance(obj, Unknown):
         ref = shown_tensor(machine, state, obj, name)
         if ref is None:
-            machine.ledger.lend(origins(state, (value,)))
+            machine.announce(state, GraphsShared(origins(state, (value,))))
             if isinstance(value, bool):
                 slips.of_unknown(machine, name, node)
             state.decide(("set", obj, name), value)
