@@ -8,8 +8,14 @@ from gradlint.detect.data_write import DataWriteDetector
 from gradlint.detect.element_types import ElementTypeDetector
 from gradlint.detect.flags import FlagDetector
 from gradlint.detect.formula import FormulaDetector
+from gradlint.detect.gradient_reads import GradientReadDetector
+from gradlint.detect.graph_use import GraphUseDetector
+from gradlint.detect.hidden_write import HiddenWriteDetector
 from gradlint.detect.legacy import LegacyDetector
 from gradlint.detect.loop_variable import LoopVariableDetector
+from gradlint.detect.lost_gradient import LostGradientDetector
+from gradlint.detect.sampler import SamplerDetector
+from gradlint.detect.second_order import SecondOrderDetector
 from gradlint.detect.spelling import SpellingDetector
 from gradlint.detect.state_dict import StateDictDetector
 from gradlint.detect.training_mode import TrainingModeDetector
@@ -22,8 +28,14 @@ _ALL: tuple[Callable[[Machine], Listener], ...] = (
     ElementTypeDetector,
     FlagDetector,
     FormulaDetector,
+    GradientReadDetector,
+    GraphUseDetector,
+    HiddenWriteDetector,
     LegacyDetector,
     LoopVariableDetector,
+    LostGradientDetector,
+    SamplerDetector,
+    SecondOrderDetector,
     SpellingDetector,
     StateDictDetector,
     TrainingModeDetector,

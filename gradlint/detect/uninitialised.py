@@ -6,11 +6,12 @@ import libcst as cst
 
 from gradlint.detect.detector import Detector
 from gradlint.detect.formula.terms import plain
-from gradlint.domain.announcement import GradientGiven, Operated
-from gradlint.domain.fault.numerics import UninitialisedGradient
+from gradlint.domain.announcement import BackwardCalled, Operated
+from gradlint.domain.fault.backward import GradientUninitialised
+from gradlint.domain.shape import same_shape
 from gradlint.domain.state import State
 from gradlint.domain.value import Tensor
-from gradlint.interpreter.torch.tensor import tensor_at
+from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
 
 _MAKING = frozenset({"uninitialised", "empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided"})
 _SCALING = frozenset({"mul", "neg", "div"})
@@ -37,12 +38,15 @@ class UninitialisedDetector(Detector[dict[cst.CSTNode, cst.CSTNode]]):
         if made is not None:
             self.facts[it.node] = made
 
-    def on_gradient_given(self, state: State, it: GradientGiven) -> None:
-        """Report a gradient argument whose values are nobody's."""
-        given = tensor_at(state, it.gradient)
-        made = self._taken(state, given)
-        if made is not None:
-            self.report(UninitialisedGradient(it.node, made, scaled=made is not given.node.syntax))
+    def on_backward_called(self, state: State, it: BackwardCalled) -> None:
+        """Report a gradient argument whose values are nobody's, unless torch refuses its shape."""
+        given = known_tensor(self.machine, state, it.gradient)
+        if given is None:
+            return
+        gradient, root = tensor_at(state, given), tensor_at(state, it.root)
+        made = self._taken(state, gradient)
+        if made is not None and same_shape(gradient.shape, root.shape) is not False:  # type: ignore[arg-type]
+            self.report(GradientUninitialised(it.node, made, scaled=made is not gradient.node.syntax))
 
     def _taken(self, state: State, record: Tensor) -> cst.CSTNode | None:
         """Where the memory of a tensor was taken that holds whatever stood there, or is scaled from such a one.

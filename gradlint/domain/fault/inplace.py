@@ -31,3 +31,12 @@ class DataWrite(Fault):
     parameter: bool = False
     kept: bool = False
     recorded: bool = True
+
+
+@dataclass(frozen=True)
+class HiddenWriteToSaved(Fault):
+    """A write past the version counter changes what `saver` saved, so that the gradient of `backward` is wrong."""
+
+    saver: cst.CSTNode
+    saver_op: str
+    backward: cst.CSTNode

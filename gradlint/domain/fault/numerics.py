@@ -51,14 +51,3 @@ class SingularPoint(Fault):
     kind: Literal["same", "rows", "fresh", "bound", "single"]
     slope: Literal["NaN", "infinite"]
     value: float = 0.0
-
-
-@dataclass(frozen=True)
-class UninitialisedGradient(Fault):
-    """A backward takes a gradient argument in memory that nobody has written; `made` is where it was taken.
-
-    `scaled`: the argument is computed from that memory.
-    """
-
-    made: cst.CSTNode
-    scaled: bool

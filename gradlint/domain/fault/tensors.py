@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
-
-import libcst as cst
+from typing import Literal
 
 from gradlint.domain.event import Fault
 
@@ -20,11 +18,3 @@ class MethodOverwritten(Fault):
 @dataclass(frozen=True)
 class FlagCompared(Fault):
     """`x.requires_grad == True` as a statement."""
-
-
-@dataclass(frozen=True)
-class NonleafGradient(Fault):
-    """`.grad` of a result is read, which torch never fills; the tensor was made at `made`."""
-
-    warned: ClassVar[bool] = True
-    made: cst.CSTNode | None

@@ -6,7 +6,7 @@ import libcst as cst
 
 from gradlint.detect.network_alias import named
 from gradlint.domain import dtype as dtypes
-from gradlint.domain.announcement import AttributeRead, AttributeSet
+from gradlint.domain.announcement import AttributeRead, AttributeSet, GraphsShared
 from gradlint.domain.refusal.functions import FunctionWithoutApply
 from gradlint.domain.state import State
 from gradlint.domain.value import (
@@ -243,7 +243,7 @@ def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: 
     if isinstance(obj, Unknown):
         ref = shown_tensor(machine, state, obj, name)
         if ref is None:
-            machine.ledger.lend(origins(state, (value,)))
+            machine.announce(state, GraphsShared(origins(state, (value,))))
             machine.announce(state, AttributeSet(node, obj, name, value))
             state.decide(("set", obj, name), value)
             return

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 import libcst as cst
 
+from gradlint.domain.announcement import GraphsShared
 from gradlint.domain.graph import Site
 from gradlint.domain.state import State
 from gradlint.domain.value import Function, Pending, Ref, Sequence, Suspended, Value
@@ -152,7 +153,7 @@ def _delegate(machine: Machine, state: State, consumer: Consumer, instr: Yield) 
 
 def _collect(machine: Machine, state: State, instr: Yield) -> None:
     value = machine.read(state, instr.value)
-    machine.ledger.lend(origins(state, (value,)))
+    machine.announce(state, GraphsShared(origins(state, (value,))))
     yields = state.locals.get("<yields>")
     if not isinstance(yields, Ref):
         yields = state.new(Sequence((), "iterator"))
