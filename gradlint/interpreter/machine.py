@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import libcst as cst
 
@@ -19,6 +19,7 @@ from gradlint.detect.ledger import Ledger
 from gradlint.domain.announcement import (
     Announcement,
     GraphsShared,
+    Handler,
     Listener,
     PathsEnded,
     PathsJoined,
@@ -70,6 +71,22 @@ class OutOfBudgetError(Exception):
     """The file has had its steps; what was not interpreted stays silent."""
 
 
+class Observer(Protocol):
+    """Who looks on while a machine runs, for `gradlint explain`; it changes nothing."""
+
+    def before(self, machine: Machine, states: list[State], instr: Instr) -> None:
+        """Look at the states that an instruction is about to run on."""
+
+    def after(self, machine: Machine, states: list[State], instr: Instr) -> None:
+        """Look at the states that an instruction has led to."""
+
+    def gave_up(self, what: str, node: cst.CSTNode | None) -> None:
+        """Hear that something is not followed."""
+
+    def announced(self, announcement: Announcement, handlers: tuple[Handler, ...]) -> None:
+        """Hear what was announced, and to which methods of listeners."""
+
+
 Simple: TypeAlias = "Callable[[Machine, State, Instr], None]"
 Splitting: TypeAlias = "Callable[[Machine, list[State], Instr], list[State]]"
 
@@ -118,6 +135,7 @@ class Machine:
         self.holdings = Holdings()
         self.sizes: dict[Unknown, Sym] = {}
         self._symbols: dict[tuple[object, ...], Unknown] = {}
+        self.observer: Observer | None = None
         self.listeners: tuple[Listener, ...] = ()
         self._handlers = handlers(())
 
@@ -132,6 +150,8 @@ class Machine:
         """Tell the listeners what happens on the path of a state."""
         for hear in self._handlers[type(announcement)]:
             hear(state, announcement)
+        if self.observer is not None:
+            self.observer.announced(announcement, self._handlers[type(announcement)])
 
     def note_builder(self, node: cst.CSTNode, op: str, built: cst.CSTNode | None) -> None:
         """A module made by a constructor is called at a node."""
@@ -152,6 +172,8 @@ class Machine:
 
     def run(self, block: Block, states: list[State]) -> list[State]:
         """The states that reach the end of the block."""
+        if self.observer is not None:
+            return self._run_observed(self.observer, block, states)
         simple, splitting = SIMPLE, SPLITTING
         for instr in block:
             kind = type(instr)
@@ -168,6 +190,30 @@ class Machine:
             raise OutOfBudgetError
         return states
 
+    def _run_observed(self, observer: Observer, block: Block, states: list[State]) -> list[State]:
+        """As `run`, with each step shown to an observer."""
+        for instr in block:
+            observer.before(self, states, instr)
+            kind = type(instr)
+            if kind in SIMPLE:
+                self.budget -= len(states)
+                for state in states:
+                    SIMPLE[kind](self, state, instr)
+            else:
+                states = SPLITTING[kind](self, states, instr)
+            observer.after(self, states, instr)
+            if not states:
+                break
+        if self.budget < self.limit:
+            raise OutOfBudgetError
+        return states
+
+    def give_up(self, what: str, node: cst.CSTNode | None = None, count: int = 1) -> None:
+        """Count what is not followed: an operation or a call, or paths of the program; `node` is where."""
+        self.give_ups[what] += count
+        if self.observer is not None:
+            self.observer.gave_up(what, node)
+
     def meet(self, states: list[State], outs: tuple[str | int, ...] = ()) -> list[State]:
         """Join the states that agree since the innermost open region began; keep at most `KEPT`."""
         if len(states) < 2:
@@ -179,14 +225,14 @@ class Machine:
                 joined = meeting.attempt(outs)
                 if joined is not None:
                     if meeting.nodes:
-                        self.announce(joined, PathsJoined(meeting.nodes))
+                        self.announce(joined, PathsJoined(self.program.nowhere, meeting.nodes))
                     kept[index] = joined
                     break
             else:
                 if len(kept) < KEPT:
                     kept.append(state)
                 else:
-                    self.give_ups["paths dropped"] += 1
+                    self.give_up("paths dropped")
                     self.lend_all(state)
         return kept
 
@@ -194,7 +240,7 @@ class Machine:
         """A path is not followed any more: what it holds may be backpropagated on it."""
         if self.program.walks_back and self.search.left > 0:
             graphs = tuple(self.search.graphs(dropped, dropped.locals.values()))
-            self.announce(dropped, GraphsShared(graphs))
+            self.announce(dropped, GraphsShared(self.program.nowhere, graphs))
 
     @contextmanager
     def bounded(self, share: float) -> Iterator[None]:
@@ -205,7 +251,7 @@ class Machine:
         try:
             yield
         except OutOfBudgetError:
-            self.give_ups["out of steps"] += 1
+            self.give_up("out of steps")
             del self.stack[depth:]
             del self.exits[exits:]
             self.expected = expected
