@@ -2,8 +2,8 @@
 
 The abstract machine (`gradlint check`) announces what a program does on every path it follows; a concrete machine may
 announce the same of a real run. An announcement says what happens, never whether it is a fault. It names the syntax
-node at which it happens, if it is one, and the addresses of the values that take part; what is known of these stands
-in the state that is handed over with it.
+node at which it happens, or the module where it happens at none, and the addresses of the values that take part; what
+is known of these stands in the state that is handed over with it.
 
 An announcement is a class here and a method of `Listener`, `on_` and its name in snake case. A method of a listener
 runs at the moment of the announcement, before the machine goes on, on the state of the path at hand.
@@ -149,18 +149,21 @@ class ParameterReplaced(NamedTuple):
 class GraphsShared(NamedTuple):
     """Graphs may be walked elsewhere: by a caller, on a path that is not followed, by who is given what they made."""
 
+    node: cst.CSTNode
     graphs: Sequence[Node]
 
 
 class GraphsEscaped(NamedTuple):
     """Graphs went where gradlint does not look: a backward may fill the gradients of their leaves there."""
 
+    node: cst.CSTNode
     graphs: Sequence[Node]
 
 
 class PathsJoined(NamedTuple):
     """Two paths became one: of each pair of nodes, made alike on both, the first has gone on for the second."""
 
+    node: cst.CSTNode
     alike: Iterable[tuple[int, int]]
 
 

@@ -119,7 +119,7 @@ def _unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cs
         if key[2] in RAISING or key[2] in WARNING:
             return expected_failure(machine, state, key[2], args, node)
         return _method_of_unknown(machine, state, key[1], key[2], args, node)
-    let_go(machine, state, (part for part in key or () if isinstance(part, Ref)))
+    let_go(machine, state, (part for part in key or () if isinstance(part, Ref)), node)
     return machine.program.opaque(machine, state, args.values(), node)
 
 

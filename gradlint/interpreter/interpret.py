@@ -166,12 +166,12 @@ def _function(machine: Machine, state: State, function: Function, args: Args) ->
         results = run_method(machine, state, function, args._replace(keywords=supposed))
         for end, value in results:
             # Whoever calls the function may do anything with what it returns, and with what it was given.
-            machine.announce(end, GraphsShared(tuple(graphs_in(end, (value, *args.positional)))))
+            machine.announce(end, GraphsShared(function.code.node, tuple(graphs_in(end, (value, *args.positional)))))
         ends = [end for end, _ in results]
         machine.close(ends, region)
         for end, value in results:
             if not is_configuration(end, function, args.get(0, "")):
-                let_go(machine, end, (value,))
+                let_go(machine, end, (value,), function.code.node)
         if function.owner is not None and machine.holdings.doubts:
             for end, value in results:
                 _give_back(machine, end, value)

@@ -221,7 +221,7 @@ class Machine:
                 joined = meeting.attempt(outs)
                 if joined is not None:
                     if meeting.nodes:
-                        self.announce(joined, PathsJoined(meeting.nodes))
+                        self.announce(joined, PathsJoined(self.program.nowhere, meeting.nodes))
                     kept[index] = joined
                     break
             else:
@@ -236,7 +236,7 @@ class Machine:
         """A path is not followed any more: what it holds may be backpropagated on it."""
         if self.program.walks_back and self.search.left > 0:
             graphs = tuple(self.search.graphs(dropped, dropped.locals.values()))
-            self.announce(dropped, GraphsShared(graphs))
+            self.announce(dropped, GraphsShared(self.program.nowhere, graphs))
 
     @contextmanager
     def bounded(self, share: float) -> Iterator[None]:

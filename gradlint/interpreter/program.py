@@ -228,7 +228,7 @@ class Program:
         handed_out(machine, state, values)
         if type(node) is cst.Decorator and len(values) == 1:
             return values[0]
-        let_go(machine, state, values)
+        let_go(machine, state, values, node)
         if machine.ledger.frozen:
             thaw(machine, state, values)
         for receiver in machine.hooked_elsewhere:
@@ -239,7 +239,7 @@ class Program:
             forget_attributes(state, value)
             _give_away(machine, state, value)
         given = origins(state, values)
-        machine.announce(state, GraphsShared(given))
+        machine.announce(state, GraphsShared(node, given))
         edges = [Edge(origin, None) for origin in given]
         if any(edge.node.live for edge in edges):
             state.escape()
@@ -347,7 +347,7 @@ def origins(state: State, values: Iterable[Value], limit: int = 24) -> list[Node
     return found
 
 
-def let_go(machine: Machine, state: State, values: Iterable[Value]) -> None:
+def let_go(machine: Machine, state: State, values: Iterable[Value], node: cst.CSTNode | None = None) -> None:
     """Values go where gradlint does not look: whatever hangs on them may be backpropagated or changed there."""
     graphs: list[Node] = []
     stack = list(values)
@@ -370,7 +370,7 @@ def let_go(machine: Machine, state: State, values: Iterable[Value]) -> None:
         elif isinstance(value, Partial):
             stack.extend((value.function, *value.args))
     if graphs:
-        machine.announce(state, GraphsEscaped(graphs))
+        machine.announce(state, GraphsEscaped(node or machine.program.nowhere, graphs))
 
 
 def _parts(record: object) -> Iterable[Value]:

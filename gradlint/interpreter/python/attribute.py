@@ -127,7 +127,7 @@ def _of_instance(machine: Machine, state: State, obj: Ref, record: Instance, nam
         return ctx_attribute(machine, state, obj, record, name)
     if name in ("_parameters", "_modules", "_buffers", "__dict__"):
         loosen(state, obj, record)
-        let_go(machine, state, (obj,))
+        let_go(machine, state, (obj,), node)
         return machine.unknown()
     if name in ("__delattr__", "__setattr__"):
         return Partial(machine.program.external(f"builtins.{name.strip('_')}"), (obj,), ())
@@ -243,7 +243,7 @@ def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: 
     if isinstance(obj, Unknown):
         ref = shown_tensor(machine, state, obj, name)
         if ref is None:
-            machine.announce(state, GraphsShared(origins(state, (value,))))
+            machine.announce(state, GraphsShared(node, origins(state, (value,))))
             machine.announce(state, AttributeSet(node, obj, name, value))
             state.decide(("set", obj, name), value)
             return

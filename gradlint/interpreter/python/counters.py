@@ -73,8 +73,8 @@ def has_graph(state: State, value: Value) -> bool:
 
 def any_of(machine: Machine, state: State, items: tuple[Value, ...], node: cst.CSTNode) -> Unknown:
     """One of the items, and nobody knows which: each may be used for what this one is used for."""
-    let_go(machine, state, items)
+    let_go(machine, state, items, node)
     graphs = origins(state, items)
-    machine.announce(state, GraphsShared(graphs))
+    machine.announce(state, GraphsShared(node, graphs))
     state.escape()
     return Unknown(None, Node("call", node, [Edge(graph, None) for graph in graphs], tracked=None), None, node)
