@@ -32,10 +32,6 @@ class Refusal(Event):
     """What torch raises on at a node. Subclasses stand in `gradlint.domain.refusal`, one a reason."""
 
 
-UNCALLED = "uncalled"
-"""The subject of what torch refuses, unless the callers of a function, which are not known, switch grad mode off."""
-
-
 @dataclass(frozen=True)
 class Refused(Event):
     """Another call that torch refuses because of autograd; `fault` names the rule that explains it.

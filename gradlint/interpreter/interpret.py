@@ -10,8 +10,9 @@ import libcst as cst
 
 from gradlint.detect.loop_order import forget
 from gradlint.domain.announcement import GraphsShared, Listener
-from gradlint.domain.event import UNCALLED, Event, Refused
+from gradlint.domain.event import Event
 from gradlint.domain.refusal.inplace import LeafViewWrite, LeafWrite
+from gradlint.domain.refusal.tensors import NumpyOnGrad
 from gradlint.domain.state import State
 from gradlint.domain.value import Bound, Class, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.interpreter.args import Args
@@ -185,8 +186,8 @@ def _function(machine: Machine, state: State, function: Function, args: Args) ->
 
 def _told_for_callers(event: Event) -> Event:
     """What torch refuses only with grad mode on, in a function that may be there to predict: its callers decide."""
-    if isinstance(event, Refused) and event.fault == "numpy-on-grad":
-        return replace(event, subject=UNCALLED)
+    if isinstance(event, NumpyOnGrad):
+        return replace(event, uncalled=True)
     return event
 
 

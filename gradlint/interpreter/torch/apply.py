@@ -10,12 +10,12 @@ from gradlint.domain.announcement import Operated
 from gradlint.domain.dtype import can_require_grad
 from gradlint.domain.graph import Edge, Node, Saved
 from gradlint.domain.refusal.inplace import InferenceChange, InferenceSaved, OutRequiresGrad, UnrebasedView
+from gradlint.domain.refusal.tensors import NoDerivative
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value, Write
 from gradlint.facts import Entry, MustMay, alias_of
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.inplace import bump, write
 from gradlint.interpreter.torch.inplace_broadcast import refuse_result
 from gradlint.interpreter.torch.operands import operands_of
@@ -87,7 +87,7 @@ def _refused_inputs(call: Operation) -> None:
         given.label in refused and given.ref is not None and call.grad_of(given) is True for given in call.inputs
     )
     if wrong or (call.config and call.name in _WEIGHTED and _weighs_by_trained(call, call.config)):
-        faults.refused(call.machine, "input-may-not-require-grad", call.node, call.name)
+        call.machine.emit(NoDerivative(call.node, call.name))
 
 
 _WEIGHTED = frozenset(f"nn.{name}Loss" for name in ("CrossEntropy", "NLL", "BCE", "BCEWithLogits", "MultiMargin"))

@@ -21,6 +21,7 @@ from gradlint.domain.announcement import (
 from gradlint.domain.graph import Edge, Node, Term
 from gradlint.domain.refusal.backward import SecondBackward
 from gradlint.domain.refusal.inplace import InferenceChange
+from gradlint.domain.refusal.tensors import DataIncompatible, FlagOnNonleaf, GradientMismatch, IntegerRequiresGrad
 from gradlint.domain.shape import same_shape
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import (
@@ -37,7 +38,6 @@ from gradlint.domain.value import (
 )
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.apply import apply
 from gradlint.interpreter.torch.backward import REPLACED
 from gradlint.interpreter.torch.names import method_fact
@@ -211,10 +211,10 @@ def _set_data(machine: Machine, state: State, ref: Ref, value: Value, node: cst.
         return  # The second half of `t.data -= ...`, which wrote in place already.
     source = None if given is None else tensor_at(state, given)
     if _no_tensor(state, value):
-        faults.refused(machine, "data-incompatible", node)
+        machine.emit(DataIncompatible(node))
         return
     if source is not None and record.grad is True and _incompatible(record, source):
-        faults.refused(machine, "data-incompatible", node)
+        machine.emit(DataIncompatible(node))
         return
     if record.grad is True and record.leaf is True:
         sources = () if source is None else (Edge(source.node, None),)
@@ -253,17 +253,17 @@ def _set_grad(machine: Machine, state: State, ref: Ref, value: Value, node: cst.
     record = tensor_at(state, ref)
     given = known_tensor(machine, state, value)
     if given == ref:
-        faults.refused(machine, "grad-assigned-mismatch", node, "itself")
+        machine.emit(GradientMismatch(node, itself=True))
         return
     if given is not None:
         other = tensor_at(state, given)
         fits = same_shape(other.shape, record.shape)  # type: ignore[arg-type]
         if fits is False or dtypes.same_dtype(other.dtype, record.dtype) is False:
-            faults.refused(machine, "grad-assigned-mismatch", node)
+            machine.emit(GradientMismatch(node))
             return
         value = given
     elif value is not None and not isinstance(value, NoGradient) and _no_tensor(state, value):
-        faults.refused(machine, "grad-assigned-mismatch", node)
+        machine.emit(GradientMismatch(node))
         return
     if value is None or isinstance(value, NoGradient):
         machine.announce(state, GradientReleased(node, record.accumulated))
@@ -295,14 +295,13 @@ def set_flag(
     if record.leaf is False:
         # Measured: `requires_grad_(True)` on a result that requires grad is let pass, the assignment never is.
         if not wanted or spelled == ".requires_grad":
-            related = [] if record.syntax is None else [(record.syntax, "the result of this operation is no leaf")]
-            faults.refused(machine, "flag-on-nonleaf", node, spelled, related)
+            machine.emit(FlagOnNonleaf(node, spelled, record.syntax))
         return
     if wanted and record.inference is True and state.inference is False:
         machine.emit(InferenceChange(node, spelled, machine.inference_mode))
         return
     if wanted and dtypes.can_require_grad(record.dtype) is False:
-        faults.refused(machine, "integer-requires-grad", node, record.dtype or "")
+        machine.emit(IntegerRequiresGrad(node, record.dtype))
         state.put(ref.id, record._replace(grad=None, dtype=None, node=Node("input", node, tracked=None)))
         return
     if record.leaf is None:

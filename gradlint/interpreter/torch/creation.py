@@ -7,6 +7,7 @@ import libcst as cst
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.announcement import Rewrapped, VariableMade
 from gradlint.domain.graph import Edge, Node, Term
+from gradlint.domain.refusal.tensors import IntegerRequiresGrad
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import State
 from gradlint.domain.value import (
@@ -19,7 +20,6 @@ from gradlint.facts.names import newer
 from gradlint.interpreter.args import Args, Native
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.program import origins
-from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.alias import CONTIGUOUS
 from gradlint.interpreter.torch.inplace import write
 from gradlint.interpreter.torch.methods import METHODS
@@ -47,7 +47,7 @@ def note_wanted(machine: Machine, state: State, ref: Ref, args: Args, node: cst.
     record = tensor_at(state, ref)
     if wanted is True:
         if dtypes.can_require_grad(record.dtype) is False:
-            faults.refused(machine, "integer-requires-grad", node, record.dtype or "")
+            machine.emit(IntegerRequiresGrad(node, record.dtype))
             # Torch goes no further; a program that will is one whose values are no integers.
             state.put(ref.id, record._replace(grad=None, dtype=None, node=Node("input", node, tracked=None)))
             return
@@ -134,7 +134,7 @@ def _parameter(machine: Machine, state: State, args: Args, node: cst.CSTNode) ->
     wanted = args.get(1, "requires_grad", True)
     record = None if data is None else tensor_at(state, data)
     if wanted is True and record is not None and dtypes.can_require_grad(record.dtype) is False:
-        faults.refused(machine, "integer-requires-grad", node, record.dtype or "")
+        machine.emit(IntegerRequiresGrad(node, record.dtype))
     ref = new_leaf(
         state, node, dtype=record.dtype if record else None, shape=record.shape if record else None,
         parameter=True, source=record.node if record else None,
