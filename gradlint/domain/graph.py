@@ -169,6 +169,11 @@ class _FrozenNode(Node):
         raise FrozenInstanceError(f"cannot delete field {name!r}: nodes are shared by states")
 
 
+def leaf_key(leaf: Node) -> LeafKey:
+    """Return what a leaf is known by on all paths."""
+    return leaf.key or (leaf.syntax, "", None)
+
+
 def leaves_behind(node: Node, depth: int = 8) -> Iterator[Node]:
     """The leaves that a value was computed from, over a few operations; one that is met on two ways comes twice."""
     if node.leaf is not None:
