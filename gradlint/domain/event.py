@@ -7,7 +7,7 @@ only made where torch certainly refuses it on the path at hand.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 import libcst as cst
@@ -18,6 +18,13 @@ class Event:
     """Something that happened at one syntax node of the file."""
 
     node: cst.CSTNode
+
+    def in_uncalled(self, *, method: bool) -> Event | None:
+        """Return what the event comes to in a function, or method, that nobody calls and that runs no backward.
+
+        Its callers may have switched grad mode off. None if nothing is left of it.
+        """
+        return self
 
 
 @dataclass(frozen=True)
@@ -57,6 +64,10 @@ class RefusedWrite(Event):
     mode: cst.CSTNode | None = None
     held: bool = False
 
+    def in_uncalled(self, *, method: bool) -> Event | None:
+        """Return None for a parameter that a function writes to: whoever calls it must do so under no_grad."""
+        return None if not method and self.parameter and self.reason in ("leaf", "leaf-view") else self
+
 
 @dataclass(frozen=True)
 class RefusedGrowth(Event):
@@ -71,21 +82,23 @@ class RefusedGrowth(Event):
     made: cst.CSTNode | None = None
 
 
-UNCALLED = "uncalled"
-"""The subject of what torch refuses, unless the callers of a function, which are not known, switch grad mode off."""
-
-
 @dataclass(frozen=True)
 class Refused(Event):
     """Another call that torch refuses because of autograd; `fault` names the rule that explains it.
 
-    `mode` is the call that switched inference mode on, where that is the reason.
+    `mode` is the call that switched inference mode on, where that is the reason. `uncalled`: nobody calls the function
+    in which it is, so that its callers may have switched grad mode off.
     """
 
     fault: str
     subject: str = ""
     related: tuple[tuple[cst.CSTNode, str], ...] = ()
     mode: cst.CSTNode | None = None
+    uncalled: bool = False
+
+    def in_uncalled(self, *, method: bool) -> Event:
+        """Return it with a note that nobody calls the function."""
+        return replace(self, uncalled=True)
 
 
 @dataclass(frozen=True)
