@@ -75,6 +75,9 @@ class Edge(NamedTuple):
     cut: str | None = None
 
 
+NOT_COMPUTED_FROM = frozenset({"overwritten", "scored"})
+"""Cuts at a value that is gone, and at one whose density is asked for: the result is computed from neither."""
+
 NO_OPERANDS: Mapping[str, object] = MappingProxyType({})
 """Of a node that is no call with arguments, or not one that is known."""
 
