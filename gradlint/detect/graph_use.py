@@ -104,36 +104,37 @@ class GraphUseDetector(Detector[GraphUse]):
                 nodes = facts.recorded.get(syntax, set())
                 used = not it.complete or bool(facts.shared) or not nodes.isdisjoint(facts.walked)
                 self.report(GradientCycle(syntax, used))
-        if facts.retaining or self.machine.ledger.waiting:
-            away = self._settle()
-            self._report_growth(away, complete=it.complete)
-            for syntax, retained in facts.retaining.items():
-                if it.complete and syntax not in facts.useful and retained and away.isdisjoint(retained):
-                    self.report(GraphRetained(syntax))
+        away = self.joined(self.escaped()) if facts.retaining and it.complete else set()
+        for syntax, retained in facts.retaining.items():
+            if it.complete and syntax not in facts.useful and retained and away.isdisjoint(retained):
+                self.report(GraphRetained(syntax))
+        if it.complete and self.machine.ledger.waiting:
+            self._report_growth(self.joined(facts.walked | self.escaped()))
 
-    def _settle(self) -> set[int]:
-        """Count the nodes of joined paths as those that went on for them; return what may be walked elsewhere."""
-        facts, away = self.facts, {node.id for node in _behind(self.facts.shared.values())}
-        for first, other in reversed(facts.alike):
-            if first in facts.walked:
-                facts.walked.add(other)
-            if first in away:
-                away.add(other)
-        return away
+    def escaped(self) -> set[int]:
+        """Return all nodes that may be walked where gradlint does not look."""
+        return {node.id for node in _behind(self.facts.shared.values())}
 
-    def _report_growth(self, away: set[int], *, complete: bool) -> None:
+    def joined(self, nodes: Set[int]) -> set[int]:
+        """Return the nodes, and those made alike on another path that has been joined."""
+        found = set(nodes)
+        for first, other in reversed(self.facts.alike):
+            if first in found:
+                found.add(other)
+        return found
+
+    def _report_growth(self, used: set[int]) -> None:
         for found in self.machine.ledger.waiting.values():
-            doubtful = complete and not any(map(is_certain, found))
-            if doubtful and all(self._is_idle(one.within, away) for one in found):
+            if not any(map(is_certain, found)) and all(self._is_idle(one.within, used) for one in found):
                 self.report(found[0].event)
 
-    def _is_idle(self, within: Iterable[object], away: set[int]) -> bool:
+    def _is_idle(self, within: Iterable[object], used: set[int]) -> bool:
         """Whether a graph that is kept is certainly never walked, though its network is trained or evaluated here."""
         nodes = [root for root in within if isinstance(root, Node)]
-        if any(node.id in self.facts.walked or node.id in away for node in nodes):
+        if any(node.id in used for node in nodes):
             return False
-        used = self.other(LostGradientDetector).facts.trained | self.machine.ledger.evaluated
-        return any(node.leaf is not None and node.syntax in used for node in _behind(nodes))
+        trained = self.other(LostGradientDetector).facts.trained | self.machine.ledger.evaluated
+        return any(node.leaf is not None and node.syntax in trained for node in _behind(nodes))
 
 
 def _behind(roots: Iterable[Node]) -> Iterator[Node]:

@@ -21,6 +21,13 @@ class Event:
     warned: ClassVar[bool] = False
     """Whether torch warns of it, so that a program which looks at the warnings knows."""
 
+    def in_uncalled(self, *, method: bool) -> Event | None:
+        """Return what the event comes to in a function, or method, that nobody calls and that runs no backward.
+
+        Its callers may have switched grad mode off. None if nothing is left of it.
+        """
+        return self
+
 
 @dataclass(frozen=True)
 class Fault(Event):

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import libcst as cst
 
 from gradlint.detect.loop_order import forget
 from gradlint.domain.announcement import GraphsShared, Listener
 from gradlint.domain.event import Event
-from gradlint.domain.refusal.inplace import LeafViewWrite, LeafWrite
-from gradlint.domain.refusal.tensors import NumpyOnGrad
 from gradlint.domain.state import State
 from gradlint.domain.value import Bound, Class, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.interpreter.args import Args
@@ -176,19 +174,11 @@ def _function(machine: Machine, state: State, function: Function, args: Args) ->
         if function.owner is not None and machine.holdings.doubts:
             for end, value in results:
                 _give_back(machine, end, value)
-    if function.owner is None and machine.backwards == backwards:
-        # Who calls a function from elsewhere may do so under no_grad: one that writes to parameters must be.
-        machine.events[events:] = [event for event in machine.events[events:] if not _parameter_write(event)]
     if machine.backwards == backwards:
-        machine.events[events:] = [_told_for_callers(event) for event in machine.events[events:]]
+        method = function.owner is not None
+        left = [event.in_uncalled(method=method) for event in machine.events[events:]]
+        machine.events[events:] = [event for event in left if event is not None]
     return ends
-
-
-def _told_for_callers(event: Event) -> Event:
-    """What torch refuses only with grad mode on, in a function that may be there to predict: its callers decide."""
-    if isinstance(event, NumpyOnGrad):
-        return replace(event, uncalled=True)
-    return event
 
 
 def _give_back(machine: Machine, state: State, value: Value) -> None:
@@ -213,10 +203,6 @@ def unsettle(state: State, made: Value) -> None:
         attrs[name] = Unknown() if value is None or isinstance(value, (int, float)) else value
     derived = is_module(state, made) and not parameters_of(state, made)[0]
     state.put(made.id, record._replace(attrs=attrs, open=record.open or derived))
-
-
-def _parameter_write(event: Event) -> bool:
-    return isinstance(event, (LeafWrite, LeafViewWrite)) and event.parameter
 
 
 def _custom_function(machine: Machine, state: State, cls: Ref) -> None:

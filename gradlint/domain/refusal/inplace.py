@@ -7,7 +7,7 @@ from typing import Literal
 
 import libcst as cst
 
-from gradlint.domain.event import Refusal
+from gradlint.domain.event import Event, Refusal
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,17 @@ class RefusedWrite(Refusal):
     held: bool = False
 
 
-class LeafWrite(RefusedWrite):
+class _WriteToLeaf(RefusedWrite):
+    def in_uncalled(self, *, method: bool) -> Event | None:
+        """Return None for a parameter that a function writes to: whoever calls it must do so under no_grad."""
+        return None if self.parameter and not method else self
+
+
+class LeafWrite(_WriteToLeaf):
     """A write to a leaf that requires grad."""
 
 
-class LeafViewWrite(RefusedWrite):
+class LeafViewWrite(_WriteToLeaf):
     """A write to a view of a leaf that requires grad."""
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import libcst as cst
 
-from gradlint.domain.event import Refusal
+from gradlint.domain.event import Event, Refusal
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,10 @@ class NumpyOnGrad(Refusal):
 
     made: cst.CSTNode | None
     uncalled: bool = False
+
+    def in_uncalled(self, *, method: bool) -> Event:
+        """Return the refusal with a note that nobody calls the function."""
+        return replace(self, uncalled=True)
 
 
 @dataclass(frozen=True)
