@@ -12,12 +12,15 @@ from typing import ClassVar
 
 import libcst as cst
 
+from gradlint.domain.assumption import Assumption
+
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened at one syntax node of the file."""
+    """Something that happened at one syntax node of the file. `assumptions` are what it may rest on."""
 
     node: cst.CSTNode
+    assumptions: tuple[Assumption, ...] = field(default=(), kw_only=True, compare=False)
     warned: ClassVar[bool] = False
     """Whether torch warns of it, so that a program which looks at the warnings knows."""
 

@@ -26,6 +26,7 @@ from gradlint.domain.announcement import (
     RunEnded,
     handlers,
 )
+from gradlint.domain.assumption import Assumption
 from gradlint.domain.event import Event, Refused
 from gradlint.domain.graph import Node
 from gradlint.domain.join import Meeting
@@ -132,8 +133,17 @@ class Machine:
         self.sizes: dict[Unknown, Sym] = {}
         self._symbols: dict[tuple[object, ...], Unknown] = {}
         self.observer: Observer | None = None
+        self.assumes = True
+        """Whether values may be made up for what nobody in sight gives."""
+        self.assumed: tuple[Assumption, ...] = ()
+        """What has been assumed on the way to what is run now."""
         self.listeners: tuple[Listener, ...] = ()
         self._handlers = handlers(())
+
+    def assume(self, assumption: Assumption) -> None:
+        """What is run from here on may rest on an assumption."""
+        if assumption not in self.assumed:
+            self.assumed = (*self.assumed, assumption)
 
     # Announcements.
 
@@ -321,14 +331,14 @@ class Machine:
             frame = names.get("<outer>")
         return self.program.unbound(self, state, name, names)
 
-    def symbol(self, *key: object, kind: str | None = None) -> Unknown:
-        """The symbol for an expression over unknowns; the same key gives the same symbol."""
+    def symbol(self, *key: object, kind: str | None = None, syntax: cst.CSTNode | None = None) -> Unknown:
+        """The symbol for an expression over unknowns; the same key gives the same symbol, made at the first place."""
         try:
             found = self._symbols.get(key)
         except TypeError:  # An unhashable part, such as a slice: no expression can be told to be the same.
-            return Unknown(kind)
+            return Unknown(kind, syntax=syntax)
         if found is None:
-            found = self._symbols[key] = Unknown(kind, key=key)
+            found = self._symbols[key] = Unknown(kind, key=key, syntax=syntax)
         return found
 
     # Events.

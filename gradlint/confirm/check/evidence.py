@@ -83,4 +83,4 @@ def evidence(name: str, effect: str, errors: tuple[str, ...]) -> str:
 
 def _plain(pattern: str) -> str:
     """A pattern as the text that it stands for."""
-    return re.sub(r"\\(.)", r"\1", pattern).replace(".*", "...")
+    return re.sub(r"\\(\W)", r"\1", pattern).replace(".*", "...")

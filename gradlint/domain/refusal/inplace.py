@@ -29,17 +29,19 @@ class RefusedWrite(Refusal):
     held: bool = False
 
 
-class _WriteToLeaf(RefusedWrite):
+class _GradOnlyWrite(RefusedWrite):
+    """A write that torch refuses only with grad mode on."""
+
     def in_uncalled(self, *, method: bool) -> Event | None:
         """Return None for a parameter that a function writes to: whoever calls it must do so under no_grad."""
         return None if self.parameter and not method else self
 
 
-class LeafWrite(_WriteToLeaf):
+class LeafWrite(_GradOnlyWrite):
     """A write to a leaf that requires grad."""
 
 
-class LeafViewWrite(_WriteToLeaf):
+class LeafViewWrite(_GradOnlyWrite):
     """A write to a view of a leaf that requires grad."""
 
 

@@ -27,7 +27,7 @@ class NumpyOnGrad(Refusal):
     uncalled: bool = False
 
     def in_uncalled(self, *, method: bool) -> Event:
-        """Return the refusal with a note that nobody calls the function."""
+        """Return the refusal marked as one that the callers may have ruled out."""
         return replace(self, uncalled=True)
 
 

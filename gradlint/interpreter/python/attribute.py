@@ -226,10 +226,9 @@ def _of_unknown(machine: Machine, state: State, obj: Unknown, name: str, node: c
 
 
 def _cut_whole(state: State, whole: object) -> None:
-    """A part of something with a graph is taken off it in place: a backward may find nothing behind the rest."""
+    """A part of something with a graph is taken off it in place."""
     if isinstance(whole, Unknown) and whole.origin is not None:
-        whole.origin.frees = None
-        state.freed = {node: place for node, place in state.freed.items() if node != whole.origin.id}
+        state.sever(whole.origin)
 
 
 def set_attr(machine: Machine, state: State, instr: SetAttr) -> None:

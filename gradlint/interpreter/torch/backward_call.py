@@ -183,7 +183,7 @@ def _run_part(machine: Machine, state: State, part: Walk, node: cst.CSTNode, ret
     if troubled(machine, state, part, node):
         state.free([one.id for one in part.certain], None)
     elif retain is False:
-        state.free([one.id for one in part.certain if one.frees], node)
+        state.free([one.id for one in part.certain if state.frees(one)], node)
 
 
 def _gradients(
@@ -248,7 +248,8 @@ def _second_edges(state: State, roots: list[Ref], target: Tensor) -> list[Edge]:
         if one.id not in between:
             continue
         certain = one.id in sure
-        edges += [Edge(kept.node, True if certain else None) for kept in one.saved if kept.node is not None]
+        sources = [one if kept.own else kept.node for kept in one.saved]
+        edges += [Edge(source, True if certain else None) for source in sources if source is not None]
         if one.maybe_saved or one.tracked is None or not certain or one.op.rpartition(".")[2] not in _LISTED:
             edges += [Edge(edge.node, None) for edge in one.edges if edge.flows is not False]
     return edges

@@ -38,7 +38,7 @@ class DataIncompatible(Rule):
     name = "data-incompatible"
     effect = "raises"
     events = (refusal.DataIncompatible,)
-    torch_says = r"incompatible tensor type|data set to a tensor that requires gradients|Variable data has to be"
+    torch_says = ("incompatible tensor type", "data set to a tensor that requires gradients", "Variable data has to be")
     bad = (
         Bad(
             """\
@@ -46,41 +46,6 @@ import torch
 
 w = torch.zeros(2, requires_grad=True)
 w.data = torch.tensor([1, 2])  # GRD222
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-layer = nn.Linear(2, 3)
-layer.bias.data = torch.arange(3)  # GRD222
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-layer = nn.Linear(2, 3)
-for parameter in layer.parameters():
-    parameter.data = (parameter.data * 127).round().to(torch.int8)  # GRD222
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-
-def prune(weight, threshold):
-    weight.data = weight.abs() > threshold  # GRD222
-
-
-prune(nn.Parameter(torch.randn(4)), 0.5)
 """,
             error=_RAISES,
         ),
@@ -95,40 +60,6 @@ with torch.no_grad():
     w.copy_(torch.tensor([1, 2]))
 """,
             shows="w.tolist() == [1.0, 2.0]",
-        ),
-        Good(
-            """\
-import torch
-
-counts = torch.zeros(2)
-counts.data = torch.tensor([1, 2])
-""",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-layer = nn.Linear(2, 3)
-stored = {name: (p.detach() * 127).round().to(torch.int8) for name, p in layer.named_parameters()}
-""",
-            shows='stored["weight"].dtype == torch.int8',
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-
-def prune(weight, threshold):
-    with torch.no_grad():
-        weight.mul_(weight.abs() > threshold)
-
-
-weight = nn.Parameter(torch.randn(4))
-prune(weight, 0.5)
-""",
-            shows="(weight[weight.abs() <= 0.5] == 0).all()",
         ),
     )
 

@@ -43,7 +43,7 @@ class DeepcopyNonleaf(Rule):
     effect = "raises"
     events = (refusal.DeepcopiedNonleaf,)
     fix = "safe"
-    torch_says = r"support the deepcopy protocol"
+    torch_says = ("support the deepcopy protocol",)
     bad = (
         Bad(
             """\
@@ -53,75 +53,6 @@ import torch
 
 x = torch.ones(3, requires_grad=True)
 best = copy.deepcopy(x * 2)  # GRD211
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import copy
-
-import torch
-from torch import nn
-
-
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.fc = nn.Linear(4, 4)
-
-    def forward(self, x):
-        self.hidden = self.fc(x)
-        return self.hidden.tanh()
-
-
-net = Net()
-net(torch.randn(2, 4)).sum().backward()
-target = copy.deepcopy(net)  # GRD211
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import copy
-
-import torch
-from torch import nn
-
-net = nn.Linear(3, 1)
-replay = []
-for _ in range(2):
-    value = net(torch.randn(1, 3))
-    replay.append({"value": value, "done": False})
-snapshot = copy.deepcopy(replay)  # GRD211
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-from copy import deepcopy
-
-import torch
-from torch import nn
-
-
-class Cell(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.step = nn.RNNCell(2, 3)
-        self.state = torch.zeros(1, 3)
-
-    def forward(self, x):
-        self.state = self.step(x, self.state)
-        return self.state
-
-
-def ensemble(model, n):
-    return nn.ModuleList([deepcopy(model) for _ in range(n)])  # GRD211
-
-
-cell = Cell()
-cell(torch.randn(1, 2)).sum().backward()
-models = ensemble(cell, 2)
 """,
             error=_RAISES,
         ),
@@ -137,72 +68,6 @@ x = torch.ones(3, requires_grad=True)
 best = copy.deepcopy(x)
 value = (x * 2).detach().clone()
 """,
-        ),
-        Good(
-            """\
-import copy
-
-import torch
-from torch import nn
-
-
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.fc = nn.Linear(4, 4)
-
-    def forward(self, x):
-        hidden = self.fc(x)
-        self.hidden = hidden.detach()
-        return hidden.tanh()
-
-
-net = Net()
-net(torch.randn(2, 4)).sum().backward()
-target = copy.deepcopy(net)
-""",
-        ),
-        Good(
-            """\
-import copy
-
-import torch
-from torch import nn
-
-net = nn.Linear(3, 1)
-replay = []
-for _ in range(2):
-    value = net(torch.randn(1, 3))
-    replay.append({"value": value.detach(), "done": False})
-snapshot = copy.deepcopy(replay)
-""",
-            shows='snapshot[0]["value"].requires_grad is False',
-        ),
-        Good(
-            """\
-from copy import deepcopy
-
-import torch
-from torch import nn
-
-
-class Cell(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.step = nn.RNNCell(2, 3)
-        self.register_buffer("state", torch.zeros(1, 3))
-
-    def forward(self, x):
-        state = self.step(x, self.state)
-        self.state = state.detach()
-        return state
-
-
-cell = Cell()
-cell(torch.randn(1, 2)).sum().backward()
-models = nn.ModuleList([deepcopy(cell) for _ in range(2)])
-""",
-            shows="len(models) == 2",
         ),
     )
 

@@ -50,38 +50,6 @@ last.detach_()  # GRD220
 """,
             error=_RAISES,
         ),
-        Bad(
-            """\
-import torch
-
-x = torch.randn(4, 2, requires_grad=True)
-flat = x.view(-1)
-flat.detach_()  # GRD220
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-lstm = nn.LSTM(2, 3, batch_first=True)
-out, (h, c) = lstm(torch.randn(4, 5, 2))
-last = out.transpose(0, 1)
-last.detach_()  # GRD220
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-
-weights = torch.randn(6, requires_grad=True) * 2
-for part in weights.chunk(3):
-    part.detach_()  # GRD220
-""",
-            error=_RAISES,
-        ),
     )
     good = (
         Good(
@@ -92,37 +60,6 @@ from torch import nn
 states = nn.Linear(4, 4)(torch.randn(3, 4))
 last = states[-1].detach()
 """,
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-state = nn.Linear(4, 4)(torch.randn(3, 4))
-state.detach_()
-""",
-            shows="not state.requires_grad",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-lstm = nn.LSTM(2, 3, batch_first=True)
-out, (h, c) = lstm(torch.randn(4, 5, 2))
-h.detach_()
-c.detach_()
-""",
-            shows="not h.requires_grad and not c.requires_grad",
-        ),
-        Good(
-            """\
-import torch
-
-weights = torch.randn(6, requires_grad=True) * 2
-parts = [part.detach() for part in weights.chunk(3)]
-""",
-            shows="not any(part.requires_grad for part in parts)",
         ),
     )
 

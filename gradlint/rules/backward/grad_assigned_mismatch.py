@@ -38,7 +38,7 @@ class GradAssignedMismatch(Rule):
     name = "grad-assigned-mismatch"
     effect = "raises"
     events = (refusal.GradientMismatch,)
-    torch_says = r"attempting to assign a gradient|assigned grad expected|can't assign Variable as its own grad"
+    torch_says = ("attempting to assign a gradient", "assigned grad expected", "can't assign Variable as its own grad")
     bad = (
         Bad(
             """\
@@ -46,37 +46,6 @@ import torch
 
 w = torch.zeros(2, 3, requires_grad=True)
 w.grad = torch.ones(6)  # GRD218
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-
-w = torch.zeros(3, requires_grad=True)
-w.grad = torch.ones(3, dtype=torch.float64)  # GRD218
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-
-w = torch.ones(3, requires_grad=True)
-(w * w).sum().backward()
-w.grad = 0  # GRD218
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-layer = nn.Linear(3, 2)
-layer(torch.randn(4, 3)).sum().backward()
-norms = {name: parameter.grad.norm() for name, parameter in layer.named_parameters()}
-layer.weight.grad = norms["weight"]  # GRD218
 """,
             error=_RAISES,
         ),
@@ -90,36 +59,6 @@ w = torch.zeros(2, 3, requires_grad=True)
 w.grad = torch.ones(6).view_as(w)
 """,
             shows="w.grad.shape == w.shape",
-        ),
-        Good(
-            """\
-import torch
-
-w = torch.zeros(3, requires_grad=True)
-w.grad = torch.ones(3, dtype=torch.float64).to(w.dtype)
-w.grad = None
-""",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-layer = nn.Linear(3, 2)
-layer(torch.randn(4, 3)).sum().backward()
-layer.weight.grad = layer.weight.grad / layer.weight.grad.norm()
-""",
-            shows="layer.weight.grad.norm() <= 1.0001",
-        ),
-        Good(
-            """\
-import torch
-
-w = torch.ones(3, requires_grad=True)
-w.grad = torch.zeros(3)
-w.grad[::2] = 1
-""",
-            shows="w.grad.tolist() == [1.0, 0.0, 1.0]",
         ),
     )
 

@@ -52,24 +52,6 @@ x = torch.tensor([1, 2, 3], requires_grad=True)  # GRD209
 """,
             error=_RAISES,
         ),
-        Bad(
-            """\
-import torch
-
-t = torch.arange(4)
-t.requires_grad = True  # GRD209
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-steps = nn.Parameter(torch.zeros(1, dtype=torch.long))  # GRD209
-""",
-            error=_RAISES,
-        ),
     )
     good = (
         Good(
@@ -78,22 +60,6 @@ import torch
 
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 x.sum().backward()
-""",
-        ),
-        Good(
-            """\
-import torch
-
-t = torch.arange(4, dtype=torch.float32)
-t.requires_grad = True
-""",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-steps = nn.Parameter(torch.zeros(1, dtype=torch.long), requires_grad=False)
 """,
         ),
     )

@@ -58,26 +58,6 @@ scores = model(torch.randn(3, 4)).numpy()  # GRD210
 """,
             error=_RAISES,
         ),
-        Bad(
-            """\
-import torch
-
-w = torch.ones(3, requires_grad=True)
-print(w.numpy().mean())  # GRD210
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import numpy as np
-import torch
-
-w = torch.ones(3, requires_grad=True)
-losses = [(w * x).sum() for x in (1, 2)]
-print(np.mean(losses))  # GRD210
-""",
-            error=_RAISES,
-        ),
     )
     good = (
         Good(
@@ -87,24 +67,6 @@ from torch import nn
 
 model = nn.Linear(4, 2)
 scores = model(torch.randn(3, 4)).detach().numpy()
-""",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(4, 2)
-with torch.no_grad():
-    scores = model(torch.randn(3, 4)).numpy()
-""",
-        ),
-        Good(
-            """\
-import torch
-
-w = torch.ones(3, requires_grad=True)
-print(w.numpy(force=True).mean())
 """,
         ),
     )

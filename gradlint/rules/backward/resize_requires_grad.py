@@ -47,44 +47,6 @@ w.resize_(6)  # GRD221
 """,
             error=_RAISES,
         ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-hidden = nn.Linear(4, 4)(torch.randn(2, 4))
-hidden.resize_(4, 2)  # GRD221
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-
-class Grow(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.bias = nn.Parameter(torch.zeros(2))
-
-    def grow(self, size):
-        self.bias.resize_(size)  # GRD221
-
-
-Grow().grow(4)
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-
-w, template = torch.randn(6, requires_grad=True), torch.zeros(2, 3)
-w.resize_as_(template)  # GRD221
-""",
-            error=_RAISES,
-        ),
     )
     good = (
         Good(
@@ -93,44 +55,6 @@ import torch
 
 w = torch.randn(2, 3, requires_grad=True)
 w.reshape(6).sum().backward()
-""",
-        ),
-        Good(
-            """\
-import torch
-
-buffer = torch.empty(2, 3)
-buffer.resize_(6)
-""",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-
-class Grow(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.bias = nn.Parameter(torch.zeros(2))
-
-    def grow(self, size):
-        bias = torch.zeros(size)
-        bias[: len(self.bias)] = self.bias.detach()
-        self.bias = nn.Parameter(bias)
-
-
-net = Grow()
-net.grow(4)
-""",
-            shows="net.bias.shape == (4,)",
-        ),
-        Good(
-            """\
-import torch
-
-w, template = torch.randn(6, requires_grad=True), torch.zeros(2, 3)
-w.view_as(template).sum().backward()
 """,
         ),
     )

@@ -42,6 +42,7 @@ class SetRequiresGradByName(Rule):
     effect = "silent"
     events = (fault.MethodOverwritten, fault.FlagCompared, refusal.FlagCalled)
     fix = "safe or unsafe"
+    torch_says = ("'bool' object is not callable",)
     bad = (
         Bad(
             """\
@@ -51,34 +52,6 @@ x = torch.ones(3)
 x.requires_grad_ = True  # GRD215
 """,
             shows="not x.requires_grad",
-        ),
-        Bad(
-            """\
-from torch import nn
-
-layer = nn.Linear(4, 4)
-layer.requires_grad_ = False  # GRD215
-""",
-            shows="layer.weight.requires_grad",
-        ),
-        Bad(
-            """\
-import torch
-
-x = torch.ones(3)
-x.requires_grad(True)  # GRD215
-""",
-            error="'bool' object is not callable",
-        ),
-        Bad(
-            """\
-from torch import nn
-
-layer = nn.Linear(4, 4)
-for p in layer.parameters():
-    p.requires_grad == False  # GRD215
-""",
-            shows="layer.weight.requires_grad",
         ),
     )
     good = (
@@ -93,17 +66,6 @@ layer = nn.Linear(4, 4)
 layer.requires_grad_(False)
 """,
             shows="x.requires_grad and not layer.weight.requires_grad",
-        ),
-        Good(
-            """\
-import torch
-
-x = torch.ones(3)
-x.requires_grad = True
-wanted = x.requires_grad == True
-if x.requires_grad == False:
-    x.requires_grad_()
-""",
         ),
     )
 

@@ -48,7 +48,7 @@ class InferenceTensor(Rule):
         refusal.InferenceChange,
         refusal.InferenceSaved,
     )
-    torch_says = r"[Ii]nference ?(tensor|mode|Mode)"
+    torch_says = ("[Ii]nference ?(tensor|mode|Mode)",)
     bad = (
         Bad(
             """\
@@ -59,44 +59,6 @@ backbone, head = nn.Linear(4, 8), nn.Linear(8, 2)
 with torch.inference_mode():
     features = backbone(torch.randn(3, 4))
 loss = head(features).sum()  # GRD109
-""",
-            error="Inference tensors cannot be saved for backward",
-        ),
-        Bad(
-            """\
-import torch
-
-with torch.inference_mode():
-    mean = torch.zeros(3)
-mean += 1  # GRD109
-""",
-            error="Inplace update to inference tensor outside InferenceMode is not allowed",
-        ),
-        Bad(
-            """\
-import torch
-
-x = torch.randn(4, 3, requires_grad=True) * 1
-with torch.inference_mode():
-    head = x[:2]
-head.zero_()  # GRD109
-""",
-            error="A view was created in inference mode and is being modified inplace in normal mode",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-
-@torch.inference_mode()
-def embed(table, words):
-    return table(words)
-
-
-table, scorer = nn.Embedding(5, 4), nn.Bilinear(4, 4, 1)
-query = embed(table, torch.tensor([1, 2]))
-loss = scorer(query, query).mean()  # GRD109
 """,
             error="Inference tensors cannot be saved for backward",
         ),
@@ -113,45 +75,6 @@ with torch.no_grad():
 head(features).sum().backward()
 """,
             shows="head.weight.grad is not None",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-backbone, head = nn.Linear(4, 8), nn.Linear(8, 2)
-with torch.inference_mode():
-    features = backbone(torch.randn(3, 4))
-head(features.clone()).sum().backward()
-""",
-        ),
-        Good(
-            """\
-import torch
-
-with torch.inference_mode():
-    mean = torch.zeros(3)
-    mean += 1
-shifted = torch.ones(3, requires_grad=True) + mean
-shifted.sum().backward()
-""",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-
-@torch.no_grad()
-def embed(table, words):
-    return table(words)
-
-
-table, scorer = nn.Embedding(5, 4), nn.Bilinear(4, 4, 1)
-query = embed(table, torch.tensor([1, 2]))
-scorer(query, query).mean().backward()
-""",
-            shows="scorer.weight.grad is not None",
         ),
     )
 

@@ -47,7 +47,7 @@ class InplaceBroadcast(Rule):
     effect = "raises"
     events = (refusal.InplaceBroadcast,)
     fix = "unsafe"
-    torch_says = r"doesn't match the broadcast shape|expand\(|shape mismatch|Bad in-place call"
+    torch_says = ("doesn't match the broadcast shape", r"expand\(", "shape mismatch", "Bad in-place call")
     bad = (
         Bad(
             """\
@@ -58,64 +58,8 @@ total += torch.ones(3, 5)  # GRD116
 """,
             error=_RAISES,
         ),
-        Bad(
-            """\
-import torch
-import torch.nn.functional as F
-from torch import nn
-
-model = nn.Linear(4, 3)
-x, y = torch.randn(8, 4), torch.randint(0, 3, (8,))
-loss = 0.01 * model.weight.abs().sum()
-loss += F.cross_entropy(model(x), y, reduction="none")  # GRD116
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-
-mean = torch.zeros(1, 3)
-mean.mul_(0.9).add_(torch.randn(8, 3), alpha=0.1)  # GRD116
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-
-table = torch.zeros(4, 3)
-for row in range(4):
-    table[row] = torch.randn(2, 3)  # GRD116
-""",
-            error=r"expand\(torch.FloatTensor",
-        ),
     )
     good = (
-        Good(
-            """\
-import torch
-
-total = torch.zeros(3, 5)
-total += torch.ones(5)
-total += torch.ones(3, 1)
-total.copy_(torch.ones(5))
-""",
-        ),
-        Good(
-            """\
-import torch
-import torch.nn.functional as F
-from torch import nn
-
-model = nn.Linear(4, 3)
-x, y = torch.randn(8, 4), torch.randint(0, 3, (8,))
-loss = 0.01 * model.weight.abs().sum()
-loss += F.cross_entropy(model(x), y, reduction="none").mean()
-loss.backward()
-""",
-            shows="model.weight.grad is not None",
-        ),
         Good(
             """\
 import torch
@@ -124,16 +68,6 @@ total = torch.zeros(5)
 total = total + torch.ones(3, 5)
 """,
             shows="total.shape == (3, 5)",
-        ),
-        Good(
-            """\
-import torch
-
-table = torch.zeros(4, 3)
-table[0] = torch.randn(1, 3)
-table[1:] = torch.randn(3)
-table[table > 0] = torch.ones(1)
-""",
         ),
     )
 
