@@ -14,6 +14,7 @@ import libcst as cst
 
 from gradlint.domain.event import Event, Given, LostLeaf, Noticed
 from gradlint.domain.graph import LeafKey, Node, Site
+from gradlint.domain.walk import leaves
 
 if TYPE_CHECKING:
     from gradlint.interpreter.machine import Machine
@@ -157,18 +158,7 @@ def _by_leaf(lost: list[LostOne]) -> dict[LeafKey, list[LostOne]]:
 
 def _makings(roots: Iterable[Node]) -> set[LeafKey]:
     """The leaves to which a gradient may flow from any of the nodes."""
-    found: set[LeafKey] = set()
-    seen: set[int] = set()
-    stack = list(roots)
-    while stack:
-        node = stack.pop()
-        if node.id in seen or not node.live:
-            continue
-        seen.add(node.id)
-        if node.leaf is not None:
-            found.add(leaf_key(node))
-        stack.extend(edge.node for edge in node.edges if edge.flows is not False)
-    return found
+    return {leaf_key(leaf) for leaf in leaves(roots)}
 
 
 def _verdict(gradients: Gradients, key: LeafKey, group: list[LostOne], closed: bool, reached: _Reached) -> Event | None:

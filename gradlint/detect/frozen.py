@@ -10,6 +10,7 @@ from gradlint.detect.absence import leaf_key
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Bound, Instance, NoGradient, Ref, Sequence, Tensor, Value
+from gradlint.domain.walk import inputs, leaves
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.backward import LAST_BACKWARD
@@ -65,18 +66,15 @@ def is_left_off(machine: Machine, state: State, root: Node, backward: cst.CSTNod
 
 def _freeze_behind(machine: Machine, state: State, root: Node) -> cst.CSTNode | None:
     """Where a leaf was frozen that the root is computed from, on a way that the program has not cut."""
-    seen: set[int] = set()
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        if node.id in seen or not node.live or node.cut in _WISHES:
-            continue
-        seen.add(node.id)
-        if node.leaf in machine.ledger.frozen and node.leaf is not None and _is_off(state, node.leaf):
+    for node in leaves([root], _uncut_inputs):
+        if node.leaf in machine.ledger.frozen and _is_off(state, node.leaf):
             wanted = node.syntax in machine.ledger.trained or leaf_key(node) in machine.gradients.optimized
             return machine.ledger.frozen[node.leaf] if wanted else None
-        stack.extend(edge.node for edge in node.edges)
     return None
+
+
+def _uncut_inputs(node: Node) -> list[Node]:
+    return [] if node.cut in _WISHES else inputs(node)
 
 
 def note_idle_step(machine: Machine, state: State, optimizer: Ref, params: tuple[Ref, ...], step: cst.CSTNode) -> None:

@@ -17,6 +17,7 @@ from gradlint.domain.event import Event, KeptCycle, KeptGraph, Noticed
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Unknown, Value
+from gradlint.domain.walk import gradient_inputs, leaves, reachable
 
 
 class Waiting(NamedTuple):
@@ -158,13 +159,13 @@ class Ledger:
         nodes = [root for root in one.within if isinstance(root, Node)]
         if self.incomplete or any(node.id in self.walked or node.id in away for node in nodes):
             return False
-        return any(leaf.syntax in self.trained or leaf.syntax in self.evaluated for leaf in _leaves(nodes))
+        return any(leaf.syntax in self.trained or leaf.syntax in self.evaluated for leaf in leaves(nodes))
 
     def _away(self) -> set[int]:
         """All nodes that hang on a graph that was lent."""
         if not self.waiting and not self.retaining:
             return set()
-        return {node.id for node in _reached(self.lent.values())}
+        return {node.id for node in reachable(self.lent.values(), gradient_inputs)}
 
 
 def _may_hold(value: Value) -> bool:
@@ -175,18 +176,3 @@ def _may_hold(value: Value) -> bool:
 def is_certain(one: Waiting) -> bool:
     """Whether what a place keeps is of no use any more, whatever follows."""
     return one.event.spent or one.event.rewalked
-
-
-def _reached(roots: Iterable[Node]) -> Iterator[Node]:
-    seen: set[int] = set()
-    stack = list(roots)
-    while stack:
-        node = stack.pop()
-        if node.id not in seen:
-            seen.add(node.id)
-            yield node
-            stack.extend(edge.node for edge in node.edges if edge.flows is not False)
-
-
-def _leaves(roots: Iterable[Node]) -> Iterator[Node]:
-    return (node for node in _reached(roots) if node.leaf is not None)

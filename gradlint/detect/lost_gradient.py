@@ -18,6 +18,7 @@ from gradlint.domain.event import LostLeaf
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Tensor
+from gradlint.domain.walk import inputs, reachable
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.backward import Walk, felt_leaves, walk
 
@@ -252,20 +253,14 @@ def _without_copied(lost: list[Lost]) -> list[Lost]:
 
 def _terms(root: Node) -> list[Node]:
     """What a loss is the sum of, behind signs and constant factors."""
-    terms: list[Node] = []
-    stack, seen = [root], set[int]()
-    while stack:
-        node = stack.pop()
-        if node.id in seen or not node.live:
-            continue
-        seen.add(node.id)
-        name = node.op.removeprefix("Tensor.")
-        linear = name in _SUMS or name in _REDUCTIONS or (name in _SCALES and len(node.edges) == 1)
-        if node.leaf is None and linear:
-            stack.extend(edge.node for edge in node.edges)
-        else:
-            terms.append(node)
-    return terms
+    parts = reachable([root], lambda node: inputs(node) if _is_linear(node) else [])
+    return [node for node in parts if node.live and not _is_linear(node)]
+
+
+def _is_linear(node: Node) -> bool:
+    name = node.op.removeprefix("Tensor.")
+    linear = name in _SUMS or name in _REDUCTIONS or (name in _SCALES and len(node.edges) == 1)
+    return node.leaf is None and linear
 
 
 def _passes(term: Node) -> bool:

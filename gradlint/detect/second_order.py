@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.graph import Node
+from gradlint.domain.walk import certain_inputs, inputs, reachable
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch import faults
 
@@ -38,23 +39,18 @@ def note_gradient_root(machine: Machine, root: Node, backward: cst.CSTNode) -> b
 
 def _constant_terms(root: Node) -> list[Node]:
     """The untracked terms of a sum."""
-    terms: list[Node] = []
-    seen: set[int] = set()
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        if node.id in seen or node.tracked is not True:
-            continue
-        seen.add(node.id)
-        name = node.op.removeprefix("Tensor.")
-        if name not in _SUMS and not (name in _SCALES and len(node.edges) == 1):
-            continue
-        for edge in node.edges:
-            if edge.flows is True:
-                stack.append(edge.node)
-            elif edge.flows is False and edge.node.tracked is False and edge.cut not in _WISHES:
-                terms.append(edge.node)
-    return terms
+    edges = (edge for node in reachable([root], _certain_terms) if _is_sum(node) for edge in node.edges)
+    constant = (edge for edge in edges if edge.flows is False and edge.cut not in _WISHES)
+    return [edge.node for edge in constant if edge.node.tracked is False]
+
+
+def _certain_terms(node: Node) -> list[Node]:
+    return certain_inputs(node) if _is_sum(node) else []
+
+
+def _is_sum(node: Node) -> bool:
+    name = node.op.removeprefix("Tensor.")
+    return node.tracked is True and (name in _SUMS or (name in _SCALES and len(node.edges) == 1))
 
 
 def _gradient_behind(term: Node, gradients: set[int]) -> Node | None:
@@ -62,16 +58,10 @@ def _gradient_behind(term: Node, gradients: set[int]) -> Node | None:
 
     An older one may have been meant as a constant: the vector of a Hessian-vector product.
     """
-    seen: set[int] = set()
-    stack = [term]
-    found: Node | None = None
-    while stack:
-        node = stack.pop()
-        if node.id in gradients:
-            found = node if found is None or node.id > found.id else found
-            continue
-        if node.id in seen or node.tracked is not False or node.cut in _WISHES:
-            continue
-        seen.add(node.id)
-        stack.extend(edge.node for edge in node.edges)
-    return found
+
+    def constant_inputs(node: Node) -> list[Node]:
+        ends = node.id in gradients or node.tracked is not False or node.cut in _WISHES
+        return [] if ends else inputs(node)
+
+    found = (node for node in reachable([term], constant_inputs) if node.id in gradients)
+    return max(found, key=lambda node: node.id, default=None)
