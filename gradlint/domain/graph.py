@@ -167,12 +167,3 @@ class _FrozenNode(Node):
 
     def __delattr__(self, name: str) -> NoReturn:
         raise FrozenInstanceError(f"cannot delete field {name!r}: nodes are shared by states")
-
-
-def leaves_behind(node: Node, depth: int = 8) -> Iterator[Node]:
-    """The leaves that a value was computed from, over a few operations; one that is met on two ways comes twice."""
-    if node.leaf is not None:
-        yield node
-    elif depth:
-        for edge in node.edges:
-            yield from leaves_behind(edge.node, depth - 1)
