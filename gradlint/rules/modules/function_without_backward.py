@@ -34,7 +34,7 @@ class FunctionWithoutBackward(Rule):
     code = "GRD629"
     name = "function-without-backward"
     effect = "raises"
-    events = (Refused,)
+    events = (refusal.FunctionWithoutBackward,)
     torch_says = ("You must implement", "You must implement either the backward or vjp method")
     bad = (
         Bad(
