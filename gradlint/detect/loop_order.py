@@ -129,7 +129,7 @@ def params_of(state: State, optimizer: int) -> tuple[Ref, ...]:
     if isinstance(record, Tensor):
         return (Ref(optimizer),)
     params = record.attrs.get("<params>", ()) if isinstance(record, Instance) else ()
-    return params if isinstance(params, tuple) else ()
+    return tuple(one for one in params if isinstance(one, Ref)) if isinstance(params, tuple) else ()
 
 
 def fed(

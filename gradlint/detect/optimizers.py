@@ -13,7 +13,7 @@ from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Tensor, Valu
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.reachable import is_held
 from gradlint.interpreter.torch import faults
-from gradlint.interpreter.torch.parameters import SUPPOSED, is_module, modules_of, parameters_of
+from gradlint.interpreter.torch.parameters import is_module, modules_of, parameters_of
 from gradlint.interpreter.torch.registration import doubt_listed_parameters
 
 FAULT = "optimizer-misses-parameter"
@@ -78,7 +78,7 @@ def stepped(machine: Machine, state: State, ref: Ref, own: frozenset[int], node:
         return
     holdings = machine.holdings
     sources = optimizer.attrs.get(SOURCES, ())
-    for module in sources if isinstance(sources, tuple) else ():
+    for module in [one for one in sources if isinstance(one, Ref)] if isinstance(sources, tuple) else ():
         for leaf in sorted(_late(machine, state, module) - own - holdings.suspected):
             holdings.suspected.add(leaf)
             related = ((_made(state, leaf), "this parameter came after the optimizer"), (node, "it is not among these"))
@@ -114,7 +114,7 @@ def _trains_network(state: State, own: frozenset[int]) -> bool:
 def _fed(state: State, module: Ref) -> set[int]:
     """The parameters of a module that have a gradient. What stands in for a network is not known to get any later."""
     record = state[module]
-    if isinstance(record, Instance) and SUPPOSED in record.config:
+    if isinstance(record, Instance) and record.module.torn is not None:
         return set()
     return {parameter.id for _, parameter in parameters_of(state, module)[0] if _has_gradient(state, parameter.id)}
 
@@ -197,7 +197,7 @@ def _holders(state: State, root: Ref) -> Iterator[int]:
 def _is_fresh(state: State, root: Ref, leaves: set[int]) -> bool:
     """Whether a network stands as torch made it: to be trained, not copied, loaded, frozen or put to evaluation."""
     for _, record in modules_of(state, root):
-        if _is_copy(record.syntax) or record.config.get("<training>", True) is not True:
+        if _is_copy(record.syntax) or record.module.training is not True:
             return False
     for leaf in leaves:
         record_ = state.heap[leaf]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from gradlint.domain.shape import Shape
 from gradlint.domain.value import Tensor, Unknown, Value, Write
 
 
@@ -41,6 +42,6 @@ def syntax_of(value: Value) -> cst.CSTNode | None:
     return value.syntax if isinstance(value, Unknown) else None
 
 
-def common_shape(ours: tuple[object, ...] | None, theirs: tuple[object, ...] | None) -> tuple[object, ...] | None:
+def common_shape(ours: Shape, theirs: Shape) -> Shape:
     """The sizes both agree in; a size is forgotten by forgetting all, where sizes have no symbol for it."""
     return ours if ours == theirs else None

@@ -7,16 +7,24 @@ holds the addresses and frames written since the fork, so that meeting again com
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from enum import Enum
 from itertools import compress
 from operator import is_not
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import libcst as cst
 
 from gradlint.domain.graph import Node, Site, Tri, fresh_number
-from gradlint.domain.value import Ref, Value, Write
+from gradlint.domain.value import VALUES, Ref, Unknown, Value, Write
 
-MISSING = object()
+
+class Missing(Enum):
+    """What a look-up gives for a name that is not bound, as None is a value."""
+
+    MISSING = 0
+
+
+MISSING: Final = Missing.MISSING
 
 
 class PathFact:
@@ -265,6 +273,16 @@ class State:
     def decide(self, key: object, truth: object) -> None:
         """Remember that a test came out this way."""
         self.facts = {**self.facts, key: truth}
+
+    def tensor_of(self, value: Unknown) -> Ref | None:
+        """The tensor that something unknown has been shown to be."""
+        found = self.facts.get(("tensor", value))
+        return found if type(found) is Ref else None
+
+    def attribute_of(self, obj: Ref | Unknown, name: str) -> Value:
+        """What the program has assigned to an attribute of something of which no others are known, or None."""
+        found = self.facts.get(("set", obj, name))
+        return found if isinstance(found, VALUES) else None
 
     def undecided_since(self, address: int) -> bool:
         """Whether this path went one of two ways since something was made: such forks are facts by their numbers."""

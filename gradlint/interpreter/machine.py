@@ -39,6 +39,7 @@ from gradlint.source.core import Block, Code, Const, Instr, Operand
 
 if TYPE_CHECKING:
     from gradlint.interpreter.program import Program
+    from gradlint.interpreter.python.generators import Consumer
     from gradlint.interpreter.torch.transform.levels import Level
 
 KEPT = 4
@@ -127,6 +128,7 @@ class Machine:
         self.transforms: list[Level] = []
         self.reentrant: dict[int, tuple[bool, frozenset[int]]] = {}
         self.hooked: set[int] = set()
+        self.consumers: dict[int, Consumer] = {}
         self.hooked_elsewhere: set[Value] = set()
         self.emptied: dict[cst.CSTNode, bool] = {}
         self._builders: dict[tuple[cst.CSTNode, str], cst.CSTNode | None] = {}

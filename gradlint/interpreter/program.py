@@ -202,7 +202,7 @@ class Program:
 
     def new_mapping(self, state: State, items: dict[str, Value], is_open: bool) -> Ref:
         """A dict."""
-        pairs: dict[object, Value] = dict(items.items())
+        pairs: dict[Value, Value] = dict(items.items())
         return state.new(Mapping(pairs, is_open))
 
     def parameter(self, machine: Machine, state: State, function: Function, param: Param) -> Value:
@@ -277,8 +277,8 @@ def forget_attributes(state: State, value: Value, depth: int = 3) -> None:
     record = state.heap.get(value.id) if isinstance(value, Ref) else None
     if not isinstance(record, Instance) or not isinstance(record.cls, Ref) or not isinstance(value, Ref):
         return
-    if "<uninitialised>" in record.config:
-        record = record._replace(config={})
+    if record.module.uninitialised:
+        record = record._replace(module=record.module._replace(uninitialised=False))
         state.put(value.id, record)
     attrs = {name: _forgotten(state, name, one) for name, one in record.attrs.items()}
     if any(attrs[name] is not one for name, one in record.attrs.items()):
@@ -316,8 +316,8 @@ def origins(state: State, values: Iterable[Value], limit: int = 24) -> list[Node
     while stack and len(found) < limit:
         value = stack.pop()
         if isinstance(value, Unknown):
-            shown = state.facts.get(("tensor", value))
-            if isinstance(shown, Ref):
+            shown = state.tensor_of(value)
+            if shown is not None:
                 stack.append(shown)  # By its use it is a tensor, which has a history of its own.
             elif value.origin is not None:
                 found.append(value.origin)

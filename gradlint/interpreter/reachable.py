@@ -134,8 +134,8 @@ def _roots(state: State, value: Value, depth: int = 2) -> Iterator[Root]:
 
 
 def _symbol(state: State, value: Unknown) -> Root | None:
-    shown = state.facts.get(("tensor", value))
-    record = state.heap.get(shown.id) if isinstance(shown, Ref) else None
+    shown = state.tensor_of(value)
+    record = None if shown is None else state.heap.get(shown.id)
     if isinstance(record, Tensor):
         return record.node if record.node.tracked is not False else None
     if value.origin is not None:
@@ -211,7 +211,9 @@ def is_held(state: State, address: int) -> bool:
             elif isinstance(record, (Mapping, Instance, Class)):
                 held = record.items if isinstance(record, Mapping) else record.attrs
                 stack.extend(held.values())
-        elif type(value) is tuple or isinstance(value, (Bound, Partial, Context)):
+        elif isinstance(value, Context):
+            stack.extend((value.argument, value.former))
+        elif type(value) is tuple or isinstance(value, (Bound, Partial)):
             stack.extend(value)
     return False
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
@@ -31,6 +32,9 @@ from gradlint.interpreter.torch.custom import is_function_class
 from gradlint.interpreter.torch.hooks import is_hooked
 from gradlint.interpreter.torch.registration import module_called
 from gradlint.source.core import Call, Code, Return
+
+if TYPE_CHECKING:
+    from gradlint.interpreter.python.generators import Consumer
 
 
 def run_call(machine: Machine, states: list[State], instr: Call) -> list[State]:
@@ -137,7 +141,7 @@ def invoke(
 
 
 def run_body(
-    machine: Machine, state: State, function: Function, args: Args, node: cst.CSTNode, consumer: object = None
+    machine: Machine, state: State, function: Function, args: Args, node: cst.CSTNode, consumer: Consumer | None = None
 ) -> list[tuple[State, Value]]:
     """Run a function's body; that of a generator with its `consumer`, or to the end for all that it yields."""
     code = function.code
@@ -151,13 +155,15 @@ def run_body(
     machine.stack.append(code)
     first_exit = len(machine.exits)
     names = bind_parameters(machine, state, function, args)
+    frame = fresh_address()
     if consumer is not None:
-        names["<consumer>"] = consumer
-    former = state.enter(fresh_address(), names)
+        machine.consumers[frame] = consumer
+    former = state.enter(frame, names)
     restore = [enter_mode(machine, state, mode) for mode in function.modes]
     site = state.site
     state.site = node, site
     ends = [(end, None) for end in machine.run(code.body, [state])]
+    machine.consumers.pop(frame, None)
     outcomes: list[tuple[State, Value]] = list(ends)
     raised: list[Exit] = []
     for exit in machine.exits[first_exit:]:
@@ -176,7 +182,7 @@ def run_body(
 
 
 def _run_abroad(
-    machine: Machine, state: State, function: Function, args: Args, node: cst.CSTNode, consumer: object
+    machine: Machine, state: State, function: Function, args: Args, node: cst.CSTNode, consumer: Consumer | None
 ) -> list[tuple[State, Value]]:
     """A call into another file, which has steps of its own: they are not taken from those of this file."""
     if machine.allowance <= 0:

@@ -86,8 +86,8 @@ def _run(machine: Machine, state: State, generator: Suspended, consumer: Consume
 
 def run_yield(machine: Machine, states: list[State], instr: Yield) -> list[State]:
     """yield: whoever consumes the generator has a turn; where all items are wanted at once, they are collected."""
-    consumer = states[0].locals.get("<consumer>")
-    if not isinstance(consumer, Consumer):
+    consumer = machine.consumers.get(states[0].frame)
+    if consumer is None:
         for state in states:
             _collect(machine, state, instr)
         return states

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.graph import Edge, Node
-from gradlint.domain.shape import numel
+from gradlint.domain.shape import Shape, numel
 from gradlint.domain.state import fresh_address
 from gradlint.domain.value import Ref, Tensor, View
 from gradlint.facts import Alias, alias_of
@@ -148,9 +148,7 @@ def _turned(call: Operation, record: Tensor) -> tuple[bool, ...] | None:
     return None
 
 
-def _expanded(
-    call_name: str, record: Tensor, shape: tuple[object, ...] | None, alias: Alias
-) -> tuple[bool, ...] | None:
+def _expanded(call_name: str, record: Tensor, shape: Shape, alias: Alias) -> tuple[bool, ...] | None:
     """Which dimensions of a view repeat one cell: those that an expansion added or made longer."""
     former = record.view.expanded if record.view is not None else ()
     if record.shape is None or shape is None or former is None:
@@ -214,7 +212,7 @@ def _share(
     call: Operation,
     alias: Alias,
     record: Tensor,
-    shape: tuple[object, ...] | None,
+    shape: Shape,
     dtype: str | None,
     made: Node,
 ) -> Ref:

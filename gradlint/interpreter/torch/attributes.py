@@ -52,7 +52,7 @@ def tensor_attribute(machine: Machine, state: State, ref: Ref, name: str, node: 
     getter = _GETTERS.get(name)
     if getter is not None:
         return getter(machine, state, ref, node)
-    extra = state.facts.get(("set", ref, name))
+    extra = state.attribute_of(ref, name)
     if extra is not None:
         return extra
     if name in _VIEW_PROPERTIES:
@@ -97,7 +97,7 @@ def _grad(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
             return machine.symbol("gradient", ref, state.escaped, kind="gradient")
         return NoGradient(record.syntax, since, node if state.undecided_since(ref.id) else None)
     machine.passes((node, "gradient"))
-    return (state.facts.get(("tensor", value)) or value) if isinstance(value, Unknown) else value
+    return (state.tensor_of(value) or value) if isinstance(value, Unknown) else value
 
 
 def _is_given(record: Tensor) -> bool:
@@ -257,7 +257,7 @@ def _set_grad(machine: Machine, state: State, ref: Ref, value: Value, node: cst.
         return
     if given is not None:
         other = tensor_at(state, given)
-        fits = same_shape(other.shape, record.shape)  # type: ignore[arg-type]
+        fits = same_shape(other.shape, record.shape)
         if fits is False or dtypes.same_dtype(other.dtype, record.dtype) is False:
             machine.emit(GradientMismatch(node))
             return

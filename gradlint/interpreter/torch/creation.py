@@ -90,7 +90,7 @@ def _typed(dtype: str) -> Native:
         values = args.positional
         if values and all(_is_size(value) for value in values):
             uninitialised = Node("uninitialised", node)
-            sizes = tuple(operand_of(machine, state, value) for value in values)
+            sizes = tuple(value if isinstance(value, (int, Sym)) else Sym() for value in values)
             return new_tensor(state, uninitialised, dtype=dtype, shape=sizes, tags=CONTIGUOUS)
         edges = [Edge(origin, False, "rewrap") for origin in origins(state, values) if origin.live]
         size = _size_of(machine, state, "tensor", args) if len(values) == 1 else Operand()

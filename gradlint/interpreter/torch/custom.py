@@ -260,20 +260,15 @@ def _judge_ctx(
 
 def _set_at(record: Instance, name: str) -> cst.CSTNode:
     """Where an attribute of `ctx` was set; on paths that have met, only that `apply` was called is known."""
-    places = record.config.get("<places>")
     assert record.syntax is not None
-    return (
-        next((place for key, place in places if key == name), record.syntax) if type(places) is tuple else record.syntax
-    )
+    return dict(reversed(record.marks)).get(name, record.syntax)
 
 
 def remember(state: State, ctx: Ref, name: str, node: cst.CSTNode) -> None:
     """Note where an attribute of `ctx` was set."""
     record = state[ctx]
     assert isinstance(record, Instance)
-    former = record.config.get("<places>", ())
-    places = former if type(former) is tuple else ()
-    state.put(ctx.id, record._replace(config={**record.config, "<places>": (*places, (name, node))}))
+    state.put(ctx.id, record._replace(marks=(*record.marks, (name, node))))
 
 
 def call_ctx(machine: Machine, state: State, ctx: Ref, name: str, args: Args, node: cst.CSTNode) -> Value:

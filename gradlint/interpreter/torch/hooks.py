@@ -1,6 +1,6 @@
 """Hooks: functions of the program that a module runs around its call, and a backward where a gradient passes.
 
-The hooks of a module stand in its configuration, those of a tensor's node in the facts of the state.
+The hooks of a module stand in its record, those of a tensor's node in the facts of the state.
 
 Measured with torch 2.13: what a forward hook returns replaces the output, unless it is None, and a forward pre-hook's
 replaces the arguments; `module.forward(x)` runs none of them. With a backward hook the arguments and the output of a
@@ -11,7 +11,7 @@ backward was told to create one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
 import libcst as cst
 
@@ -19,7 +19,19 @@ from gradlint.domain.graph import Edge, Node
 from gradlint.domain.refusal.functions import HookResult
 from gradlint.domain.shape import same_shape
 from gradlint.domain.state import State, fresh_address
-from gradlint.domain.value import Bound, Context, External, Function, Instance, Mapping, Ref, Tensor, Unknown, Value
+from gradlint.domain.value import (
+    Bound,
+    Context,
+    External,
+    Function,
+    Hook,
+    Instance,
+    Mapping,
+    Ref,
+    Tensor,
+    Unknown,
+    Value,
+)
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode
@@ -27,27 +39,9 @@ from gradlint.interpreter.torch.backward import Walk
 from gradlint.interpreter.torch.parameters import is_module, modules_of
 from gradlint.interpreter.torch.tensor import known_tensor, new_tensor, tensor_at, view_of
 
-HOOKS = "<hooks>"
-"""Where the hooks stand in the configuration of a module."""
-
 HANDLE = "torch.utils.hooks.RemovableHandle"
 
 _UNWATCHED = Context("no_grad")
-
-
-class Hook(NamedTuple):
-    """A function registered with a module: `kind` is "pre", "forward" or "backward"; `keywords`: it is given them."""
-
-    kind: str
-    function: Value
-    number: int
-    keywords: Value = False
-
-
-def hooks_of(record: Instance) -> tuple[Hook, ...]:
-    """The hooks of a module, in the order in which they run."""
-    found = record.config.get(HOOKS, ())
-    return found if isinstance(found, tuple) else ()
 
 
 # Registered and removed.
@@ -60,9 +54,9 @@ def register(kind: str) -> Callable[[Machine, State, Ref, Args, cst.CSTNode], Va
         record = state[ref]
         assert isinstance(record, Instance)
         hook = Hook(kind, args.get(0, "hook"), fresh_address(), args.keywords.get("with_kwargs", False))
-        known = hooks_of(record)
+        known = record.module.hooks
         hooks = (hook, *known) if args.keywords.get("prepend") is True else (*known, hook)
-        state.put(ref.id, record._replace(config={**record.config, HOOKS: hooks}))
+        state.put(ref.id, record._replace(module=record.module._replace(hooks=hooks)))
         machine.hooked.add(ref.id)
         return state.new(Instance(External(HANDLE), {"<module>": ref, "<hook>": hook.number}, {}, False, node))
 
@@ -87,8 +81,8 @@ def remove(state: State, handle: Instance) -> None:
     if isinstance(module, Ref):
         record = state[module]
         assert isinstance(record, Instance)
-        kept = tuple(hook for hook in hooks_of(record) if hook.number != number)
-        state.put(module.id, record._replace(config={**record.config, HOOKS: kept}))
+        kept = tuple(hook for hook in record.module.hooks if hook.number != number)
+        state.put(module.id, record._replace(module=record.module._replace(hooks=kept)))
     elif ("hooks", node) in state.facts:
         pairs = state.facts["hooks", node]
         assert isinstance(pairs, tuple)
@@ -99,8 +93,8 @@ def remove_all(machine: Machine, state: State) -> None:
     """A handle that is not known is removed: it may be any."""
     for address in machine.hooked:
         record = state.heap.get(address)
-        if isinstance(record, Instance) and hooks_of(record):
-            state.put(address, record._replace(config={**record.config, HOOKS: ()}))
+        if isinstance(record, Instance) and record.module.hooks:
+            state.put(address, record._replace(module=record.module._replace(hooks=())))
         elif ("hooks", address) in state.facts:
             state.decide(("hooks", address), ())
 
@@ -110,7 +104,7 @@ def remove_all(machine: Machine, state: State) -> None:
 
 def is_hooked(machine: Machine, record: Instance) -> bool:
     """Whether the call of a module runs more than its `forward`."""
-    return bool(machine.hooked) and bool(hooks_of(record))
+    return bool(machine.hooked) and bool(record.module.hooks)
 
 
 def call_hooked(
@@ -123,7 +117,7 @@ def call_hooked(
     forward: Callable[[Args], Value],
 ) -> Value:
     """What `module(...)` does around `module.forward(...)`."""
-    hooks = hooks_of(record)
+    hooks = record.module.hooks
     for hook in hooks:
         if hook.kind == "pre":
             args = _before(machine, state, ref, hook, args, node)
@@ -199,7 +193,7 @@ def run_inside(machine: Machine, state: State, ref: Ref, node: cst.CSTNode, orig
         return
     for module, record in list(modules_of(state, ref)):
         if module != ref:
-            for hook in hooks_of(record):
+            for hook in record.module.hooks:
                 if hook.kind == "forward":
                     given = (module, Unknown(None, origin, None, node), Unknown(None, origin, None, node))
                     _run(machine, state, hook, given, node)
@@ -241,7 +235,7 @@ def _misfit(machine: Machine, state: State, value: Value, record: Tensor, kind: 
         is_other = (value is not None and isinstance(value, (int, float, str))) or type(value) is tuple
         return "other" if is_other else None
     result = tensor_at(state, ref)
-    if same_shape(result.shape, record.shape) is False:  # type: ignore[arg-type]
+    if same_shape(result.shape, record.shape) is False:
         return "shape"
     if None not in (result.dtype, record.dtype) and result.dtype != record.dtype:
         return "dtype"

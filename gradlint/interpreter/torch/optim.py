@@ -55,7 +55,7 @@ def supposed_optimizer(machine: Machine, state: State, params: tuple[Ref, ...], 
     """An optimizer that a file does not show: it holds these parameters, and perhaps others."""
     machine.holdings.unknown_holder = True
     _admit(machine, state, list(params), node)
-    attrs = {"<params>": params, "<open>": True, SOURCES: ()}
+    attrs: dict[str, Value] = {"<params>": params, "<open>": True, SOURCES: ()}
     ref = state.new(Instance(External("torch.optim.Optimizer"), attrs, {}, True, None))
     machine.optimizers.append(ref.id)
     return ref
@@ -155,10 +155,7 @@ def _is_picked(state: State, items: Value) -> bool:
 
 
 def _params(state: State, ref: Ref) -> tuple[Ref, ...]:
-    record = state[ref]
-    assert isinstance(record, Instance)
-    params = record.attrs.get("<params>", ())
-    return params if isinstance(params, tuple) else ()
+    return order.params_of(state, ref.id)
 
 
 def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:

@@ -12,11 +12,6 @@ _NO_MODULES = ("torch.nn.functional.", "torch.nn.init.", "torch.nn.utils.")
 _TENSORS = frozenset({"torch.nn.Parameter", "torch.nn.Buffer", "torch.nn.UninitializedParameter"})
 
 
-SUPPOSED = "<supposed>"
-"""The configuration of a stand-in for a network that is not known: the calls whose result is taken to pieces, and which
-of the pieces are tensors."""
-
-
 def is_module_path(path: str) -> bool:
     """Whether a library class is a module: torch's own, or one that derives from it."""
     if path.startswith("torch.nn."):

@@ -21,9 +21,6 @@ from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.parameters import is_module, modules_of, parameters_of
 from gradlint.source.lower.syntax import parts
 
-UNINITIALISED = "<uninitialised>"
-"""The mark, in a module's configuration, that `nn.Module.__init__` has not run yet."""
-
 _OWN_REGISTRY = ("parameters", "named_parameters", "modules", "named_modules", "children", "__setattr__")
 """A class that defines one of these says itself what its parameters are."""
 
@@ -37,7 +34,7 @@ def attribute_set(
     if not isinstance(value, Ref):
         return
     new = state.heap.get(value.id)
-    if UNINITIALISED in record.config and (is_module(state, value) or (isinstance(new, Tensor) and new.parameter)):
+    if record.module.uninitialised and (is_module(state, value) or (isinstance(new, Tensor) and new.parameter)):
         refuse_uninitialised(machine, state, obj, record, node)
     elif isinstance(new, (Sequence, Mapping)):
         machine.holdings.placed[obj.id, name] = node
@@ -75,8 +72,7 @@ def refuse_uninitialised(machine: Machine, state: State, obj: Ref, record: Insta
     """A module does something that needs `nn.Module.__init__` to have run; said once of an object."""
     method = find_in_class(state, record.cls, "__init__")
     machine.emit(SuperInitMissing(node, method.code.node if isinstance(method, Function) else None))
-    config = {name: value for name, value in record.config.items() if name != UNINITIALISED}
-    state.put(obj.id, record._replace(config=config))
+    state.put(obj.id, record._replace(module=record.module._replace(uninitialised=False)))
 
 
 def _building(machine: Machine) -> bool:
@@ -171,7 +167,7 @@ def _leaves_behind(state: State, node: Node) -> Iterator[Tensor]:
 def module_called(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> None:
     """A module of which torch does not know is called in a method of another while gradients are recorded."""
     called = state.heap.get(ref.id)
-    if isinstance(called, Instance) and UNINITIALISED in called.config:
+    if isinstance(called, Instance) and called.module.uninitialised:
         refuse_uninitialised(machine, state, ref, called, node)
     owner = _receiver(state)
     if state.grad is not True or machine.expected or owner is None:
@@ -180,7 +176,7 @@ def module_called(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -
         return
     record = state[owner]
     assert isinstance(record, Instance)
-    if "<loose>" in record.config or not is_module(state, ref):
+    if record.module.loose or not is_module(state, ref):
         return
     name = _plain_holder(state, record, ref)
     if name is not None:
@@ -239,7 +235,7 @@ def doubt_listed_parameters(machine: Machine, state: State, root: Ref) -> None:
     """Parameters in a plain container of a module: a fault if they get gradients, and no optimizer holds them."""
     for owner, record in list(modules_of(state, root)):
         own = isinstance(record.cls, Ref) and any(find_in_class(state, record.cls, one) for one in _OWN_REGISTRY)
-        if own or "<loose>" in record.config:
+        if own or record.module.loose:
             continue
         for name, value in record.attrs.items():
             leaves = [one for one in _contents(state, value, 1) if _is_parameter(state, one)]

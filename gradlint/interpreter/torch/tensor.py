@@ -8,7 +8,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from gradlint.domain.graph import Edge, Node, Term, Tri
-from gradlint.domain.shape import Sym
+from gradlint.domain.shape import Shape, Sym
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value, View
 from gradlint.interpreter.machine import Machine
@@ -94,7 +94,7 @@ def new_tensor(
     *,
     grad: Tri = False,
     dtype: str | None = None,
-    shape: tuple[object, ...] | None = None,
+    shape: Shape = None,
     tags: frozenset[str] = frozenset(),
     storage: Storage | None = None,
 ) -> Ref:
@@ -113,7 +113,7 @@ def new_leaf(
     syntax: cst.CSTNode,
     *,
     dtype: str | None = None,
-    shape: tuple[object, ...] | None = None,
+    shape: Shape = None,
     parameter: bool = False,
     source: Node | None = None,
     tags: frozenset[str] = frozenset(),
@@ -183,8 +183,7 @@ def known_tensor(machine: Machine, state: State, value: Value) -> Ref | None:
     if isinstance(value, Ref):
         return value if isinstance(state.heap.get(value.id), Tensor) else None
     if isinstance(value, Unknown):
-        found = state.facts.get(("tensor", value))
-        return found if isinstance(found, Ref) else None
+        return state.tensor_of(value)
     return None
 
 
@@ -216,7 +215,7 @@ def view_of(
     node: Node,
     *,
     kind: str = "plain",
-    shape: tuple[object, ...] | None = None,
+    shape: Shape = None,
     expanded: tuple[bool, ...] | None = (),
     grad: Tri,
     dtype: str | None = None,
