@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 # One thread: the tests compare numbers, and machines of other people's runs are shared.
 export OMP_NUM_THREADS = 1
 
-.PHONY: try test check fix docs rules facts agree speed clean
+.PHONY: try test check fix docs rules facts agree speed clean golden golden-write golden-packages
 
 # Lint a real package from the package index.
 try: $(VENV)/.installed
@@ -39,9 +39,10 @@ docs: $(READY)
 rules: $(READY)
 	$(BIN)/python -m tests.rules.table
 
-# Measure the table of operations anew; takes some minutes.
+# Measure the table of operations and their aliases anew; takes some minutes.
 facts: $(READY)
 	$(BIN)/python -m tools.measure_facts --jobs 2
+	$(BIN)/python -m tools.measure_aliases
 
 # Ask torch about thousands of generated programs, and about the whole programs with their mutations; then put what
 # gradlint finds in some of the former and all of the latter before torch.
@@ -55,6 +56,18 @@ agree: $(READY)
 	$(BIN)/python -m tests.programs.run --confirm
 	$(BIN)/python -m tests.confirm.fresh
 	$(BIN)/python -m tests.confirm.shares
+
+# What gradlint finds in a fixed corpus must be what tests/golden records: a refactoring changes nothing.
+# GOLDEN="--only pages --sample 10" takes a part, GOLDEN=--diff-summary counts the differences by code.
+GOLDEN ?=
+golden: golden-packages
+	$(BIN)/python -m tests.golden $(GOLDEN)
+
+golden-write: golden-packages
+	$(BIN)/python -m tests.golden --write $(GOLDEN)
+
+golden-packages: $(READY)
+	$(BIN)/python -m tests.golden.packages
 
 # Compare with a bare parse and with torchfix, which needs an environment of its own: it pins an old libcst.
 speed: $(READY) $(VENV)-torchfix/.ready

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import fields, replace
+from typing import NamedTuple
 
 import libcst as cst
 
 from gradlint.domain.event import Event
-from gradlint.domain.finding import SEVERITY_OF, Finding, Fix, Related, Span
+from gradlint.domain.finding import SEVERITY_OF, Assumed, Effect, Evidence, Finding, Fix, Related, Severity, Span
 from gradlint.fixes.locate import Locator
 from gradlint.rules.base import Repair, Report, Rule
 from gradlint.source.place import Places
@@ -16,15 +18,23 @@ from gradlint.source.unit import Unit
 from gradlint.source.unusable import Unusable
 
 
-def judge(events: Iterable[Event], rules: Sequence[Rule]) -> list[tuple[Rule, Report]]:
+class Verdict(NamedTuple):
+    """What a rule says of an event."""
+
+    rule: Rule
+    report: Report
+    event: Event
+
+
+def judge(events: Iterable[Event], rules: Sequence[Rule]) -> list[Verdict]:
     """All that the rules have to say about the events."""
     listeners: dict[type[Event], list[Rule]] = {}
-    said: list[tuple[Rule, Report]] = []
+    said: list[Verdict] = []
     for event in events:
         kind = type(event)
         if kind not in listeners:
             listeners[kind] = [rule for rule in rules if issubclass(kind, rule.events)]
-        said.extend((rule, report) for rule in listeners[kind] for report in rule.check(event))
+        said.extend(Verdict(rule, report, event) for rule in listeners[kind] for report in rule.check(event))
     return said
 
 
@@ -48,8 +58,8 @@ class Atlas:
 
 
 def findings_of(
-    said: Iterable[tuple[Rule, Report]],
-    missing: Iterable[tuple[Rule, Report]],
+    said: Iterable[Verdict],
+    missing: Iterable[Verdict],
     module: cst.Module,
     filename: str,
     units: Sequence[Unit] = (),
@@ -62,13 +72,24 @@ def findings_of(
     found: dict[tuple[str, str, Span], Finding] = {}
     atlas = Atlas(module, units)
     locator = Locator(module, atlas.home)
-    here = (pair for pair in missing if pair[1].node in atlas.home)
-    for rule, report in (*said, *here):
-        path, places = atlas.sheet(report.node)
-        place = path or filename, rule.code, places.span(report.node)
+    here = (one for one in missing if one.report.node in atlas.home)
+    for verdict in (*said, *here):
+        path, places = atlas.sheet(verdict.report.node)
+        place = path or filename, verdict.rule.code, places.span(verdict.report.node)
         if place not in found:
-            found[place] = _finding(rule, report, atlas, locator, filename)
+            found[place] = _finding(verdict, atlas, locator, filename)
     return tuple(sorted(found.values(), key=lambda finding: finding.sort_key))
+
+
+def grounded(found: Iterable[Finding], bare: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The findings, of which those that are there without assumptions, too, rest on none."""
+    certain = {(one.filename, one.code, one.span): one.severity for one in bare}
+    return tuple(
+        replace(one, assumptions=(), severity=certain[one.filename, one.code, one.span])
+        if one.assumptions and (one.filename, one.code, one.span) in certain
+        else one
+        for one in found
+    )
 
 
 def finding_about(unusable: Unusable, rule: Rule, filename: str) -> Finding:
@@ -86,7 +107,8 @@ def finding_about(unusable: Unusable, rule: Rule, filename: str) -> Finding:
     )
 
 
-def _finding(rule: Rule, report: Report, atlas: Atlas, locator: Locator, filename: str) -> Finding:
+def _finding(verdict: Verdict, atlas: Atlas, locator: Locator, filename: str) -> Finding:
+    rule, report, event = verdict
     path, places = atlas.sheet(report.node)
     span = places.span(report.node)
     effect = report.effect or rule.effect
@@ -94,7 +116,7 @@ def _finding(rule: Rule, report: Report, atlas: Atlas, locator: Locator, filenam
         code=rule.code,
         name=rule.name,
         message=report.message,
-        severity=report.severity or (rule.severity if effect == rule.effect else SEVERITY_OF[effect]),
+        severity=_severity(verdict, effect),
         effect=effect,
         filename=filename if path is None else path,
         span=span,
@@ -102,7 +124,33 @@ def _finding(rule: Rule, report: Report, atlas: Atlas, locator: Locator, filenam
         hint=report.hint,
         related=tuple(_related(atlas, path, filename, node, message) for node, message in report.related),
         fix=None if path is not None else _fix(report.repair, atlas, locator),
+        assumptions=tuple(
+            Assumed(one.kind, one.text, _related(atlas, path, filename, one.node, one.text))
+            for one in event.assumptions
+        ),
+        evidence=_evidence(event, atlas, path, filename),
     )
+
+
+def _severity(verdict: Verdict, effect: Effect) -> Severity:
+    """How much a finding weighs: an error rests on no assumption."""
+    rule = verdict.rule
+    severity = verdict.report.severity or (rule.severity if effect == rule.effect else SEVERITY_OF[effect])
+    return "warning" if severity == "error" and verdict.event.assumptions else severity
+
+
+def _evidence(event: Event, atlas: Atlas, path: str | None, filename: str) -> Evidence:
+    """The data of an event: its fields by name, with syntax nodes as places."""
+    given = {one.name: getattr(event, one.name) for one in fields(event) if one.name not in ("node", "assumptions")}
+    facts = tuple((name, value) for name, value in given.items() if isinstance(value, (str, int, float)))
+    nodes = [
+        (name, node)
+        for name, value in given.items()
+        for node in (value if isinstance(value, tuple) else (value,))
+        if isinstance(node, cst.CSTNode)
+    ]
+    places = tuple((name, _related(atlas, path, filename, node, "")) for name, node in nodes)
+    return Evidence(type(event).__name__, facts, places)
 
 
 def _related(atlas: Atlas, path: str | None, filename: str, node: cst.CSTNode, message: str) -> Related:

@@ -17,6 +17,7 @@ from gradlint.domain.event import KeptGraph
 from gradlint.domain.graph import Node, fresh_number
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor
+from gradlint.domain.walk import back_to, certain_inputs, leaves, reachable
 from gradlint.interpreter.reachable import Held, Parts, Place, Root, held_by, is_held, parts_of, reaches
 
 
@@ -27,7 +28,8 @@ class Turns:
         self.ledger = ledger
         self.before = before
         self.marks: list[int] = []
-        self.held: list[dict[Place, set[Root]]] = []
+        # The roots are keys: a dict keeps their order, and findings name the first of them.
+        self.held: list[dict[Place, dict[Root, None]]] = []
         self.backwards = ledger.backwards
         self.steps = ledger.steps
 
@@ -41,10 +43,10 @@ class Turns:
         """A turn is over: remember what places hold, on any path."""
         self.ledger.depth -= 1
         self.ledger.turns.pop()
-        union: dict[Place, set[Root]] = {}
+        union: dict[Place, dict[Root, None]] = {}
         for state in states:
             for place, held in held_by(state, self.before).items():
-                union.setdefault(place, set()).update(one.root for one in held)
+                union.setdefault(place, {}).update((one.root, None) for one in held)
         self.held.append(union)
 
     def judge(self, states: list[State], *, bounded: bool, listed: bool = False) -> None:
@@ -98,7 +100,7 @@ class Turns:
             new.update((root, certain or new.get(root, False)) for root in one.within)
 
     def _grown(self, state: State, place: Place, held: tuple[Held, ...]) -> Waiting | None:
-        former = {root for root in self.held[-2].get(place, ()) if self._made_here(root)}
+        former = {root: None for root in self.held[-2].get(place, ()) if self._made_here(root)}
         if not former:
             return None
         if place[0] == "items":
@@ -113,7 +115,7 @@ class Turns:
                 return self._carried(state, one.root, again)
         return None
 
-    def _longer(self, state: State, place: Place, held: tuple[Held, ...], former: set[Root]) -> Waiting | None:
+    def _longer(self, state: State, place: Place, held: tuple[Held, ...], former: dict[Root, None]) -> Waiting | None:
         kept = [one for one in held if one.root in former]
         new = [one for one in held if one.root not in former and self._made_here(one.root)]
         if not kept or not new:
@@ -138,7 +140,8 @@ class Turns:
         syntax = stored or root.syntax
         if syntax is None or not (spent or (live and self._uses_leaf(root))):
             return None
-        term = next((one.syntax for one in parts.ends - inner.all if one.syntax is not None), None)
+        own = (one for one in parts.ends if one not in inner.all)
+        term = next((one.syntax for one in own if one.syntax is not None), None)
         event = KeptGraph(
             syntax, term, spent=spent, trained=self.ledger.backwards > self.backwards, listed=stored is not None
         )
@@ -149,16 +152,8 @@ class Turns:
 
         What only goes on with a result from before the loop adds little to the graph that is there already.
         """
-        seen: set[int] = set()
-        stack = [root] if isinstance(root, Node) else []
-        while stack:
-            node = stack.pop()
-            if node.leaf is not None:
-                return True
-            if node.id not in seen and node.id > self.marks[0]:
-                seen.add(node.id)
-                stack.extend(edge.node for edge in node.edges if edge.flows is not False)
-        return False
+        roots = [root] if isinstance(root, Node) else []
+        return any(leaves(roots, back_to(self.marks[0])))
 
     def _spent(self, state: State, roots: Iterable[Root]) -> bool | None:
         """Whether a backward of this loop has run through the graph and freed it, so that another would raise.
@@ -166,17 +161,13 @@ class Turns:
         None where one has raised on it already: that is another finding.
         """
         spent = False
-        seen: set[int] = set()
-        stack = [root for root in roots if isinstance(root, Node)]
-        while stack:
-            node = stack.pop()
-            if node.id in seen or node.id <= self.marks[0]:
+        nodes = [root for root in roots if isinstance(root, Node)]
+        for node in reachable(nodes, back_to(self.marks[0], certain_inputs)):
+            if node.id <= self.marks[0]:
                 continue
-            seen.add(node.id)
             if state.freed.get(node.id, node) is None:
                 return None
             spent = spent or node.id in state.spent or node.id in state.freed
-            stack.extend(edge.node for edge in node.edges if edge.flows is True)
         return spent
 
     def _carried(self, state: State, root: Root, kept: Root) -> Waiting | None:

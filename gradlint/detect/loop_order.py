@@ -8,13 +8,15 @@ not matter how gradients are cleared.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import libcst as cst
 
-from gradlint.domain.graph import Edge, Node, Tri
-from gradlint.domain.state import State
+from gradlint.domain.graph import Edge, Tri
+from gradlint.domain.state import PathFact, State
 from gradlint.domain.value import Bound, Instance, Mapping, NoGradient, Ref, Sequence, Tensor, Value
+from gradlint.domain.walk import inputs, is_reachable
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch import faults
 
@@ -46,19 +48,38 @@ class Order(NamedTuple):
     stepped: Tri = False
 
 
-def is_order(key: object) -> bool:
-    """Whether a fact is one about the order of a training loop."""
-    return type(key) is tuple and bool(key) and key[0] in ("order", "scaler", "early")
+@dataclass(frozen=True)
+class OrderOf(PathFact):
+    """What has happened to the gradients of an optimizer: an `Order`."""
+
+    optimizer: int
+
+
+@dataclass(frozen=True)
+class StagesOf(PathFact):
+    """What has become of the optimizers of a scaler since it was updated last: `Stages`."""
+
+    scaler: int
+
+
+@dataclass(frozen=True)
+class EarlyStep(PathFact):
+    """Where a scheduler stepped before its optimizer did."""
+
+    optimizer: int
+
+
+_ORDERS = (OrderOf, StagesOf, EarlyStep)
 
 
 def order_of(state: State, optimizer: int) -> Order | None:
     """What is known of an optimizer; None where paths with different histories have met."""
-    found = state.facts.get(("order", optimizer))
+    found = state.facts.get(OrderOf(optimizer))
     return found if isinstance(found, Order) else None
 
 
 def _enter(state: State, optimizer: int, order: Order | None) -> None:
-    state.decide(("order", optimizer), order)
+    state.decide(OrderOf(optimizer), order)
     state.owed -= {optimizer}
     if order is not None and (order.used is not None or order.mixed is not None):
         state.owed |= {optimizer}
@@ -72,7 +93,7 @@ def made(machine: Machine, state: State, optimizer: Ref) -> None:
 
 def forget(state: State) -> None:
     """Anything may have happened to gradients, optimizers and scalers."""
-    for key in [key for key in state.facts if is_order(key)]:
+    for key in [key for key in state.facts if isinstance(key, _ORDERS)]:
         state.decide(key, None)
     state.owed = frozenset()
 
@@ -185,7 +206,7 @@ def _is_untouched(state: State, leaf: int, gradient: Ref, writes: int, hidden: i
 def scheduled(state: State, optimizer: Ref, node: cst.CSTNode) -> None:
     """A scheduler steps: too early, if the optimizer has not stepped so far, and does so later."""
     order = order_of(state, optimizer.id)
-    key = ("early", optimizer.id)
+    key = EarlyStep(optimizer.id)
     if order is not None and order.stepped is False and key not in state.facts:
         state.decide(key, node)
 
@@ -193,10 +214,10 @@ def scheduled(state: State, optimizer: Ref, node: cst.CSTNode) -> None:
 def stepped(machine: Machine, state: State, optimizer: Ref, node: cst.CSTNode) -> None:
     """An optimizer steps, without a closure."""
     order = order_of(state, optimizer.id)
-    early = state.facts.get(("early", optimizer.id))
+    early = state.facts.get(EarlyStep(optimizer.id))
     if isinstance(early, cst.CSTNode):
         faults.noticed(machine, "scheduler-before-optimizer", early)
-        state.decide(("early", optimizer.id), None)
+        state.decide(EarlyStep(optimizer.id), None)
     params = params_of(state, optimizer.id)
     used = _snapshot(state, params, node)
     nothing = all(_is_empty(state, param) for param in params)
@@ -219,7 +240,7 @@ def stepped_by_hand(machine: Machine, state: State, leaf: int, sources: Iterable
     record = state.heap.get(leaf)
     gradient = record.accumulated if isinstance(record, Tensor) and record.grad is True else None
     kept = state.heap.get(gradient.id) if isinstance(gradient, Ref) else None
-    if not isinstance(kept, Tensor) or not _is_behind(kept.node, sources):
+    if not isinstance(kept, Tensor) or not is_reachable(kept.node, [edge.node for edge in sources], inputs):
         return
     if leaf not in machine.optimizers:
         if machine.by_hand[node] == WATCHED:
@@ -227,18 +248,6 @@ def stepped_by_hand(machine: Machine, state: State, leaf: int, sources: Iterable
         machine.by_hand[node] += 1
         machine.optimizers.append(leaf)
     stepped(machine, state, Ref(leaf), node)
-
-
-def _is_behind(gradient: Node, sources: Iterable[Edge]) -> bool:
-    stack, seen = [edge.node for edge in sources], set[int]()
-    while stack:
-        node = stack.pop()
-        if node is gradient:
-            return True
-        if node.id not in seen and node.id > gradient.id:
-            seen.add(node.id)
-            stack.extend(edge.node for edge in node.edges)
-    return False
 
 
 def _judge_wiped(machine: Machine, order: Order, node: cst.CSTNode) -> None:
@@ -323,7 +332,7 @@ def clipped(machine: Machine, state: State, params: list[Ref], node: cst.CSTNode
         return
     if whole and all(_is_empty(state, param) for param in params):
         if not machine.expected:
-            machine.gradients.clips[node] = None  # A fault where the program makes gradients at all.
+            machine.ledger.clips[node] = None  # A fault where the program makes gradients at all.
         return
     given = {param.id for param in params}
     for optimizer in machine.optimizers:

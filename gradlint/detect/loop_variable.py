@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+from gradlint.detect.detector import Detector
+from gradlint.domain.announcement import LoopVariableRebound
+from gradlint.domain.fault.inplace import LoopVariableAssigned
 from gradlint.domain.state import State
 from gradlint.domain.value import Tensor
-from gradlint.interpreter.machine import Machine, simple
-from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.tensor import known_tensor
-from gradlint.source.core import Rebind
 
 
-def rebind(machine: Machine, state: State, instr: Rebind) -> None:
-    """The variable stands for a parameter, and the value for memory of its own."""
-    former, value = (
-        known_tensor(machine, state, machine.read(state, operand)) for operand in (instr.name, instr.value)
-    )
-    if former is None or value is None:
-        return
-    old, new = state[former], state[value]
-    assert isinstance(old, Tensor) and isinstance(new, Tensor)
-    if old.parameter and old.node.leaf is not None and new.memory != old.memory and new.view is None:
-        faults.noticed(machine, "loop-variable-rebound", instr.node)
+class LoopVariableDetector(Detector[None]):
+    """Needs no facts but those of the two values."""
 
+    def begin(self) -> None:
+        """Begin without facts."""
 
-simple(Rebind, rebind)
+    def on_loop_variable_rebound(self, state: State, it: LoopVariableRebound) -> None:
+        """Report a variable that stood for a parameter, and gets a value with memory of its own."""
+        former, value = (known_tensor(self.machine, state, one) for one in (it.former, it.value))
+        if former is None or value is None:
+            return
+        old, new = state[former], state[value]
+        assert isinstance(old, Tensor) and isinstance(new, Tensor)
+        if old.parameter and old.node.leaf is not None and new.memory != old.memory and new.view is None:
+            self.report(LoopVariableAssigned(it.node))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import libcst as cst
 
+from gradlint.detect.detector import Detector
+from gradlint.domain.announcement import Backpropagated, ConstantGradient
+from gradlint.domain.fault.backward import GradientWithoutGraph
 from gradlint.domain.graph import Node
-from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.torch import faults
+from gradlint.domain.state import State
+from gradlint.domain.walk import certain_inputs, inputs, reachable
 
 _SUMS = frozenset({"add", "sub", "add_", "sub_", "neg"})
 """Sums of losses. Behind a reduction it may be a tensor that a gradient moves: first-order steps are no penalties."""
@@ -16,45 +19,46 @@ _WISHES = frozenset({"detach", "data", "item", "no_grad", "numpy", "rewrap"})
 """Cuts behind which a constant is wanted, or which another rule tells of."""
 
 
-def note_constant_gradients(machine: Machine, root: Node, backward: cst.CSTNode) -> None:
-    """A loss is a sum, and one of its terms is a constant computed from a gradient: the term trains nothing."""
-    if not machine.ledger.gradients:
-        return
-    for term in _constant_terms(root):
-        gradient = _gradient_behind(term, machine.ledger.gradients)
+class SecondOrderDetector(Detector[set[int]]):
+    """Knows the numbers of the gradients that were computed without a graph."""
+
+    def begin(self) -> set[int]:
+        """Begin without any gradient."""
+        return set()
+
+    def on_constant_gradient(self, state: State, it: ConstantGradient) -> None:
+        """Note a gradient without a graph."""
+        self.facts.add(it.gradient.id)
+
+    def on_backpropagated(self, state: State, it: Backpropagated) -> None:
+        """Report a term of a loss that is a constant computed from a gradient: the term trains nothing."""
+        for term in [term for root in it.roots for term in _constant_terms(root)] if self.facts else ():
+            gradient = _gradient_behind(term, self.facts)
+            if gradient is not None:
+                self.report(GradientWithoutGraph(gradient.syntax, backward=it.node, term=term.syntax))
+
+    def explains(self, root: Node, backward: cst.CSTNode) -> bool:
+        """Report that a root is made of such gradients and of nothing else that requires grad; False if it is not."""
+        gradient = _gradient_behind(root, self.facts) if self.facts else None
         if gradient is not None:
-            related = [(term.syntax, "this term of the loss is a constant"), (backward, "the backward of the loss")]
-            faults.noticed(machine, "grad-without-create-graph", gradient.syntax, related=related)
-
-
-def note_gradient_root(machine: Machine, root: Node, backward: cst.CSTNode) -> bool:
-    """A root is made of such gradients and of nothing else that requires grad: torch raises."""
-    gradient = _gradient_behind(root, machine.ledger.gradients) if machine.ledger.gradients else None
-    if gradient is None:
-        return False
-    faults.refused(machine, "grad-without-create-graph", gradient.syntax, related=[(backward, "torch raises here")])
-    return True
+            self.report(GradientWithoutGraph(gradient.syntax, backward))
+        return gradient is not None
 
 
 def _constant_terms(root: Node) -> list[Node]:
     """The untracked terms of a sum."""
-    terms: list[Node] = []
-    seen: set[int] = set()
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        if node.id in seen or node.tracked is not True:
-            continue
-        seen.add(node.id)
-        name = node.op.removeprefix("Tensor.")
-        if name not in _SUMS and not (name in _SCALES and len(node.edges) == 1):
-            continue
-        for edge in node.edges:
-            if edge.flows is True:
-                stack.append(edge.node)
-            elif edge.flows is False and edge.node.tracked is False and edge.cut not in _WISHES:
-                terms.append(edge.node)
-    return terms
+    edges = (edge for node in reachable([root], _certain_terms) if _is_sum(node) for edge in node.edges)
+    constant = (edge for edge in edges if edge.flows is False and edge.cut not in _WISHES)
+    return [edge.node for edge in constant if edge.node.tracked is False]
+
+
+def _certain_terms(node: Node) -> list[Node]:
+    return certain_inputs(node) if _is_sum(node) else []
+
+
+def _is_sum(node: Node) -> bool:
+    name = node.op.removeprefix("Tensor.")
+    return node.tracked is True and (name in _SUMS or (name in _SCALES and len(node.edges) == 1))
 
 
 def _gradient_behind(term: Node, gradients: set[int]) -> Node | None:
@@ -62,16 +66,10 @@ def _gradient_behind(term: Node, gradients: set[int]) -> Node | None:
 
     An older one may have been meant as a constant: the vector of a Hessian-vector product.
     """
-    seen: set[int] = set()
-    stack = [term]
-    found: Node | None = None
-    while stack:
-        node = stack.pop()
-        if node.id in gradients:
-            found = node if found is None or node.id > found.id else found
-            continue
-        if node.id in seen or node.tracked is not False or node.cut in _WISHES:
-            continue
-        seen.add(node.id)
-        stack.extend(edge.node for edge in node.edges)
-    return found
+
+    def constant_inputs(node: Node) -> list[Node]:
+        ends = node.id in gradients or node.tracked is not False or node.cut in _WISHES
+        return [] if ends else inputs(node)
+
+    found = (node for node in reachable([term], constant_inputs) if node.id in gradients)
+    return max(found, key=lambda node: node.id, default=None)

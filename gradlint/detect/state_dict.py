@@ -6,13 +6,12 @@ from typing import NamedTuple
 
 import libcst as cst
 
+from gradlint.detect.detector import Detector
+from gradlint.domain.announcement import ContainerCopied, Differenced, StateDictLoaded, StateDictTaken
+from gradlint.domain.fault.training_loop import ParameterMinusItself, StateDictAlias
 from gradlint.domain.state import State
-from gradlint.domain.value import Instance, Mapping, Ref, Tensor, Unknown, Value
-from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.torch import faults
+from gradlint.domain.value import Instance, Ref, Tensor, Unknown, Value
 from gradlint.interpreter.torch.parameters import SUPPOSED, parameters_of
-
-FAULT = "state-dict-alias"
 
 
 class Taken(NamedTuple):
@@ -24,41 +23,40 @@ class Taken(NamedTuple):
     writes: dict[int, int]
 
 
-def note_taken(machine: Machine, state: State, owner: Value, made: Ref, node: cst.CSTNode) -> None:
-    """owner.state_dict()"""
-    writes: dict[int, int] = {}
-    if isinstance(owner, Ref):
-        for _, parameter in parameters_of(state, owner)[0]:
+class StateDictDetector(Detector[dict[int, Taken]]):
+    """Knows the state dicts that were taken, by their address."""
+
+    def begin(self) -> dict[int, Taken]:
+        """Begin without any state dict."""
+        return {}
+
+    def on_state_dict_taken(self, state: State, it: StateDictTaken) -> None:
+        """Count the writes that each parameter has seen by now."""
+        writes: dict[int, int] = {}
+        for _, parameter in parameters_of(state, it.owner)[0] if isinstance(it.owner, Ref) else ():
             record = state.heap[parameter.id]
             if isinstance(record, Tensor):
                 writes[record.counter] = len(state.writes(record.counter))
-    machine.ledger.taken[made.id] = Taken(node, owner, made.id, writes)
+        self.facts[it.made.id] = Taken(it.node, it.owner, it.made.id, writes)
 
+    def on_container_copied(self, state: State, it: ContainerCopied) -> None:
+        """A shallow copy holds the same parameters."""
+        if it.original.id in self.facts:
+            self.facts[it.copy.id] = self.facts[it.original.id]
 
-def taken_of_unknown(machine: Machine, state: State, owner: Unknown, node: cst.CSTNode) -> Ref:
-    """The state dict of something that is not known."""
-    made = state.new(Mapping({}, True))
-    note_taken(machine, state, owner, made, node)
-    return made
+    def on_state_dict_loaded(self, state: State, it: StateDictLoaded) -> None:
+        """Report a model that loads its own parameters, which have been trained on since they were kept."""
+        taken = self.facts.get(it.given.id) if isinstance(it.given, Ref) else None
+        if taken is not None and taken.owner == it.owner and _trained_since(state, taken):
+            self.report(StateDictAlias(taken.node, loaded=it.node))
 
-
-def note_copied(machine: Machine, original: Ref, copy: Ref) -> None:
-    """A shallow copy holds the same parameters."""
-    if original.id in machine.ledger.taken:
-        machine.ledger.taken[copy.id] = machine.ledger.taken[original.id]
-
-
-def note_loaded(machine: Machine, state: State, owner: Value, given: Value, node: cst.CSTNode) -> None:
-    """owner.load_state_dict(given): its own parameters, which have been trained on since they were kept."""
-    taken = _taken(machine, given)
-    if taken is not None and taken.owner == owner and _trained_since(state, taken):
-        related = [(node, "this loads what the model is already")]
-        faults.noticed(machine, FAULT, taken.node, related=related)
-
-
-def _taken(machine: Machine, value: Value) -> Taken | None:
-    found = machine.ledger.taken.get(value.id) if isinstance(value, Ref) else None
-    return found if isinstance(found, Taken) else None
+    def on_differenced(self, state: State, it: Differenced) -> None:
+        """Report a parameter minus what was kept of it under another name, and is the parameter itself."""
+        record = state.heap.get(it.left.id) if isinstance(it.left, Ref) and it.left == it.right else None
+        if not isinstance(it.node, cst.BinaryOperation) or not isinstance(record, Tensor) or not record.parameter:
+            return
+        if record.grad is True and not it.node.left.deep_equals(it.node.right):
+            self.report(ParameterMinusItself(it.node, parameter=record.syntax))
 
 
 def _trained_since(state: State, taken: Taken) -> bool:

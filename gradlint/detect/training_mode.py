@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import libcst as cst
 
-from gradlint.domain.graph import Node
-from gradlint.domain.state import State
-from gradlint.domain.value import Instance, Ref, Tensor, Value
-from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.torch import faults
+from gradlint.detect.detector import Detector
+from gradlint.domain.announcement import Backpropagated, ModeSwitched, ModuleCalled
+from gradlint.domain.fault.training_loop import TrainModeMissing
+from gradlint.domain.state import PathFact, State
+from gradlint.domain.value import Ref, Tensor
 from gradlint.interpreter.torch.parameters import modules_of
 
 _TWO_FACED = ("torch.nn.Dropout", "torch.nn.AlphaDropout", "torch.nn.FeatureAlphaDropout", "torch.nn.BatchNorm")
-EVALUATED = "<eval>"
-"""The configuration entry that says where a module was switched to evaluation as a part of another."""
+
+
+@dataclass(frozen=True)
+class SwitchedOff(PathFact):
+    """Where a module was sent to evaluation as a part of another, on this path."""
+
+    module: int
 
 
 class Mode(NamedTuple):
@@ -27,37 +32,48 @@ class Mode(NamedTuple):
     switched: cst.CSTNode | None
 
 
-def note_switch(state: State, ref: Ref, mode: bool | None, node: cst.CSTNode) -> None:
-    """model.eval() reaches the parts of the model; a part that is sent alone is wanted so."""
-    for module, record in list(modules_of(state, ref)):
-        config = {name: value for name, value in record.config.items() if name != EVALUATED}
-        if mode is False and module != ref:
-            config[EVALUATED] = node
-        state.put(module.id, record._replace(config=config))
+@dataclass
+class Modes:
+    """In which mode a module made a node, by the node's number, and which modules were trained in training mode."""
+
+    of_node: dict[int, Mode] = field(default_factory=dict)
+    trained: set[tuple[int, cst.CSTNode]] = field(default_factory=set)
 
 
-def note_mode(machine: Machine, state: State, ref: Ref, record: Instance, base: str, value: Value) -> None:
-    """A module that knows two modes has made a tensor."""
-    training = record.config.get("<training>", True)
-    if not base.startswith(_TWO_FACED) or not isinstance(training, bool) or not isinstance(value, Ref):
-        return
-    made = state.heap.get(value.id)
-    if isinstance(made, Tensor) and made.node.tracked is True:
-        switched = record.config.get(EVALUATED)
-        place = switched if isinstance(switched, cst.CSTNode) else None
-        machine.ledger.modes[made.node.id] = Mode(ref.id, training, place)
+class TrainingModeDetector(Detector[Modes]):
+    """Compares the modes in which one backward trains the same module."""
 
+    def begin(self) -> Modes:
+        """Begin without any module."""
+        return Modes()
 
-def judge_modes(machine: Machine, certain: Iterable[Node], backward: cst.CSTNode) -> None:
-    """The same backward trains a module in evaluation mode that it has trained in training mode before."""
-    modes = machine.ledger.modes
-    for node in certain if modes else ():
-        mode = modes.get(node.id)
-        if not isinstance(mode, Mode):
-            continue
-        if mode.training:
-            machine.ledger.in_training.add((mode.module, backward))
-        elif mode.switched is not None and (mode.module, backward) in machine.ledger.in_training:
-            related = [(backward, "the next training turn runs in evaluation mode")]
-            faults.noticed(machine, "train-mode-missing", mode.switched, related=related)
+    def on_mode_switched(self, state: State, it: ModeSwitched) -> None:
+        """Note what `eval()` of a model does to its parts; a part that is sent alone is meant."""
+        for module, _ in list(modules_of(state, it.module)):
+            key = SwitchedOff(module.id)
+            switched = it.node if it.training is False and module != it.module else None
+            if switched is not None or key in state.facts:
+                state.decide(key, switched)
+
+    def on_module_called(self, state: State, it: ModuleCalled) -> None:
+        """Note the mode in which a module that knows two has made a tensor."""
+        if not it.path.startswith(_TWO_FACED) or it.training is None or not isinstance(it.result, Ref):
             return
+        made = state.heap.get(it.result.id)
+        if isinstance(made, Tensor) and made.node.tracked is True:
+            switched = state.facts.get(SwitchedOff(it.module.id))
+            place = switched if isinstance(switched, cst.CSTNode) else None
+            self.facts.of_node[made.node.id] = Mode(it.module.id, it.training, place)
+
+    def on_backpropagated(self, state: State, it: Backpropagated) -> None:
+        """Report a module that this backward trains in evaluation mode, and has trained in training mode before."""
+        modes, trained = self.facts.of_node, self.facts.trained
+        for node in it.certain if modes else ():
+            mode = modes.get(node.id)
+            if mode is None:
+                continue
+            if mode.training:
+                trained.add((mode.module, it.node))
+            elif mode.switched is not None and (mode.module, it.node) in trained:
+                self.report(TrainModeMissing(mode.switched, backward=it.node))
+                return

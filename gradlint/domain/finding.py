@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
 
+from gradlint.domain.assumption import AssumptionKind
 from gradlint.domain.confirmation import Confirmation
 
 Severity = Literal["error", "warning", "info"]
@@ -49,6 +51,45 @@ class Related:
     filename: str | None = None
 
 
+Move: TypeAlias = "Callable[[Related], Related | None]"
+"""Where a related place stands in another text; None where it does not stand in that text at all."""
+
+
+@dataclass(frozen=True)
+class Assumed:
+    """Something that a finding rests on and that was not known: what it is drawn from, a sentence, and the place."""
+
+    kind: AssumptionKind
+    text: str
+    place: Related
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the fault behind a finding says of itself, for those who look on: confirmation, formats.
+
+    `fault` is the name of its type; `facts` are its fields that are texts, numbers or flags; `places` are those that
+    are places in the program, by field; a field that holds several places stands there several times.
+    """
+
+    fault: str
+    facts: tuple[tuple[str, str | int | float | bool], ...] = ()
+    places: tuple[tuple[str, Related], ...] = ()
+
+    def fact(self, name: str) -> str | int | float | bool | None:
+        """The value of a field; None where the fault has no such field, or knows no value for it."""
+        return dict(self.facts).get(name)
+
+    def at(self, *names: str) -> tuple[Related, ...]:
+        """The places that stand in fields of these names."""
+        return tuple(place for name, place in self.places if name in names)
+
+    def relocated(self, move: Move) -> Evidence:
+        """Return the evidence with its places in another text."""
+        moved = ((name, move(place)) for name, place in self.places)
+        return replace(self, places=tuple((name, place) for name, place in moved if place is not None))
+
+
 @dataclass(frozen=True)
 class Edit:
     """A replacement of one stretch of source."""
@@ -72,6 +113,8 @@ class Finding:
 
     `message` says what torch will do, `hint` what to write instead. `span` is the cause. `lines` is the range of
     rows of the statement (first, last) on any of which a `# noqa` counts. `confirmation` is set where torch was asked.
+    `assumptions` are what it rests on and what was not known; an error rests on none.
+    `evidence` is what the fault says of itself; its `places` have no text of their own.
     """
 
     code: str
@@ -86,11 +129,19 @@ class Finding:
     related: tuple[Related, ...] = ()
     fix: Fix | None = None
     confirmation: Confirmation | None = None
+    assumptions: tuple[Assumed, ...] = ()
+    evidence: Evidence | None = field(default=None, compare=False)
 
     @property
     def stands(self) -> bool:
         """Whether the finding counts: not if torch was asked and refuted it."""
         return self.confirmation is None or self.confirmation.verdict != "refuted"
+
+    def relocated(self, span: Span, move: Move) -> Finding:
+        """Return the finding at its span in another text, with all that explains it there."""
+        related = tuple(place for place in map(move, self.related) if place is not None)
+        evidence = None if self.evidence is None else self.evidence.relocated(move)
+        return replace(self, span=span, related=related, evidence=evidence)
 
     def repeats(self, other: Finding) -> bool:
         """Whether the other says the same of the same place: several paths and files may lead to it."""

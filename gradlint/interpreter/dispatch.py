@@ -7,8 +7,8 @@ from typing import TypeGuard
 import libcst as cst
 
 from gradlint.detect.loop_order import forget
-from gradlint.detect.lost_gradient import note_refused
-from gradlint.detect.state_dict import note_loaded, taken_of_unknown
+from gradlint.domain.announcement import NumberBackpropagated, StateDictLoaded, StateDictTaken
+from gradlint.domain.refusal.tensors import FlagCalled
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Bound,
@@ -32,7 +32,7 @@ from gradlint.interpreter.python import containers
 from gradlint.interpreter.python.builtins.table import FUNCTIONS
 from gradlint.interpreter.python.classes import instantiate
 from gradlint.interpreter.python.strings import text_method
-from gradlint.interpreter.torch import custom, faults
+from gradlint.interpreter.torch import custom
 from gradlint.interpreter.torch.functions import call_torch, with_mode
 from gradlint.interpreter.torch.hooks import remove_all
 from gradlint.interpreter.torch.methods import call_tensor_method
@@ -77,7 +77,7 @@ def _flag_called(machine: Machine, args: Args, node: cst.CSTNode) -> None:
     if not args.positional:
         return
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value == "requires_grad":
-        faults.refused(machine, "set-requires-grad-by-name", node)
+        machine.emit(FlagCalled(node))
 
 
 def _bound(machine: Machine, state: State, func: Bound, args: Args, node: cst.CSTNode) -> Value:
@@ -119,7 +119,7 @@ def _unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cs
         if key[2] in RAISING or key[2] in WARNING:
             return expected_failure(machine, state, key[2], args, node)
         return _method_of_unknown(machine, state, key[1], key[2], args, node)
-    let_go(machine, state, (part for part in key or () if isinstance(part, Ref)))
+    let_go(machine, state, (part for part in key or () if isinstance(part, Ref)), node)
     return machine.program.opaque(machine, state, args.values(), node)
 
 
@@ -144,7 +144,9 @@ def _method_of_unknown(
         if tensor is not None:
             return call_tensor_method(machine, state, tensor, name, args, node)
         if name == "state_dict" and not args.positional:
-            return taken_of_unknown(machine, state, receiver, node)
+            made = state.new(Mapping({}, True))
+            machine.announce(state, StateDictTaken(node, receiver, made))
+            return made
         if name == "remove" and not args.positional:
             remove_all(machine, state)
         if name.startswith("register_") and name.endswith("_hook"):
@@ -152,10 +154,10 @@ def _method_of_unknown(
         if "zero" in name or "clear" in name:
             forget(state)  # Whose gradients an optimizer or a network that is not known clears, nobody can tell.
         if name == "load_state_dict":
-            note_loaded(machine, state, receiver, args.get(0, "state_dict"), node)
+            machine.announce(state, StateDictLoaded(node, receiver, args.get(0, "state_dict")))
         if name == "backward" and receiver.kind in ("number", "int") and receiver.origin is not None:
             # A number has no such method; what it was computed from shows what was meant.
-            note_refused(machine, state, [receiver.origin], node)
+            machine.announce(state, NumberBackpropagated(node, receiver.origin))
             return Unknown("raised")
     return machine.program.opaque(machine, state, (receiver, *args.values()), node)
 

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
 import libcst as cst
 
-from gradlint.detect import loop_variable as rebinding
 from gradlint.detect.loop_order import forget
-from gradlint.domain.event import UNCALLED, Event, LostLeaf, Refused, RefusedWrite
+from gradlint.domain.announcement import GraphsShared, Listener
+from gradlint.domain.event import Event
 from gradlint.domain.state import State
 from gradlint.domain.value import Bound, Class, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.libraries.trainers import is_configuration, run_method
-from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.machine import Machine, Observer
 from gradlint.interpreter.program import Program, let_go, origins
-from gradlint.interpreter.python import attribute, branch, comparison, generators, loop, subscript
+from gradlint.interpreter.python import assignment, attribute, branch, comparison, generators, loop, subscript
 from gradlint.interpreter.python import contexts as modes
 from gradlint.interpreter.python import exceptions as trying
 from gradlint.interpreter.python import expression_statement as discard
 from gradlint.interpreter.python import literals as making
 from gradlint.interpreter.python import operators as operator
 from gradlint.interpreter.python.builtins.table import FUNCTIONS
+from gradlint.interpreter.python.calls import with_defaults
 from gradlint.interpreter.python.classes import find_in_class, instantiate
 from gradlint.interpreter.python.contexts import DUAL
 from gradlint.interpreter.reachable import graphs_in
@@ -40,6 +41,7 @@ from gradlint.source.lower import lower_module
 from gradlint.source.unit import Neighbours, Unit
 
 _CONSTRUCTS = (
+    assignment,
     attribute,
     branch,
     comparison,
@@ -49,7 +51,6 @@ _CONSTRUCTS = (
     making,
     modes,
     operator,
-    rebinding,
     subscript,
     trying,
 )
@@ -81,11 +82,19 @@ class Interpretation:
 
 
 def interpret(
-    module: cst.Module, lines: int | None = None, path: str = "", neighbours: Neighbours | None = None
+    module: cst.Module,
+    lines: int | None = None,
+    path: str = "",
+    neighbours: Neighbours | None = None,
+    listeners: Callable[[Machine], Iterable[Listener]] = lambda machine: (),
+    observer: Observer | None = None,
+    assumes: bool = True,
 ) -> Interpretation:
     """Run a module on the abstract torch. `lines` bounds the steps; without it the module is counted.
 
-    `path` is its file, from which names are imported that `neighbours` knows.
+    `path` is its file, from which names are imported that `neighbours` knows. `listeners` are made for the machine,
+    and hear what it announces; an `observer` is shown each step. With `assumes` false nothing is taken that is not
+    known: neither what a name stands for, nor that a parameter has its default.
     """
     count = lines if lines is not None else module.code.count("\n")
     loading = Loading(neighbours) if neighbours is not None and path else None
@@ -93,24 +102,15 @@ def interpret(
     program.walks_back = _may_walk(module, path, neighbours)
     least = STEPS_TO_TRAIN if program.walks_back else STEPS_AT_LEAST
     machine = Machine(program, max(least, STEPS_PER_LINE * count))
-    machine.ledger.incomplete = not program.walks_back
+    machine.observer, machine.assumes = observer, assumes
+    machine.listen(listeners(machine))
     state = State()
     state.enter(1, program.module_names("__main__"))
     state = _top_level(machine, state, module)
     _uncalled(machine, state, module)
-    for kept in machine.ledger.kept():
-        machine.emit(kept)
-    seen = len(machine.events)
-    machine.flow()
+    seen, undone = machine.end(state)
     units = () if loading is None else loading.units()
-    missing = machine.events[seen:]
-    told = (*machine.events[:seen], *filter(_is_accident, missing))
-    return Interpretation(told, machine.give_ups, tuple(event for event in missing if not _is_accident(event)), units)
-
-
-def _is_accident(event: Event) -> bool:
-    """Whether a leaf is lost by what nobody does on purpose, so that no use elsewhere makes it right."""
-    return isinstance(event, LostLeaf) and event.kind in ("item", "numpy", "rewrap", "nondiff", "integer", "zero")
+    return Interpretation(tuple(seen), machine.give_ups, tuple(undone), units)
 
 
 def _may_walk(module: cst.Module, path: str, neighbours: Neighbours | None) -> bool:
@@ -138,14 +138,14 @@ def _uncalled(machine: Machine, state: State, module: cst.Module) -> None:
     trials: list[Trial] = []
     for cls in list(machine.program.classes):
         if machine.budget <= 0:
-            machine.give_ups["out of steps"] += 1
+            machine.give_up("out of steps")
             return
         trials.extend(_class(machine, state, cls))
     for function in list(machine.program.functions):
         if function.code in machine.called or function.owner is not None:
             continue
         if machine.budget <= 0:
-            machine.give_ups["out of steps"] += 1
+            machine.give_up("out of steps")
             return
         _function(machine, state.fork(), function, Args())
     for trial in trials:
@@ -158,38 +158,32 @@ def _function(machine: Machine, state: State, function: Function, args: Args) ->
         return []
     events, backwards = len(machine.events), machine.backwards
     ends: list[State] = []
-    with machine.bounded(SHARE):
+    with machine.bounded(SHARE), machine.assuming():
         # Between the top level and this call anything may have run.
         state.escape()
         forget(state)
         state.decide(DUAL, None)  # Whoever calls it may have entered one.
         region = machine.open(state)
         supposed = supposed_arguments(machine, state, function.code.node, function)
-        results = run_method(machine, state, function, args._replace(keywords=supposed))
+        results = run_method(
+            machine, state, function, with_defaults(machine, function, args._replace(keywords=supposed))
+        )
         for end, value in results:
             # Whoever calls the function may do anything with what it returns, and with what it was given.
-            machine.ledger.lend(graphs_in(end, (value, *args.positional)))
+            machine.announce(end, GraphsShared(function.code.node, tuple(graphs_in(end, (value, *args.positional)))))
         ends = [end for end, _ in results]
         machine.close(ends, region)
         for end, value in results:
             if not is_configuration(end, function, args.get(0, "")):
-                let_go(machine, end, (value,))
+                let_go(machine, end, (value,), function.code.node)
         if function.owner is not None and machine.holdings.doubts:
             for end, value in results:
                 _give_back(machine, end, value)
-    if function.owner is None and machine.backwards == backwards:
-        # Who calls a function from elsewhere may do so under no_grad: one that writes to parameters must be.
-        machine.events[events:] = [event for event in machine.events[events:] if not _parameter_write(event)]
     if machine.backwards == backwards:
-        machine.events[events:] = [_told_for_callers(event) for event in machine.events[events:]]
+        method = function.owner is not None
+        left = [event.in_uncalled(method=method) for event in machine.events[events:]]
+        machine.events[events:] = [event for event in left if event is not None]
     return ends
-
-
-def _told_for_callers(event: Event) -> Event:
-    """What torch refuses only with grad mode on, in a function that may be there to predict: its callers decide."""
-    if isinstance(event, Refused) and event.fault == "numpy-on-grad":
-        return replace(event, subject=UNCALLED)
-    return event
 
 
 def _give_back(machine: Machine, state: State, value: Value) -> None:
@@ -214,10 +208,6 @@ def unsettle(state: State, made: Value) -> None:
         attrs[name] = Unknown() if value is None or isinstance(value, (int, float)) else value
     derived = is_module(state, made) and not parameters_of(state, made)[0]
     state.put(made.id, record._replace(attrs=attrs, open=record.open or derived))
-
-
-def _parameter_write(event: Event) -> bool:
-    return isinstance(event, RefusedWrite) and event.parameter and event.reason in ("leaf", "leaf-view")
 
 
 def _custom_function(machine: Machine, state: State, cls: Ref) -> None:
@@ -253,13 +243,14 @@ def _class(machine: Machine, state: State, cls: Ref) -> Iterator[Trial]:
     after = state.fork()
     keeping: list[tuple[Function, frozenset[str]]] = []
     training: list[Function] = []
-    with machine.bounded(SHARE):
+    with machine.bounded(SHARE), machine.assuming():
         region = machine.open(after)
         after.site = record.code.node, None
         init = record.attrs.get("__init__")
         supposed = supposed_arguments(machine, after, record.code.node, init) if isinstance(init, Function) else {}
         made = instantiate(machine, after, cls, Args((), supposed, True), record.code.node)
         machine.close([after], region)
+        assumed = machine.assumed
         fresh = after.fork()
         unsettle(after, made)
         if isinstance(made, Ref) and is_module(after, made):
@@ -277,4 +268,4 @@ def _class(machine: Machine, state: State, cls: Ref) -> Iterator[Trial]:
             if names := attributes_kept(after, ends, made):
                 keeping.append((method, names))
     if (keeping or training) and isinstance(made, Ref):
-        yield Trial(fresh, made, tuple(keeping), tuple(training))
+        yield Trial(fresh, made, assumed, tuple(keeping), tuple(training))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from gradlint.check import check_source
+from gradlint.detect import detectors
 from gradlint.domain.event import Reveal
 from gradlint.interpreter import interpret
 from gradlint.settings.config import Config
@@ -46,7 +47,7 @@ def reveals_of(code: str) -> Mapping[int, Answer]:
         raise ValueError(f"line {module.position.row}: {module.message}")
     places = Places(module)
     answers: defaultdict[int, Answer] = defaultdict(Answer)
-    for event in interpret(module).events:
+    for event in interpret(module, listeners=detectors).events:
         if isinstance(event, Reveal):
             answer = answers[places.span(event.node).start.row]
             answer.texts.append(event.text)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import libcst as cst
 
+from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import Site
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import (
@@ -207,7 +208,7 @@ def _unfollowed(
     machine: Machine, state: State, function: Function, args: Args, node: cst.CSTNode, reason: str
 ) -> list[tuple[State, Value]]:
     """A call that is given up: of a method, the object may have attributes now that were not seen."""
-    machine.give_ups[reason] += 1
+    machine.give_up(reason, node)
     result = machine.program.opaque(machine, state, args.values(), node)
     receiver = args.positional[0] if function.owner is not None and args.positional else None
     record = state.heap.get(receiver.id) if isinstance(receiver, Ref) else None
@@ -265,6 +266,18 @@ def bind_parameters(machine: Machine, state: State, function: Function, args: Ar
     return names
 
 
+def with_defaults(machine: Machine, function: Function, args: Args) -> Args:
+    """The arguments of a call that nobody in sight makes: that the others have their defaults is an assumption."""
+    if not machine.assumes:
+        return args._replace(open=True)
+    given = {*args.keywords, *(param.name for param in function.code.params[: len(args.positional)])}
+    defaults = {name for name, _ in function.defaults} - given
+    for param in function.code.params if defaults else ():
+        if param.name in defaults:
+            machine.assume(Assumption("default", param.name, "", param.node))
+    return args
+
+
 def call_in_place(machine: Machine, state: State, func: Value, args: Args, node: cst.CSTNode) -> Value:
     """Call any value where the program cannot split: of several outcomes the first that remains goes on."""
     from gradlint.interpreter.dispatch import call_value
@@ -300,7 +313,7 @@ def settle(
             forget_attributes(state, given)  # An object whose constructor raises is not half made.
         return machine.unknown()
     if len(states) > 1:
-        machine.give_ups["paths dropped"] += len(states) - 1
+        machine.give_up("paths dropped", None, len(states) - 1)
         for dropped in states[1:]:
             machine.lend_all(dropped)
     if states[0] is not state:

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import libcst as cst
 
-from gradlint.detect.state_dict import note_copied
+from gradlint.domain.announcement import ContainerCopied
 from gradlint.domain.state import State
 from gradlint.domain.value import Mapping, Ref, Sequence, Unknown, Value
 from gradlint.interpreter.args import Args
@@ -185,7 +185,7 @@ def _clear(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNo
 
 def _copy(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
     copied = state.new(state[obj])
-    note_copied(machine, obj, copied)
+    machine.announce(state, ContainerCopied(node, obj, copied))
     return copied
 
 

@@ -8,8 +8,7 @@ A loop over something unknown is taken at least once, for loops over data are. W
 from __future__ import annotations
 
 from gradlint.detect.graph_growth import Turns
-from gradlint.detect.loop_order import is_order
-from gradlint.domain.state import State, rebound
+from gradlint.domain.state import PathFact, State, rebound
 from gradlint.domain.value import Instance, Ref, Sequence, Suspended, Tensor, Unknown, Value
 from gradlint.interpreter.machine import Exit, Machine, splitting
 from gradlint.interpreter.program import let_go, origins
@@ -308,8 +307,9 @@ def _widen_record(old: object, new: object, address: int, state: State) -> None:
 
 def _forget_facts(before: State, after: State) -> None:
     """Tests made inside the loop may come out differently in another turn; how gradients were left is kept."""
-    orders = {key: fact for key, fact in after.facts.items() if is_order(key)}
-    after.facts = {**{key: fact for key, fact in before.facts.items() if not is_order(key)}, **orders}
+    facts = {key: fact for key, fact in before.facts.items() if not isinstance(key, PathFact)}
+    facts.update((key, fact) for key, fact in after.facts.items() if isinstance(key, PathFact))
+    after.facts = facts
 
 
 splitting(For, run_for)

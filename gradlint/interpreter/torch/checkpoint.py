@@ -12,15 +12,16 @@ import libcst as cst
 
 from gradlint.domain.dtype import can_require_grad
 from gradlint.domain.graph import Edge, Node
+from gradlint.domain.refusal.functions import CheckpointReentrant
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value
+from gradlint.domain.walk import Along, certain_inputs, gradient_inputs, reachable
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.program import origins
 from gradlint.interpreter.python.calls import call_in_place
-from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.tensor import known_tensor, new_tensor, tensor_at
-from gradlint.interpreter.torch.transform.levels import UNSUPPORTED
+from gradlint.interpreter.torch.transform.levels import unsupported
 
 _OPTIONS = frozenset({"use_reentrant", "context_fn", "determinism_check", "debug", "early_stop", "preserve_rng_state"})
 
@@ -28,8 +29,7 @@ _OPTIONS = frozenset({"use_reentrant", "context_fn", "determinism_check", "debug
 def checkpoint(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """checkpoint(function, *args, use_reentrant=...)"""
     if any(level.kind == "reverse" for level in machine.transforms):
-        outer = machine.transforms[-1].related
-        faults.refused(machine, UNSUPPORTED, node, "torch.utils.checkpoint.checkpoint", outer)
+        unsupported(machine, node, "function", "torch.utils.checkpoint.checkpoint")
         return Unknown("raised")
     if not args.positional or args.open:
         return machine.program.opaque(machine, state, args.values(), node)
@@ -91,8 +91,7 @@ def refuses_walk(machine: Machine, nodes: Iterable[Node], wanted: set[int] | Non
     for one in nodes:
         live, sources = machine.reentrant.get(one.id, (True, frozenset[int]()))
         if wanted & sources if wanted is not None else not live:
-            what = "nothing" if wanted is None else "selective"
-            faults.refused(machine, "checkpoint-reentrant", node, what, [(one.syntax, "the checkpoint is here")])
+            machine.emit(CheckpointReentrant(node, "constant" if wanted is None else "selective", one.syntax))
             return True
     return False
 
@@ -130,16 +129,14 @@ def _hidden(state: State, value: Value, before: int, node: cst.CSTNode) -> Value
 
 def _behind(result: Node, before: int) -> list[tuple[Node, bool]]:
     """The nodes that came into the function, and whether a gradient certainly comes to them."""
-    found: dict[int, tuple[Node, bool]] = {}
-    seen: dict[int, bool] = {}
-    stack = [(result, True)]
-    while stack:
-        node, sure = stack.pop()
-        if seen.get(node.id) is True or (not sure and node.id in seen):
-            continue
-        seen[node.id] = sure
-        if node.id <= before or node.leaf is not None:
-            found[node.id] = (node, sure)
-            continue
-        stack.extend((edge.node, sure and edge.flows is True) for edge in node.edges if edge.flows is not False)
-    return list(found.values())
+
+    def within(along: Along) -> Along:
+        return lambda node: () if _came_in(node, before) else along(node)
+
+    sure = set(reachable([result], within(certain_inputs)))
+    possible = reachable([result], within(gradient_inputs))
+    return [(node, node in sure) for node in possible if _came_in(node, before)]
+
+
+def _came_in(node: Node, before: int) -> bool:
+    return node.id <= before or node.leaf is not None

@@ -7,12 +7,10 @@ from typing import TypeAlias
 
 import libcst as cst
 
-from gradlint.detect.absence import leaf_key
 from gradlint.detect.frozen import note_frozen
 from gradlint.detect.loop_order import zeroed
 from gradlint.detect.network_alias import loaded
-from gradlint.detect.state_dict import note_loaded, note_taken
-from gradlint.detect.training_mode import note_switch
+from gradlint.domain.announcement import ModeSwitched, RequiresGradSet, StateDictLoaded, StateDictTaken
 from gradlint.domain.dtype import is_floating, named
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value, Write
@@ -137,14 +135,15 @@ def _retype(state: State, ref: Ref, dtype: str | None) -> None:
 
 def _train(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     mode = args.get(0, "mode", True)
-    set_training(state, ref, mode if isinstance(mode, bool) else None)
-    note_switch(state, ref, mode if isinstance(mode, bool) else None, node)
+    training = mode if isinstance(mode, bool) else None
+    set_training(state, ref, training)
+    machine.announce(state, ModeSwitched(node, ref, training))
     return ref
 
 
 def _eval(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     set_training(state, ref, False)
-    note_switch(state, ref, False, node)
+    machine.announce(state, ModeSwitched(node, ref, False))
     machine.ledger.evaluated |= {tensor_at(state, one).node.syntax for _, one in parameters_of(state, ref)[0]}
     return ref
 
@@ -162,9 +161,8 @@ def _requires_grad(machine: Machine, state: State, ref: Ref, args: Args, node: c
         record = state[parameter]
         assert isinstance(record, Tensor)
         note_frozen(machine, record, wanted if isinstance(wanted, bool) else None, node)
+        machine.announce(state, RequiresGradSet(node, parameter, wanted if isinstance(wanted, bool) else None))
         state.put(parameter.id, record._replace(grad=wanted if isinstance(wanted, bool) else None))
-        if wanted is not True:
-            machine.gradients.spared.add(leaf_key(record.node))
     return ref
 
 
@@ -176,7 +174,7 @@ def _zero_grad(machine: Machine, state: State, ref: Ref, args: Args, node: cst.C
 
 
 def _register_parameter(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    parameter_registered(machine, state, args.get(0, "name"), args.get(1, "param"), node)
+    parameter_registered(machine, state, args.get(1, "param"), node)
     _set(state, ref, args.get(0, "name"), args.get(1, "param"))
     return None
 
@@ -222,14 +220,14 @@ def _apply(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNo
 def _state_dict(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     made = state.new(Mapping({}, True))
     machine.holdings.listed[made.id] = ref
-    note_taken(machine, state, ref, made, node)
+    machine.announce(state, StateDictTaken(node, ref, made))
     return made
 
 
 def _load(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """load_state_dict copies into each parameter in place; `strict` and `assign` may leave some as they were."""
     loaded(machine, state, ref, args, node)
-    note_loaded(machine, state, ref, args.get(0, "state_dict"), node)
+    machine.announce(state, StateDictLoaded(node, ref, args.get(0, "state_dict")))
     certain = not (args.has(1, "strict") or args.has(2, "assign") or args.open)
     for _, parameter in parameters_of(state, ref)[0]:
         bump(machine, state, parameter, Write(node, "load_state_dict", certain))

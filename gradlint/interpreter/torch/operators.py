@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import libcst as cst
 
+from gradlint.domain.announcement import Differenced
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor, Unknown, Value
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.apply import apply
 from gradlint.interpreter.torch.names import fact
 from gradlint.interpreter.torch.tensor import known_tensor
@@ -55,22 +55,12 @@ def tensor_operator(
             left, right = right, left
         elif op in ("+", "*", "==", "!=", "&", "|", "^"):
             left, right = right, left
-    if op == "-" and isinstance(left, Ref) and left == right:
-        _note_itself(machine, state, left, node)
+    if op == "-":
+        machine.announce(state, Differenced(node, left, right))
     entry = fact(name)
     if entry is None or _not_arithmetic(state, left) or _not_arithmetic(state, right):
         return machine.program.opaque(machine, state, (left, right), node)
     return apply(machine, state, entry, Args((left, right)), node)
-
-
-def _note_itself(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> None:
-    """A parameter minus what was kept of it under another name, and is the parameter itself."""
-    record = state.heap.get(ref.id)
-    if not isinstance(node, cst.BinaryOperation) or not isinstance(record, Tensor) or not record.parameter:
-        return
-    if record.grad is True and not node.left.deep_equals(node.right):
-        related = [] if record.syntax is None else [(record.syntax, "both are this parameter")]
-        faults.noticed(machine, "state-dict-alias", node, "itself", related)
 
 
 def _not_arithmetic(state: State, value: Value) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gradlint.detect.loop_order import order_of, params_of, scheduled
+from gradlint.detect.loop_order import OrderOf, StagesOf, order_of, params_of, scheduled
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Ref, Tensor, Value, Write
@@ -17,7 +17,6 @@ from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.inplace import bump
-from gradlint.interpreter.torch.legacy_calls import tell_epoch
 from gradlint.interpreter.torch.methods import call_tensor_method
 from gradlint.interpreter.torch.optim import OPTIMIZER_METHODS
 from gradlint.interpreter.torch.tensor import known_tensor, new_tensor, tensor_at
@@ -42,7 +41,7 @@ def new_helper(state: State, path: str, args: Args, node: cst.CSTNode) -> Ref:
         attrs["optimizer"] = args.get(0, "optimizer")
     ref = state.new(Instance(External(path), attrs, dict(args.keywords), True, node))
     if path in SCALERS and args.keywords.get("enabled", True) is not False:
-        state.decide(("scaler", ref.id), Stages(()))
+        state.decide(StagesOf(ref.id), Stages(()))
     return ref
 
 
@@ -67,7 +66,6 @@ def call_helper(
     assert isinstance(record.cls, External)
     if is_scheduler_path(record.cls.path):
         if name == "step":
-            tell_epoch(machine, record.cls.path, args, node)
             _scheduler_step(state, record, args, node)
         return machine.unknown()
     method = _METHODS.get(name)
@@ -103,7 +101,7 @@ def _scale(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNo
 
 
 def _stages(state: State, ref: Ref) -> Stages | None:
-    found = state.facts.get(("scaler", ref.id))
+    found = state.facts.get(StagesOf(ref.id))
     return found if isinstance(found, Stages) else None
 
 
@@ -112,7 +110,7 @@ def _unscale(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CST
     optimizer = args.get(0, "optimizer")
     stages = _stages(state, ref)
     if not isinstance(optimizer, Ref) or not params_of(state, optimizer.id):
-        state.decide(("scaler", ref.id), None)
+        state.decide(StagesOf(ref.id), None)
         return None
     if stages is not None and optimizer.id in stages.of:
         how = "twice before" if stages.of[optimizer.id] == "unscaled" else "behind `step` and before"
@@ -123,9 +121,9 @@ def _unscale(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CST
             bump(machine, state, record.accumulated, Write(node, "unscale_"))
     order = order_of(state, optimizer.id)
     if order is not None:
-        state.decide(("order", optimizer.id), order._replace(scaled=False))
+        state.decide(OrderOf(optimizer.id), order._replace(scaled=False))
     if stages is not None:
-        state.decide(("scaler", ref.id), stages.with_stage(optimizer.id, "unscaled"))
+        state.decide(StagesOf(ref.id), stages.with_stage(optimizer.id, "unscaled"))
     return None
 
 
@@ -133,7 +131,7 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
     """step(optimizer): unscales what is not unscaled yet, and steps unless a gradient is infinite."""
     optimizer = args.get(0, "optimizer")
     if not isinstance(optimizer, Ref) or not params_of(state, optimizer.id):
-        state.decide(("scaler", ref.id), None)
+        state.decide(StagesOf(ref.id), None)
         return machine.program.opaque(machine, state, args.values(), node)
     stages, order = _stages(state, ref), order_of(state, optimizer.id)
     if stages is not None:
@@ -144,9 +142,9 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
             related = ((order.filled, "the loss of this backward is not scaled"),)
             subject = "it unscales gradients that were never scaled: torch raises, or the step is far too small"
             faults.noticed(machine, "amp-order", node, subject, related)
-        state.decide(("scaler", ref.id), stages.with_stage(optimizer.id, "stepped"))
+        state.decide(StagesOf(ref.id), stages.with_stage(optimizer.id, "stepped"))
     if order is not None:
-        state.decide(("order", optimizer.id), order._replace(scaled=False))
+        state.decide(OrderOf(optimizer.id), order._replace(scaled=False))
     return OPTIMIZER_METHODS["step"](machine, state, optimizer, Args(args.positional[1:]), node)
 
 
@@ -158,7 +156,7 @@ def _update(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTN
     record = state[ref]
     assert isinstance(record, Instance)
     if record.config.get("enabled", True) is not False:
-        state.decide(("scaler", ref.id), Stages(()))
+        state.decide(StagesOf(ref.id), Stages(()))
     return None
 
 

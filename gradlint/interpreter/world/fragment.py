@@ -1,9 +1,8 @@
 """Fragments: files that read names which nothing in them binds, as people paste them from notebooks into a question.
 
 Such a file does not run as it stands, so what its free names are can only be supposed, from how they are used: what
-has `step` and `zero_grad` is an optimizer, what is called and trained is a network, `nn` is `torch.nn`. A file that
-runs has no free names, and no name in it is ever supposed. What holds for free names holds for the parameters of a
-function that nothing in the file calls, and in which a loss is backpropagated.
+has `step` and `zero_grad` is an optimizer, what is called and trained is a network, `nn` is `torch.nn`. The same holds
+for the parameters of a function that nothing in the file calls, and in which a loss is backpropagated.
 """
 
 from __future__ import annotations
@@ -11,15 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import libcst as cst
 
+from gradlint.domain.assumption import Assumption, AssumptionKind
 from gradlint.domain.state import State
 from gradlint.domain.value import Function, Value
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.names import method_fact
 from gradlint.interpreter.torch.optim import supposed_optimizer
+from gradlint.interpreter.world import guesses
 from gradlint.interpreter.world.placeholders import leaves_of, supposed_loss, supposed_network
 from gradlint.source.core import Param
 from gradlint.source.lower.syntax import parts
@@ -40,16 +41,6 @@ _CUSTOMS = {
 """Names that every program about torch gives to the same things."""
 
 _MODULE_ONLY = frozenset({"parameters", "named_parameters", "train", "eval", "state_dict", "load_state_dict"})
-
-_NETWORK = re.compile(
-    r"(?i)(\w*model\w*|\w*net[a-z]?|net_?\w|\w*(encoder|decoder|generator|discriminator|critic|actor|classifier)\w?"
-    r"|policy|backbone|\w*(vae|rnn|lstm|gru)|[gd])$"
-)
-_APART = re.compile(r"(?i)teacher|target|ema|frozen|pretrain|vgg|old|ref|avg")
-"""Networks that are rather not trained."""
-
-_LOSS = re.compile(r"(?i)(\w*criteri\w*|\w*loss(_?(f|fn|func|function))?(_?\w)?|(bce|mse|ce|nll|l1)(_?\w)?)$")
-_OPTIMIZER = re.compile(r"(?i)\w*opt")
 
 
 @dataclass
@@ -227,29 +218,27 @@ class Supposed:
         for name, calls in names.results.items():
             if name not in whole:
                 self.torn.update(dict.fromkeys(calls, ()))
+        self.assumptions: list[Assumption] = []
         self.optimizers: dict[str, cst.CSTNode] = {}
         self.losses: dict[str, cst.CSTNode] = {}
         self.networks: dict[str, cst.CSTNode] = {}
+        groups = {"an optimizer": self.optimizers, "a loss function": self.losses, "a network": self.networks}
         for name, place in free.items():
-            group = self._group(name, names.uses_of(name))
-            if group is not None:
-                group[name] = place
-
-    def _group(self, name: str, uses: _Uses) -> dict[str, cst.CSTNode] | None:
-        if _is_optimizer(name, uses):
-            return self.optimizers
-        if _is_loss(name, uses):
-            return self.losses
-        return self.networks if _is_network(name, uses) else None
+            role, kind = _role(name, names.uses_of(name))
+            if role is not None:
+                groups[role][name] = place
+                self.assumptions.append(Assumption(kind, name, role, place))
 
     def make(self, machine: Machine, state: State) -> dict[str, Value]:
         """What stands in for the names. An only optimizer trains all networks, of several each its own."""
+        for assumption in self.assumptions:
+            machine.assume(assumption)
         networks = {name: supposed_network(machine, state, self.torn, node) for name, node in self.networks.items()}
         made: dict[str, Value] = {**networks}
         for name, node in self.losses.items():
             made[name] = supposed_loss(state, self.torn, node)
         for name, node in self.optimizers.items():
-            held = [one for other, one in networks.items() if len(self.optimizers) == 1 or _belong(name, other)]
+            held = [one for other, one in networks.items() if len(self.optimizers) == 1 or guesses.belongs(name, other)]
             leaves = tuple(leaf for one in held for leaf in leaves_of(state, one))
             made[name] = supposed_optimizer(machine, state, leaves, node)
         return made
@@ -264,6 +253,7 @@ class Fragment(Supposed):
         dynamic = {"exec", "globals", "locals", "vars"} & names.uses.keys()
         free = {} if dynamic else {name: uses.first for name, uses in names.uses.items() if name not in hidden}
         super().__init__(names, free)
+        self.free = free
         self.customs = {name: path for name, path in _CUSTOMS.items() if name in free}
         self.makers = {name for name in free if name not in self.customs} & set(_makers(names))
 
@@ -297,7 +287,7 @@ def supposed_arguments(
     `trains`: whoever calls the function walks what it returns.
     """
     free = {param.name: param.node for param in function.code.params if _is_bare(param)}
-    if not free or not (trains or (machine.program.walks_back and _backpropagates(where))):
+    if not free or not machine.assumes or not (trains or (machine.program.walks_back and _backpropagates(where))):
         return {}
     return Supposed(_Names(where), free).make(machine, state)
 
@@ -327,27 +317,45 @@ _STATE = re.compile(r"(?i)(\w*hidden\w*|\w*state\w*|\w*cell\w*|[hc]\w?|_)$")
 """States of recurrent networks, which may be tuples."""
 
 
+_Role: TypeAlias = Literal["an optimizer", "a loss function", "a network"]
+
+
+def _role(name: str, uses: _Uses) -> tuple[_Role | None, AssumptionKind]:
+    """What a name stands for, and whether its use says so or its name alone."""
+    if _is_optimizer(name, uses):
+        return "an optimizer", "use" if "zero_grad" in uses.attributes else "name"
+    if _is_loss(name, uses):
+        return "a loss function", "name"
+    if _is_network(name, uses):
+        return "a network", "use" if uses.attributes & _MODULE_ONLY else "name"
+    return None, "use"
+
+
 def _is_optimizer(name: str, uses: _Uses) -> bool:
-    own = "zero_grad" in uses.attributes or _OPTIMIZER.match(name) is not None
+    own = "zero_grad" in uses.attributes or guesses.is_optimizer(name)
     return "step" in uses.attributes and own and not uses.called
 
 
 def _is_loss(name: str, uses: _Uses) -> bool:
-    return uses.called and _LOSS.match(name) is not None and not uses.attributes & _MODULE_ONLY
+    return uses.called and guesses.is_loss(name) and not uses.attributes & _MODULE_ONLY
 
 
 def _is_network(name: str, uses: _Uses) -> bool:
-    shown = bool(uses.attributes & _MODULE_ONLY) or _NETWORK.match(name) is not None
-    return uses.called and shown and _APART.search(name) is None
+    shown = bool(uses.attributes & _MODULE_ONLY) or guesses.is_network(name)
+    return uses.called and shown and not guesses.is_kept(name)
 
 
 def supposed(machine: Machine, state: State, frame: int, name: str) -> Value:
     """What a free name is supposed to be; None where nothing tells. What it stands for is made at the first look."""
+    if not machine.assumes:
+        return None
     fragment = machine.program.fragment()
     path = fragment.customs.get(name)
     if path is not None:
+        machine.assume(Assumption("name", name, f"`{path}`", fragment.free[name]))
         return machine.program.external(path)
     if name in fragment.makers:
+        machine.assume(Assumption("use", name, "the class of a network", fragment.free[name]))
         return machine.program.external(f"{UNSEEN}.{name}")
     if not any(name in group for group in (fragment.networks, fragment.losses, fragment.optimizers)):
         return None
@@ -361,10 +369,3 @@ def supposed(machine: Machine, state: State, frame: int, name: str) -> Value:
 def make_unseen(machine: Machine, state: State, node: cst.CSTNode) -> Value:
     """What a call gives that a file makes a network by: a network."""
     return supposed_network(machine, state, machine.program.fragment().torn, node)
-
-
-def _belong(optimizer: str, network: str) -> bool:
-    """Whether an optimizer is the one of a network, by their names: `optimizerD` of `netD`, `opt_gen` of `gen`."""
-    one = re.sub(r"(?i)optimizer|optim|opt|_", "", optimizer).lower()
-    other = re.sub(r"(?i)model|net|_", "", network).lower()
-    return bool(one and other) and (one.startswith(other) or other.startswith(one))

@@ -14,18 +14,19 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from gradlint.detect.absence import Gradients
 from gradlint.detect.graph_growth import Turns
 from gradlint.detect.ledger import Ledger
-from gradlint.domain.event import Event, KeptGraph, Noticed, SecondBackward, StaleSaved
+from gradlint.domain.assumption import Assumption
+from gradlint.domain.event import Event, KeptGraph, Noticed
 from gradlint.domain.graph import Node
+from gradlint.domain.refusal.backward import SecondBackward, StaleSaved
 from gradlint.domain.state import State
 from gradlint.domain.value import Function, Instance, Mapping, Ref, Value
 from gradlint.domain.value import Sequence as Listed
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.libraries.trainers import step_taken
 from gradlint.interpreter.machine import Machine, OutOfBudgetError
-from gradlint.interpreter.python.calls import run_body
+from gradlint.interpreter.python.calls import run_body, with_defaults
 from gradlint.interpreter.reachable import Held, Place, held_by, reaches
 from gradlint.interpreter.world.resets import Resets, resets_in
 
@@ -41,6 +42,7 @@ class Trial(NamedTuple):
 
     state: State
     made: Ref
+    assumed: tuple[Assumption, ...]
     keeping: tuple[tuple[Function, frozenset[str]], ...]
     training: tuple[Function, ...]
 
@@ -81,7 +83,8 @@ Drive = Callable[[Machine, Trial, tuple[Function, ...], State], "tuple[list[Even
 
 def _drive(machine: Machine, trial: Trial, methods: tuple[Function, ...], resets: Resets, drive: Drive) -> None:
     try:
-        with _apart(machine):
+        with _apart(machine), machine.assuming():
+            machine.assumed = trial.assumed
             start = trial.state.fork()
             events, ends = drive(machine, trial, methods, start)
             ran: set[cst.CSTNode] = {code.node for code in machine.called}
@@ -175,7 +178,9 @@ def _call(machine: Machine, states: list[State], made: Ref, method: Function) ->
     for state in states:
         region = machine.open(state)
         ends: list[State] = []
-        for end, value in run_body(machine, state, method, Args((made,)), method.code.node):
+        for end, value in run_body(
+            machine, state, method, with_defaults(machine, method, Args((made,))), method.code.node
+        ):
             step_taken(machine, end, method, made, value)
             ends.append(end)
         ends = machine.meet(ends)
@@ -197,9 +202,10 @@ def _raised(end: State) -> bool:
 def _apart(machine: Machine) -> Iterator[None]:
     """What is run here is told of to nobody but who asks: nothing that it does or leaves undone counts elsewhere."""
     kept = {name: getattr(machine, name) for name in _PER_RUN}
+    facts = [(one, one.set_aside()) for one in machine.listeners]
     machine.events, machine.exits, machine.stack, machine.called = [], [], [], set()
-    machine.gradients, machine.ledger = Gradients(), Ledger()
-    machine.rootless, machine.rooted, machine.emptied = [], set(), {}
+    machine.ledger, machine.escaped, machine.emptied = Ledger(), {}, {}
+    machine.doubtful, machine.passed = [], set()
     machine.give_ups, machine.by_hand = Counter(), Counter(machine.by_hand)
     machine.optimizers = list(machine.optimizers)
     machine.holdings = machine.holdings.copy()
@@ -209,11 +215,13 @@ def _apart(machine: Machine) -> Iterator[None]:
     finally:
         for name, value in kept.items():
             setattr(machine, name, value)
+        for one, former in facts:
+            one.resume(former)
 
 
 _PER_RUN = (
-    *("events", "exits", "stack", "called", "gradients", "ledger", "rootless", "rooted", "emptied", "give_ups"),
-    *("by_hand", "optimizers", "holdings", "limit", "walked", "backwards", "expected", "abroad"),
+    *("events", "exits", "stack", "called", "ledger", "escaped", "doubtful", "passed", "emptied", "give_ups"),
+    *("by_hand", "optimizers", "holdings", "limit", "backwards", "expected", "abroad"),
 )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.refusal import tensors as refusal
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 _RAISES = "data set to a tensor that requires gradients must be floating point or complex dtype"
@@ -36,7 +37,7 @@ class DataIncompatible(Rule):
     code = "GRD222"
     name = "data-incompatible"
     effect = "raises"
-    events = (Refused,)
+    events = (refusal.DataIncompatible,)
     torch_says = ("incompatible tensor type", "data set to a tensor that requires gradients", "Variable data has to be")
     bad = (
         Bad(
@@ -64,11 +65,9 @@ with torch.no_grad():
 
     def check(self, event: Event) -> Iterator[Report]:
         """An assignment that torch refuses."""
-        if not isinstance(event, Refused) or event.fault != "data-incompatible":
-            return
+        assert isinstance(event, refusal.DataIncompatible)
         yield Report(
             event.node,
             "integers are assigned to `.data` of a tensor that requires grad: torch raises here",
             hint="write `with torch.no_grad(): w.copy_(values)`, which converts them",
-            related=event.related,
         )

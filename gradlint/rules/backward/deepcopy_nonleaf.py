@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.refusal import tensors as refusal
 from gradlint.rules.authoring.repairs import operand
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
@@ -40,7 +41,7 @@ class DeepcopyNonleaf(Rule):
     code = "GRD211"
     name = "deepcopy-nonleaf"
     effect = "raises"
-    events = (Refused,)
+    events = (refusal.DeepcopiedNonleaf,)
     fix = "safe"
     torch_says = ("support the deepcopy protocol",)
     bad = (
@@ -72,21 +73,20 @@ value = (x * 2).detach().clone()
 
     def check(self, event: Event) -> Iterator[Report]:
         """A copy that torch refuses."""
-        if not isinstance(event, Refused) or event.fault != "deepcopy-nonleaf":
-            return
+        assert isinstance(event, refusal.DeepcopiedNonleaf)
         yield Report(
             event.node,
             "`deepcopy` meets a tensor that an operation made: torch copies leaves only, and raises here",
             hint="keep `.detach()`ed tensors on what is copied, or copy the `state_dict()`",
-            related=event.related,
+            related=() if event.made is None else ((event.made, "the tensor is a result of this operation"),),
             repair=_repair(event),
         )
 
 
-def _repair(event: Refused) -> Repair | None:
+def _repair(event: refusal.DeepcopiedNonleaf) -> Repair | None:
     """A tensor that is copied itself, not inside of something, gives its values without the graph."""
     node = event.node
-    if event.subject != "itself" or not isinstance(node, cst.Call) or len(node.args) != 1 or node.args[0].star:
+    if not event.alone or not isinstance(node, cst.Call) or len(node.args) != 1 or node.args[0].star:
         return None
     new = f"{operand(node.args[0].value)}.detach().clone()"
     return Repair("write `.detach().clone()`", (Change(node, new),))

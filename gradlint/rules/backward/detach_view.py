@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.refusal import tensors as refusal
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 _RAISES = "Can't detach views in-place"
@@ -36,7 +37,7 @@ class DetachView(Rule):
     code = "GRD220"
     name = "detach-view"
     effect = "raises"
-    events = (Refused,)
+    events = (refusal.DetachedView,)
     bad = (
         Bad(
             """\
@@ -64,11 +65,9 @@ last = states[-1].detach()
 
     def check(self, event: Event) -> Iterator[Report]:
         """A view that torch refuses to detach."""
-        if not isinstance(event, Refused) or event.fault != "detach-view":
-            return
+        assert isinstance(event, refusal.DetachedView)
         yield Report(
             event.node,
             "`detach_()` is called on a view, which cannot leave its base's graph: torch raises here",
             hint="bind the name to `.detach()` instead",
-            related=event.related,
         )

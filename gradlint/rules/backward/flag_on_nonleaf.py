@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.refusal import tensors as refusal
 from gradlint.rules.authoring.repairs import code
 from gradlint.rules.base import Bad, Good, Remove, Repair, Report, Rule, Statement
 
@@ -42,7 +43,7 @@ class FlagOnNonleaf(Rule):
     code = "GRD208"
     name = "flag-on-nonleaf"
     effect = "raises"
-    events = (Refused,)
+    events = (refusal.FlagOnNonleaf,)
     fix = "safe"
     torch_says = ("you can only change requires_grad flags of leaf",)
     bad = (
@@ -74,13 +75,12 @@ loss.backward()
 
     def check(self, event: Event) -> Iterator[Report]:
         """A flag that torch refuses to change."""
-        if not isinstance(event, Refused) or event.fault != "flag-on-nonleaf":
-            return
+        assert isinstance(event, refusal.FlagOnNonleaf)
         yield Report(
             event.node,
-            f"`{event.subject}` changes the flag of a tensor that is no leaf: torch raises here",
+            f"`{event.spelled}` changes the flag of a tensor that is no leaf: torch raises here",
             hint="use `detach()` to stop gradients here, or set the flag on the leaf; a loss needs no flag",
-            related=event.related,
+            related=() if event.made is None else ((event.made, "the result of this operation is no leaf"),),
             repair=_without_flag(event.node),
         )
 

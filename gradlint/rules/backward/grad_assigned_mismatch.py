@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.refusal import tensors as refusal
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 _RAISES = "attempting to assign a gradient|assigned grad expected to be a Tensor or None"
@@ -36,7 +37,7 @@ class GradAssignedMismatch(Rule):
     code = "GRD218"
     name = "grad-assigned-mismatch"
     effect = "raises"
-    events = (Refused,)
+    events = (refusal.GradientMismatch,)
     torch_says = ("attempting to assign a gradient", "assigned grad expected", "can't assign Variable as its own grad")
     bad = (
         Bad(
@@ -63,9 +64,8 @@ w.grad = torch.ones(6).view_as(w)
 
     def check(self, event: Event) -> Iterator[Report]:
         """An assignment that torch refuses."""
-        if not isinstance(event, Refused) or event.fault != "grad-assigned-mismatch":
-            return
-        if event.subject == "itself":
+        assert isinstance(event, refusal.GradientMismatch)
+        if event.itself:
             yield Report(
                 event.node,
                 "the tensor is assigned to its own `.grad`: torch raises here",
@@ -76,5 +76,4 @@ w.grad = torch.ones(6).view_as(w)
             event.node,
             "what is assigned to `.grad` is no tensor of the same shape and type: torch raises here",
             hint="bring it to the shape and type of its tensor, `g.view_as(p).to(p.dtype)`, or assign None",
-            related=event.related,
         )

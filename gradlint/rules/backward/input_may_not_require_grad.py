@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.refusal import tensors as refusal
 from gradlint.rules.authoring.phrases import operation
 from gradlint.rules.base import Bad, Good, Report, Rule
 
@@ -39,7 +40,7 @@ class InputMayNotRequireGrad(Rule):
     code = "GRD223"
     name = "input-may-not-require-grad"
     effect = "raises"
-    events = (Refused,)
+    events = (refusal.NoDerivative,)
     bad = (
         Bad(
             """\
@@ -69,12 +70,10 @@ loss.backward()
 
     def check(self, event: Event) -> Iterator[Report]:
         """An argument that torch refuses to differentiate."""
-        if not isinstance(event, Refused) or event.fault != "input-may-not-require-grad":
-            return
-        op = operation(event.subject, event.node)
+        assert isinstance(event, refusal.NoDerivative)
+        op = operation(event.op, event.node)
         yield Report(
             event.node,
             f"{op} has no derivative for an input that requires grad: torch raises here",
             hint="pass that argument with `.detach()`, or multiply it in yourself",
-            related=event.related,
         )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.refusal import tensors as refusal
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 _RAISES = "cannot resize variables that require grad"
@@ -35,7 +36,7 @@ class ResizeRequiresGrad(Rule):
     code = "GRD221"
     name = "resize-requires-grad"
     effect = "raises"
-    events = (Refused,)
+    events = (refusal.Resized,)
     bad = (
         Bad(
             """\
@@ -60,11 +61,9 @@ w.reshape(6).sum().backward()
 
     def check(self, event: Event) -> Iterator[Report]:
         """A change of size that torch refuses."""
-        if not isinstance(event, Refused) or event.fault != "resize-requires-grad":
-            return
+        assert isinstance(event, refusal.Resized)
         yield Report(
             event.node,
             "`resize_` is called on a tensor that requires grad: torch raises here",
             hint="use `reshape` or `view` for another shape, a new tensor for another size",
-            related=event.related,
         )

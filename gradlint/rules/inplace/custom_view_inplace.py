@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, RefusedWrite
+from gradlint.domain.event import Event
+from gradlint.domain.refusal import inplace as refusal
 from gradlint.rules.authoring.phrases import writing
 from gradlint.rules.authoring.repairs import out_of_place
 from gradlint.rules.base import Bad, Good, Report, Rule
@@ -42,7 +43,7 @@ class CustomViewInplace(Rule):
     code = "GRD112"
     name = "custom-view-inplace"
     effect = "raises"
-    events = (RefusedWrite,)
+    events = (refusal.CustomViewWrite,)
     fix = "safe"
     bad = (
         Bad(
@@ -75,8 +76,7 @@ hidden.sum().backward()
 
     def check(self, event: Event) -> Iterator[Report]:
         """A write that torch refuses because its target is a view that a custom function made."""
-        if not isinstance(event, RefusedWrite) or event.reason != "custom-view" or event.used is not None:
-            return
+        assert isinstance(event, refusal.CustomViewWrite)
         yield Report(
             event.node,
             f"{writing(event.op, event.node)} writes to a view made by a custom function or a backward hook: "

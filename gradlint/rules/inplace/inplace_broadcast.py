@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import libcst as cst
 
-from gradlint.domain.event import Event, RefusedGrowth
+from gradlint.domain.event import Event
+from gradlint.domain.refusal import inplace as refusal
 from gradlint.rules.authoring.phrases import sizes, writing
 from gradlint.rules.authoring.repairs import out_of_place
 from gradlint.rules.base import Bad, Good, Repair, Report, Rule
@@ -44,7 +45,7 @@ class InplaceBroadcast(Rule):
     code = "GRD116"
     name = "inplace-broadcast"
     effect = "raises"
-    events = (RefusedGrowth,)
+    events = (refusal.InplaceBroadcast,)
     fix = "unsafe"
     torch_says = ("doesn't match the broadcast shape", r"expand\(", "shape mismatch", "Bad in-place call")
     bad = (
@@ -72,8 +73,7 @@ total = total + torch.ones(3, 5)
 
     def check(self, event: Event) -> Iterator[Report]:
         """Values that do not fit for certain."""
-        if not isinstance(event, RefusedGrowth):
-            return
+        assert isinstance(event, refusal.InplaceBroadcast)
         held, wanted = sizes(event.shape), sizes(event.wanted)
         part = "a part" if event.op == "index assignment" else "a tensor"
         yield Report(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gradlint.domain.event import Event, RefusedWrite
+from gradlint.domain.event import Event
+from gradlint.domain.refusal import inplace as refusal
 from gradlint.rules.authoring.phrases import target, writing
 from gradlint.rules.authoring.repairs import built_out_of_place, out_of_place, update_under_no_grad
 from gradlint.rules.base import Bad, Good, Repair, Report, Rule
@@ -43,7 +44,7 @@ class LeafInplace(Rule):
     code = "GRD101"
     name = "leaf-inplace"
     effect = "raises"
-    events = (RefusedWrite,)
+    events = (refusal.LeafWrite,)
     fix = "safe or unsafe"
     bad = (
         Bad(
@@ -78,8 +79,7 @@ with torch.no_grad():
 
     def check(self, event: Event) -> Iterator[Report]:
         """A write that torch refuses because its target is a leaf."""
-        if not isinstance(event, RefusedWrite) or event.reason != "leaf":
-            return
+        assert isinstance(event, refusal.LeafWrite)
         kind = "parameter" if event.parameter else "leaf"
         quoted = target(event.node)
         what = f"the {kind} `{quoted}`, which" if quoted else f"a {kind} that"
@@ -93,7 +93,7 @@ with torch.no_grad():
         )
 
 
-def _repair(event: RefusedWrite) -> Repair | None:
+def _repair(event: refusal.LeafWrite) -> Repair | None:
     """Under no_grad, unless the write is part of a computation, or what is written belongs to one.
 
     What an optimizer has is trained, and stays the leaf that it is.

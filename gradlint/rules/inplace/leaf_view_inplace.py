@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, RefusedWrite
+from gradlint.domain.event import Event
+from gradlint.domain.refusal import inplace as refusal
 from gradlint.rules.authoring.arguments import keyword_of
 from gradlint.rules.authoring.phrases import writing
 from gradlint.rules.authoring.repairs import update_under_no_grad, without_argument
@@ -47,7 +48,7 @@ class LeafViewInplace(Rule):
     code = "GRD102"
     name = "leaf-view-inplace"
     effect = "raises"
-    events = (RefusedWrite,)
+    events = (refusal.LeafViewWrite,)
     fix = "safe or unsafe"
     bad = (
         Bad(
@@ -78,8 +79,7 @@ b.sum().backward()
 
     def check(self, event: Event) -> Iterator[Report]:
         """A write that torch refuses because its target is a view of a leaf."""
-        if not isinstance(event, RefusedWrite) or event.reason != "leaf-view":
-            return
+        assert isinstance(event, refusal.LeafViewWrite)
         kind = "parameter" if event.parameter else "leaf"
         related = [] if event.made is None else [(event.made, f"the {kind} is made here")]
         if event.viewed is not None and event.viewed is not event.node:
@@ -94,7 +94,7 @@ b.sum().backward()
         )
 
 
-def _joining(event: RefusedWrite) -> Repair | None:
+def _joining(event: refusal.LeafViewWrite) -> Repair | None:
     """A buffer that values with a graph are written to joins that graph, if it is no leaf of its own."""
     made = event.made
     if not event.tracked or not isinstance(made, cst.Call):

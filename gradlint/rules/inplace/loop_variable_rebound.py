@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import inplace as fault
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 
@@ -34,7 +35,7 @@ class LoopVariableRebound(Rule):
     code = "GRD113"
     name = "loop-variable-rebound"
     effect = "silent"
-    events = (Noticed,)
+    events = (fault.LoopVariableAssigned,)
     bad = (
         Bad(
             """\
@@ -67,8 +68,6 @@ with torch.no_grad():
 
     def check(self, event: Event) -> Iterator[Report]:
         """An assignment to the variable of a loop over parameters, of which nobody reads the value."""
-        if not isinstance(event, Noticed) or event.fault != self.name:
-            return
         hint = "write into the parameter: `with torch.no_grad(): p.copy_(...)`"
         yield Report(
             event.node, "this gives the loop's variable another value, and the parameter stays as it is", hint=hint

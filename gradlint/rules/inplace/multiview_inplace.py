@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, RefusedWrite
+from gradlint.domain.event import Event
+from gradlint.domain.refusal import inplace as refusal
 from gradlint.rules.authoring.phrases import writing
 from gradlint.rules.authoring.repairs import out_of_place
 from gradlint.rules.base import Bad, Good, Report, Rule
@@ -42,7 +43,10 @@ class MultiviewInplace(Rule):
     code = "GRD106"
     name = "multiview-inplace"
     effect = "raises"
-    events = (RefusedWrite,)
+    events = (
+        refusal.MultiViewWrite,
+        refusal.UnrebasedView,
+    )
     fix = "safe"
     bad = (
         Bad(
@@ -71,9 +75,9 @@ forget = forget + 1
 
     def check(self, event: Event) -> Iterator[Report]:
         """A write that torch refuses because its target is one of several views."""
-        if not isinstance(event, RefusedWrite) or event.reason != "multi-view":
-            return
-        if event.used is not None:
+        if isinstance(event, refusal.UnrebasedView):
+            if event.kind != "multi":
+                return
             yield Report(
                 event.node,
                 f"{writing(event.op, event.node)} writes to a tensor split into views: torch refuses the views",
@@ -81,6 +85,7 @@ forget = forget + 1
                 related=((event.used, "torch raises here, where such a view is used"),),
             )
             return
+        assert isinstance(event, refusal.MultiViewWrite)
         yield Report(
             event.node,
             f"{writing(event.op, event.node)} writes to one of several views made at once: torch raises here",

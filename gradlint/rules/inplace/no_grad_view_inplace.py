@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, RefusedWrite
+from gradlint.domain.event import Event
+from gradlint.domain.refusal import inplace as refusal
 from gradlint.rules.authoring.phrases import writing
 from gradlint.rules.base import Bad, Good, Report, Rule
 
@@ -39,7 +40,10 @@ class NoGradViewInplace(Rule):
     code = "GRD108"
     name = "no-grad-view-inplace"
     effect = "raises"
-    events = (RefusedWrite,)
+    events = (
+        refusal.NoGradViewWrite,
+        refusal.UnrebasedView,
+    )
     torch_says = ("(A view was|a view which was) created in no_grad mode",)
     bad = (
         Bad(
@@ -72,10 +76,11 @@ with torch.no_grad():
 
     def check(self, event: Event) -> Iterator[Report]:
         """A write that torch refuses because its target is a view from another mode."""
-        if not isinstance(event, RefusedWrite) or event.reason != "no-grad-view":
-            return
+        assert isinstance(event, (refusal.NoGradViewWrite, refusal.UnrebasedView))
         writer = writing(event.op, event.node)
-        if event.used is not None:
+        if isinstance(event, refusal.UnrebasedView):
+            if event.kind != "no_grad":
+                return
             yield Report(
                 event.node,
                 f"{writer} writes to the base of a view made under `no_grad`: torch refuses the view",

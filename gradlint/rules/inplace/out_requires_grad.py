@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.refusal import inplace as refusal
 from gradlint.rules.authoring.arguments import keyword_of, without
 from gradlint.rules.authoring.phrases import operation
 from gradlint.rules.authoring.repairs import code, under_no_grad
@@ -41,7 +42,7 @@ class OutRequiresGrad(Rule):
     code = "GRD110"
     name = "out-requires-grad"
     effect = "raises"
-    events = (Refused,)
+    events = (refusal.OutRequiresGrad,)
     fix = "safe or unsafe"
     bad = (
         Bad(
@@ -69,14 +70,12 @@ y.sum().backward()
 
     def check(self, event: Event) -> Iterator[Report]:
         """A call with `out=` that torch refuses."""
-        if not isinstance(event, Refused) or event.fault != "out-requires-grad":
-            return
-        op = operation(event.subject, event.node)
+        assert isinstance(event, refusal.OutRequiresGrad)
+        op = operation(event.op, event.node)
         yield Report(
             event.node,
             f"{op} has `out=` and an argument that requires grad: torch raises here",
             hint="assign the result instead, or compute it under `torch.no_grad()`",
-            related=event.related,
             repair=_assigned(event.node),
         )
 

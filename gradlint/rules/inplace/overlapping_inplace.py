@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, RefusedWrite
+from gradlint.domain.event import Event
+from gradlint.domain.refusal import inplace as refusal
 from gradlint.rules.authoring.phrases import writing
 from gradlint.rules.authoring.repairs import through
 from gradlint.rules.base import Bad, Good, Report, Rule
@@ -41,7 +42,7 @@ class OverlappingInplace(Rule):
     code = "GRD107"
     name = "overlapping-inplace"
     effect = "raises"
-    events = (RefusedWrite,)
+    events = (refusal.OverlapWrite,)
     fix = "safe"
     bad = (
         Bad(
@@ -69,8 +70,7 @@ batch += torch.randn(8, 3)
 
     def check(self, event: Event) -> Iterator[Report]:
         """A write that torch refuses because elements of its target share memory."""
-        if not isinstance(event, RefusedWrite) or event.reason != "overlap":
-            return
+        assert isinstance(event, refusal.OverlapWrite)
         writer = writing(event.op, event.node)
         yield Report(
             event.node,

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import DataUse, DataWrite, Event
+from gradlint.domain.event import Event
+from gradlint.domain.fault.inplace import DataUse, DataWrite
 from gradlint.rules.authoring.phrases import writing
 from gradlint.rules.authoring.repairs import code
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule, Wrap
@@ -99,8 +100,7 @@ with torch.no_grad():
 
     def check(self, event: Event) -> Iterator[Report]:
         """Any write through `.data` to a leaf; it is a mere habit where no graph is held that saved the old value."""
-        if not isinstance(event, DataWrite):
-            return
+        assert isinstance(event, DataWrite)
         kind = "parameter" if event.parameter else "leaf"
         does = f"{_MILD.get(event.use, 'writes to')} a {kind} through `.data`"
         why = "autograd cannot notice it" if event.kept else "a habit that hides mistakes"

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import training_loop as fault
 from gradlint.rules.authoring.phrases import source
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
@@ -40,7 +41,7 @@ class StateDictAlias(Rule):
     code = "GRD516"
     name = "state-dict-alias"
     effect = "silent"
-    events = (Noticed,)
+    events = (fault.StateDictAlias, fault.ParameterMinusItself)
     fix = "unsafe"
     bad = (
         Bad(
@@ -86,17 +87,16 @@ model.load_state_dict(best)
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A state dict that is loaded where it comes from, with a step in between."""
-        if not isinstance(event, Noticed) or event.fault != "state-dict-alias":
-            return
-        if event.subject == "itself":
+        """Report the dict where it is taken, and a difference of a parameter with itself where it is computed."""
+        if isinstance(event, fault.ParameterMinusItself):
             yield Report(
                 event.node,
                 "both sides are the same parameter: the difference is zero, and so is its gradient",
                 hint="keep the old value as a copy, `p.detach().clone()`",
-                related=event.related,
+                related=() if event.parameter is None else ((event.parameter, "both are this parameter"),),
             )
             return
+        assert isinstance(event, fault.StateDictAlias)
         node = event.node
         repair = Repair(
             "copy it deeply", (Change(node, f"copy.deepcopy({source(node)})"),), safe=False, imports=("copy",)
@@ -105,6 +105,6 @@ model.load_state_dict(best)
             node,
             "this state dict holds the parameters themselves: each step changes what is kept here",
             hint="keep `copy.deepcopy(...)` of it, or save it to a file at once",
-            related=event.related,
+            related=((event.loaded, "this loads what the model is already"),),
             repair=repair if isinstance(node, cst.Call) else None,
         )

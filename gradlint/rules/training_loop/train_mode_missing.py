@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import training_loop as fault
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 
@@ -35,7 +36,7 @@ class TrainModeMissing(Rule):
     code = "GRD517"
     name = "train-mode-missing"
     effect = "silent"
-    events = (Noticed,)
+    events = (fault.TrainModeMissing,)
     bad = (
         Bad(
             """\
@@ -78,12 +79,11 @@ for epoch in range(3):
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """The same backward trained the same layer in training mode before."""
-        if not isinstance(event, Noticed) or event.fault != "train-mode-missing":
-            return
+        """Report at the `eval()`; the backward shows which iteration runs in evaluation mode."""
+        assert isinstance(event, fault.TrainModeMissing)
         yield Report(
             event.node,
             "no `train()` follows before the next training turn: dropout and batch norm stay in evaluation mode",
             hint="call `model.train()` at the start of each training turn",
-            related=event.related,
+            related=((event.backward, "the next training turn runs in evaluation mode"),),
         )

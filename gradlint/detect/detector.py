@@ -1,0 +1,53 @@
+"""What a detector is: it listens to a machine, keeps the facts it needs, and reports faults.
+
+A detector knows the interpreter's state and no rule. Its facts about the whole run stand in `facts`, a class of its
+own; facts about one path belong into `State.facts`, under a key type of the detector, where two paths that differ
+forget them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Generic, TypeVar, cast
+
+from gradlint.domain.announcement import Listener
+from gradlint.domain.event import Event
+from gradlint.interpreter.machine import Machine
+
+Facts = TypeVar("Facts")
+Other = TypeVar("Other")
+
+
+class Detector(Listener, Generic[Facts]):
+    """One family of faults. `facts` is what it knows of the run so far."""
+
+    facts: Facts
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.facts = self.begin()
+
+    def begin(self) -> Facts:
+        """The facts of a run in which nothing has happened yet."""
+        raise NotImplementedError
+
+    def aside(self) -> Facts:
+        """The facts to begin a run aside with, whose own are dropped: none, unless a detector hands some on."""
+        return self.begin()
+
+    def set_aside(self) -> Facts:
+        """Exchange the facts for those of a run aside, and return them."""
+        former, self.facts = self.facts, self.aside()
+        return former
+
+    def resume(self, former: object) -> None:
+        """Take back the facts from before the run aside."""
+        self.facts = cast(Facts, former)
+
+    def other(self, family: type[Other]) -> Other:
+        """The detector of another family that listens to the same machine, to ask for its facts."""
+        return next(one for one in self.machine.listeners if isinstance(one, family))
+
+    def report(self, fault: Event, unless: Hashable = None) -> None:
+        """Report a fault, unless the program says that it expects to fail here, or some path passes a place."""
+        self.machine.emit(fault, unless)
