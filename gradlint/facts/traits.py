@@ -234,6 +234,9 @@ LOSSES_OF_SCORES: Final = _trait("losses_of_scores")
 LOSSES_OF_LOG_PROBABILITIES: Final = _trait("losses_of_log_probabilities")
 LOSSES_OF_PROBABILITIES: Final = _trait("losses_of_probabilities")
 
+WEIGHTED_LOSSES: Final = _trait("weighted_losses")
+"""As a module, is made with weights, which may not require grad."""
+
 ONE_DTYPE: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {name: tuple(operands.split()) for name, operands in _map("one_dtype").items()}
 )
@@ -254,7 +257,10 @@ NOT_ITERATED: Final = _trait("not_iterated")
 """In place, does not go through the element-wise iterator: an expanded tensor takes it, if it requires no grad."""
 
 RESHAPES_INPLACE: Final = _trait("reshapes_inplace")
-"""In place, gives the tensor another shape."""
+"""In place, gives the tensor another shape, which the size rules know."""
+
+ANY_SHAPE_INPLACE: Final[Trait] = _trait("any_shape_inplace") | RESHAPES_INPLACE
+"""In place, may give the tensor another shape."""
 
 SIZE_BY_OTHER: Final = _trait("size_by_other")
 """Was measured to give a result as large as its input, and need not."""

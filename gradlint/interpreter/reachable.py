@@ -25,21 +25,17 @@ from gradlint.domain.value import (
     Unknown,
     Value,
 )
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import ACCUMULATES
 
 Root: TypeAlias = "Node | Unknown"
 Place: TypeAlias = "tuple[object, ...]"
 
-_GATHERING = frozenset(
-    {
-        *("add", "sub", "mul", "div", "true_divide", "add_", "sub_", "mul_", "div_", "lerp", "lerp_", "neg"),
-        *("sum", "mean", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "maximum", "minimum"),
-        *("max", "min", "where", "clone", "view", "reshape", "squeeze", "unsqueeze", "flatten", "to"),
-        *("select", "index", "index assignment", "copy_", "+", "-", "*", "/"),
-    }
-)
-"""Operations that put results together without computing a further step from them."""
-
 _ARITHMETIC = frozenset({"+", "-", "*", "/"})
+"""What Python's operators make of values that are not known."""
+
+_GATHERING = ACCUMULATES | _ARITHMETIC | {"index assignment"}
+"""Operations that put results together without computing a further step from them."""
 
 _LARGE = 200
 """How many items a bounded container may hold before its bound is none to speak of."""
@@ -173,7 +169,7 @@ def parts_of(state: State, root: Root) -> Parts:
 def _behind(state: State, root: Root) -> list[Root] | None:
     """The roots that a sum is made of; None for what is no sum."""
     if isinstance(root, Node):
-        if root.op.removeprefix("Tensor.").removeprefix("nn.functional.") not in _GATHERING:
+        if canonical(root.op) not in _GATHERING:
             return None
         flowing = [edge.node for edge in root.edges if edge.flows is not False and edge.cut != "zero"]
         return [node for node in flowing if node.tracked is not False]

@@ -15,6 +15,8 @@ from gradlint.domain.event import RefusedWrite, WriteRefusal
 from gradlint.domain.graph import Edge, Node, Saved
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor, View, Write
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import NOT_ITERATED
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.tensor import both, either, overlap_of, tensor_at
 
@@ -24,15 +26,6 @@ _KINDS: dict[str, WriteRefusal] = {
     "inference": "inference-view",
     "custom": "custom-view",
 }
-
-
-_FILLING = frozenset(
-    (
-        *("fill_", "zero_", "masked_fill_", "index_fill_", "fill_diagonal_", "tril_", "triu_", "conj_physical_"),
-        *("index_put_", "threshold_", "nn.functional.threshold", "nn.functional.threshold_", "nn.Threshold"),
-    )
-)
-"""Writes that do not go through torch's element-wise iterator: an untracked expanded tensor takes them (measured)."""
 
 
 def refusal(state: State, ref: Ref, sources: Sequence[Edge]) -> tuple[WriteRefusal, Tensor] | None:
@@ -89,7 +82,7 @@ def write(
     refused = refusal(state, ref, sources) if certain else None
     record = tensor_at(state, ref)
     expanded = bool(overlap_of(record))
-    spared = (fills or op in _FILLING) and record.grad is not True
+    spared = (fills or canonical(op) in NOT_ITERATED) and record.grad is not True
     if refused is None and certain and expanded and not spared:
         refused = "overlap", record
     if refused is not None:

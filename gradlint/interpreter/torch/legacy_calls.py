@@ -9,24 +9,12 @@ from gradlint.domain.event import LegacyVariable, RemovedName
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor, Unknown, Value
 from gradlint.facts import Entry
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import ALPHA_FIRST, FACTORS_FIRST, IMPLICIT_DIM, VALUE_FIRST
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.torch.names import fact
 from gradlint.interpreter.torch.tensor import SCALAR, known_tensor, tensor_at
-
-_NUMBER_FIRST = {
-    "add": ("alpha", 3),
-    "add_": ("alpha", 3),
-    "sub": ("alpha", 3),
-    "sub_": ("alpha", 3),
-    "addcmul": ("value", 4),
-    "addcmul_": ("value", 4),
-    "addcdiv": ("value", 4),
-    "addcdiv_": ("value", 4),
-}
-"""Operations whose factor used to stand before the tensors: its name today, and how many arguments there are."""
-
-_BEFORE_MATRICES = frozenset({"addmm", "addmv", "addr", "addbmm", "baddbmm"})
-"""Operations whose factors `beta` and `alpha` used to stand before what they multiply."""
 
 _REDUCTIONS = ("size_average", "reduce")
 
@@ -58,10 +46,10 @@ def _weight_second(machine: Machine, state: State, args: Args) -> Args:
 
 def _number_last(machine: Machine, state: State, entry: Entry, args: Args, node: cst.CSTNode) -> Args:
     """x.add_(0.9, y) -> x.add_(y, alpha=0.9)"""
-    bare = entry.name.rpartition(".")[2]
-    if bare.removesuffix("_") in _BEFORE_MATRICES:
+    one = canonical(entry.name)
+    if one in FACTORS_FIRST:
         return _factors_last(machine, state, entry, args, node)
-    name, count = _NUMBER_FIRST.get(bare, ("", 0))
+    name, count = ("alpha", 3) if one in ALPHA_FIRST else ("value", 4) if one in VALUE_FIRST else ("", 0)
     target, number, *rest = args.positional
     if count != len(args.positional) or not _is_number(number) or known_tensor(machine, state, rest[0]) is None:
         return args
@@ -111,14 +99,11 @@ def tell_reduction(machine: Machine, entry: Entry, args: Args, node: cst.CSTNode
 _PLACES: dict[str, dict[str, int]] = {}
 """At which place each argument of an operation stands, or of the constructor of a module."""
 
-_IMPLICIT = frozenset({"softmax", "log_softmax", "softmin"})
-_IMPLICIT_MODULES = frozenset({"Softmax", "LogSoftmax", "Softmin"})
-
 
 def tell_implicit_dim(machine: Machine, state: State, entry: Entry, args: Args, node: cst.CSTNode) -> None:
     """F.softmax(x): the dimension is guessed by the rank, 0 of one or three dimensions, else 1."""
     path, _, name = entry.name.rpartition(".")
-    if path != "nn.functional" or name not in _IMPLICIT or args.keywords or args.has(1, "dim") or args.open:
+    if path != "nn.functional" or name not in IMPLICIT_DIM or args.keywords or args.has(1, "dim") or args.open:
         return
     target = known_tensor(machine, state, args.get(0, "input"))
     shape = None if target is None else tensor_at(state, target).shape
@@ -129,7 +114,9 @@ def tell_implicit_dim(machine: Machine, state: State, entry: Entry, args: Args, 
 def tell_dimless(machine: Machine, path: str, args: Args, node: cst.CSTNode) -> None:
     """nn.Softmax(): as above, of a module."""
     name = path.rpartition(".")[2]
-    if name in _IMPLICIT_MODULES and not args.has(0, "dim") and not args.open:
+    entry = fact(f"nn.{name}")
+    guesses = entry is not None and canonical(entry.name) in IMPLICIT_DIM and entry.sig.param("dim") is not None
+    if guesses and not args.has(0, "dim") and not args.open:
         machine.emit(RemovedName(node, "implicit dim", name, "dim", False))
 
 
