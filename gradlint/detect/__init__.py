@@ -4,13 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gradlint.detect.data_write import DataWriteDetector
+from gradlint.detect.element_types import ElementTypeDetector
+from gradlint.detect.flags import FlagDetector
+from gradlint.detect.formula import FormulaDetector
+from gradlint.detect.gradient_reads import GradientReadDetector
+from gradlint.detect.graph_use import GraphUseDetector
+from gradlint.detect.hidden_write import HiddenWriteDetector
+from gradlint.detect.legacy import LegacyDetector
 from gradlint.detect.loop_variable import LoopVariableDetector
+from gradlint.detect.lost_gradient import LostGradientDetector
+from gradlint.detect.sampler import SamplerDetector
+from gradlint.detect.second_order import SecondOrderDetector
+from gradlint.detect.spelling import SpellingDetector
 from gradlint.detect.state_dict import StateDictDetector
 from gradlint.detect.training_mode import TrainingModeDetector
+from gradlint.detect.uninitialised import UninitialisedDetector
 from gradlint.domain.announcement import Listener
 from gradlint.interpreter.machine import Machine
 
-_ALL: tuple[Callable[[Machine], Listener], ...] = (LoopVariableDetector, StateDictDetector, TrainingModeDetector)
+_ALL: tuple[Callable[[Machine], Listener], ...] = (
+    DataWriteDetector,
+    ElementTypeDetector,
+    FlagDetector,
+    FormulaDetector,
+    GradientReadDetector,
+    GraphUseDetector,
+    HiddenWriteDetector,
+    LegacyDetector,
+    LoopVariableDetector,
+    LostGradientDetector,
+    SamplerDetector,
+    SecondOrderDetector,
+    SpellingDetector,
+    StateDictDetector,
+    TrainingModeDetector,
+    UninitialisedDetector,
+)
 
 
 def detectors(machine: Machine) -> list[Listener]:

@@ -2,8 +2,8 @@
 
 The abstract machine (`gradlint check`) announces what a program does on every path it follows; a concrete machine may
 announce the same of a real run. An announcement says what happens, never whether it is a fault. It names the syntax
-node at which it happens, and the addresses of the values that take part; what is known of these stands in the state
-that is handed over with it.
+node at which it happens, or the module where it happens at none, and the addresses of the values that take part; what
+is known of these stands in the state that is handed over with it.
 
 An announcement is a class here and a method of `Listener`, `on_` and its name in snake case. A method of a listener
 runs at the moment of the announcement, before the machine goes on, on the state of the path at hand.
@@ -12,14 +12,14 @@ runs at the moment of the announcement, before the machine goes on, on the state
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple, TypeAlias
 
 import libcst as cst
 
-from gradlint.domain.graph import Node
+from gradlint.domain.graph import Edge, Node, Saved, Tri
 from gradlint.domain.state import State
-from gradlint.domain.value import Ref, Value
+from gradlint.domain.value import External, Ref, Value, Write
 
 # Modules.
 
@@ -69,6 +69,38 @@ class ContainerCopied(NamedTuple):
     copy: Ref
 
 
+class AttributeRead(NamedTuple):
+    """`owner.name` is read or imported, where `owner` is torch or a name below it."""
+
+    node: cst.CSTNode
+    owner: External
+    name: str
+
+
+class NameMissing(NamedTuple):
+    """A tensor, a module or an optimizer is asked for an attribute that it is not known to have."""
+
+    node: cst.CSTNode
+    owner: Ref
+    name: str
+
+
+class AttributeSet(NamedTuple):
+    """`owner.name = value`, which for a tensor means nothing to torch."""
+
+    node: cst.CSTNode
+    owner: Value
+    name: str
+    value: Value
+
+
+class Discarded(NamedTuple):
+    """A statement names an attribute, `value`, and does nothing with it; or it compares an attribute of `value`."""
+
+    node: cst.CSTNode
+    value: Value
+
+
 class Differenced(NamedTuple):
     """`left - right` of tensors."""
 
@@ -85,14 +117,287 @@ class LoopVariableRebound(NamedTuple):
     value: Value
 
 
+class Rewrapped(NamedTuple):
+    """`torch.tensor(data)` copies values that may be tensors, or were made of some, without their graph."""
+
+    node: cst.CSTNode
+    data: Value
+
+
+class RequiresGradSet(NamedTuple):
+    """The flag `requires_grad` of a tensor is about to be set; `wanted` is None where its value is not known."""
+
+    node: cst.CSTNode
+    tensor: Ref
+    wanted: bool | None
+
+
+class NetworkSupposed(NamedTuple):
+    """A network stands in for one that the program does not show; nobody knows what else becomes of its leaves."""
+
+    node: cst.CSTNode
+    leaves: tuple[Ref, ...]
+
+
+class ParameterReplaced(NamedTuple):
+    """A library puts another parameter in the place of one: a shard of it."""
+
+    node: cst.CSTNode
+    former: Ref
+
+
+class GraphsShared(NamedTuple):
+    """Graphs may be walked elsewhere: by a caller, on a path that is not followed, by who is given what they made."""
+
+    node: cst.CSTNode
+    graphs: Sequence[Node]
+
+
+class GraphsEscaped(NamedTuple):
+    """Graphs went where gradlint does not look: a backward may fill the gradients of their leaves there."""
+
+    node: cst.CSTNode
+    graphs: Sequence[Node]
+
+
+class PathsJoined(NamedTuple):
+    """Two paths became one: of each pair of nodes, made alike on both, the first has gone on for the second."""
+
+    node: cst.CSTNode
+    alike: Iterable[tuple[int, int]]
+
+
+# Calls.
+
+
+class TorchCalled(NamedTuple):
+    """A function or a class of torch is called, or a method of a tensor, a module or another object of torch's.
+
+    `name` is the path (`torch.optim.SGD`); of a method, of which `receiver` is the object, the name alone, below
+    `super.` where a class of the program calls that of its base. `open`: there are arguments that are not known.
+    """
+
+    node: cst.CSTNode
+    name: str
+    receiver: Ref | None
+    positional: tuple[Value, ...]
+    keywords: dict[str, Value]
+    open: bool
+
+
+class ModuleConfigured(NamedTuple):
+    """The constructor of torch's own module class `path` runs, for an object of it or of a class derived from it."""
+
+    node: cst.CSTNode
+    path: str
+    positional: tuple[Value, ...]
+    keywords: dict[str, Value]
+    open: bool
+
+
+class FactorsMoved(NamedTuple):
+    """An operation is given its `factors` before its tensors, as former versions of torch took them."""
+
+    node: cst.CSTNode
+    op: str
+    factors: tuple[str, ...]
+
+
+class VariableMade(NamedTuple):
+    """`Variable(data, requires_grad, volatile)`"""
+
+    node: cst.CSTNode
+    data: Ref
+    requires_grad: Value
+    volatile: bool
+
+
+# Writes.
+
+
+class LeafWritten(NamedTuple):
+    """A leaf that requires grad is written past the tape, by a value computed from `sources`.
+
+    `op` is what writes; "=" gives the leaf the memory of another tensor. `by_data`: it writes through `.data`.
+    """
+
+    node: cst.CSTNode
+    leaf: int
+    sources: Sequence[Edge]
+    op: str
+    by_data: bool
+
+
+# Operations.
+
+
+class Operated(NamedTuple):
+    """An operation of torch runs: announced before it writes, and before its result is made.
+
+    `op` is its name in the facts table (`Tensor.add_`, `nn.functional.softmax`, `nn.Softmax`). `operands` are its
+    arguments by name, tensors among them as terms. `inputs` are the tensors that it is given, parameters of a module
+    among them: the label in the facts table, and the tensor, or the graph of what may be one.
+    """
+
+    node: cst.CSTNode
+    op: str
+    operands: Mapping[str, object]
+    inputs: Sequence[tuple[str, Ref | None, Node | None]]
+
+
+class DefaultTypeSet(NamedTuple):
+    """The default element type of torch is set."""
+
+    node: cst.CSTNode
+
+
+# Loops over data.
+
+
+class LoaderIterated(NamedTuple):
+    """A loop over a `DataLoader` begins; `sampler`: it was given one that shuffles by the number of the epoch."""
+
+    node: cst.CSTNode
+    sampler: Ref | None
+
+
+class EpochSet(NamedTuple):
+    """`sampler.set_epoch(number)`"""
+
+    node: cst.CSTNode
+    sampler: Ref
+
+
 # Backward.
+
+BackwardCall: TypeAlias = Literal["backward", "grad"]
+"""Which call asks for gradients: one of `backward`, or `torch.autograd.grad`."""
+
+
+class BackwardCalled(NamedTuple):
+    """Gradients are asked for, from the root of this number on, given `gradient`; torch has checked nothing yet."""
+
+    node: cst.CSTNode
+    call: BackwardCall
+    root: Ref
+    number: int
+    gradient: Value
+
+
+class NumberBackpropagated(NamedTuple):
+    """Gradients are asked of a Python number, which was computed from `origin`: it raises."""
+
+    node: cst.CSTNode
+    origin: Node
 
 
 class Backpropagated(NamedTuple):
-    """A backward ran; `certain` are the nodes of the tape that it certainly ran through."""
+    """A backward ran, or `raised` on its way; gradients are as they were before it.
+
+    `certain` are the nodes of the tape that it certainly ran through, youngest first, and `possible` all that it may
+    have run through, by number. `only`: the tensors that `inputs=` restricts it to. `retain` and `create` are
+    `retain_graph` and `create_graph`, None where they are not known.
+    """
 
     node: cst.CSTNode
-    certain: tuple[Node, ...]
+    roots: Sequence[Node]
+    certain: Sequence[Node]
+    possible: Mapping[int, Node]
+    only: set[int] | None
+    retain: Tri
+    create: Tri
+    raised: bool
+
+
+class Differentiated(NamedTuple):
+    """`torch.autograd.grad` runs through a graph; `possible` are the nodes on its way, by number."""
+
+    node: cst.CSTNode
+    possible: Mapping[int, Node]
+
+
+class ConstantGradient(NamedTuple):
+    """A derivative of something that depends on leaves was computed without a graph: `gradient`."""
+
+    node: cst.CSTNode
+    gradient: Node
+
+
+class GradientRecorded(NamedTuple):
+    """A backward with `create_graph` gave a leaf a gradient with a graph of its own; `certain`: on any way."""
+
+    node: cst.CSTNode
+    gradient: Node
+    certain: bool
+
+
+class GradientReleased(NamedTuple):
+    """A gradient is about to be dropped from its leaf, whose `.grad` is None from then on."""
+
+    node: cst.CSTNode
+    gradient: Value
+
+
+class GradientRead(NamedTuple):
+    """`tensor.grad` is read; `warned`: the tensor is a result, so that torch warns, and gives None."""
+
+    node: cst.CSTNode
+    tensor: Ref
+    warned: bool
+
+
+class GradientTested(NamedTuple):
+    """The program asks whether a `.grad` is None that it read at `read`; `asserted`: it says that it is."""
+
+    node: cst.CSTNode
+    read: cst.CSTNode | None
+    asserted: bool
+
+
+class StaleSavedUsed(NamedTuple):
+    """A backward uses what `saver` has saved, changed by a write that its version counter has not seen."""
+
+    node: cst.CSTNode
+    write: Write
+    saver: Node
+    saved: Saved
+
+
+# Optimizers.
+
+
+class ParametersTaken(NamedTuple):
+    """An optimizer takes parameters: at its construction, or as a group of its own later."""
+
+    node: cst.CSTNode
+    parameters: Sequence[Ref]
+
+
+class Stepped(NamedTuple):
+    """An optimizer steps over these parameters; they and their gradients are as they were before."""
+
+    node: cst.CSTNode
+    optimizer: Ref
+    parameters: Sequence[Ref]
+
+
+# The end.
+
+
+class PathsEnded(NamedTuple):
+    """All paths have been followed. What is reported now is so whatever other files do."""
+
+    node: cst.CSTNode
+
+
+class RunEnded(NamedTuple):
+    """All paths have been followed. What is reported now is what this file leaves undone; another may do it.
+
+    `complete`: nothing that might matter was left out.
+    """
+
+    node: cst.CSTNode
+    complete: bool
 
 
 Announcement: TypeAlias = (
@@ -101,9 +406,42 @@ Announcement: TypeAlias = (
     | StateDictTaken
     | StateDictLoaded
     | ContainerCopied
+    | AttributeRead
+    | NameMissing
+    | AttributeSet
+    | Discarded
     | Differenced
     | LoopVariableRebound
+    | TorchCalled
+    | ModuleConfigured
+    | FactorsMoved
+    | VariableMade
+    | LeafWritten
+    | Operated
+    | DefaultTypeSet
+    | Rewrapped
+    | RequiresGradSet
+    | NetworkSupposed
+    | ParameterReplaced
+    | GraphsShared
+    | GraphsEscaped
+    | PathsJoined
+    | LoaderIterated
+    | EpochSet
+    | BackwardCalled
+    | NumberBackpropagated
     | Backpropagated
+    | Differentiated
+    | ConstantGradient
+    | GradientRecorded
+    | GradientReleased
+    | GradientRead
+    | GradientTested
+    | StaleSavedUsed
+    | ParametersTaken
+    | Stepped
+    | PathsEnded
+    | RunEnded
 )
 
 
@@ -131,14 +469,113 @@ class Listener:
     def on_container_copied(self, state: State, it: ContainerCopied) -> None:
         """Hear that a list or dict was copied."""
 
+    def on_attribute_read(self, state: State, it: AttributeRead) -> None:
+        """Hear that a name of torch is read."""
+
+    def on_name_missing(self, state: State, it: NameMissing) -> None:
+        """Hear that an object is asked for an attribute that it is not known to have."""
+
+    def on_attribute_set(self, state: State, it: AttributeSet) -> None:
+        """Hear that an attribute is set."""
+
+    def on_discarded(self, state: State, it: Discarded) -> None:
+        """Hear that a statement does nothing with an attribute."""
+
     def on_differenced(self, state: State, it: Differenced) -> None:
         """Hear of a difference of tensors."""
 
     def on_loop_variable_rebound(self, state: State, it: LoopVariableRebound) -> None:
         """Hear that a loop's variable got another value."""
 
+    def on_torch_called(self, state: State, it: TorchCalled) -> None:
+        """Hear that something of torch is called."""
+
+    def on_module_configured(self, state: State, it: ModuleConfigured) -> None:
+        """Hear that a constructor of a module class of torch runs."""
+
+    def on_factors_moved(self, state: State, it: FactorsMoved) -> None:
+        """Hear that factors stand before tensors."""
+
+    def on_variable_made(self, state: State, it: VariableMade) -> None:
+        """Hear that `Variable` is called."""
+
+    def on_leaf_written(self, state: State, it: LeafWritten) -> None:
+        """Hear that a leaf is written past the tape."""
+
+    def on_operated(self, state: State, it: Operated) -> None:
+        """Hear that an operation of torch runs."""
+
+    def on_default_type_set(self, state: State, it: DefaultTypeSet) -> None:
+        """Hear that the default element type is set."""
+
+    def on_rewrapped(self, state: State, it: Rewrapped) -> None:
+        """Hear that values were copied without their graph."""
+
+    def on_requires_grad_set(self, state: State, it: RequiresGradSet) -> None:
+        """Hear that the flag of a tensor is set."""
+
+    def on_network_supposed(self, state: State, it: NetworkSupposed) -> None:
+        """Hear that a network stands in for one that is not shown."""
+
+    def on_parameter_replaced(self, state: State, it: ParameterReplaced) -> None:
+        """Hear that a library has replaced a parameter."""
+
+    def on_graphs_shared(self, state: State, it: GraphsShared) -> None:
+        """Hear that graphs may be walked elsewhere."""
+
+    def on_graphs_escaped(self, state: State, it: GraphsEscaped) -> None:
+        """Hear that graphs went where gradlint does not look."""
+
+    def on_paths_joined(self, state: State, it: PathsJoined) -> None:
+        """Hear that two paths became one."""
+
+    def on_loader_iterated(self, state: State, it: LoaderIterated) -> None:
+        """Hear that a loop over data begins."""
+
+    def on_epoch_set(self, state: State, it: EpochSet) -> None:
+        """Hear that a sampler was told the epoch."""
+
+    def on_backward_called(self, state: State, it: BackwardCalled) -> None:
+        """Hear that gradients are asked for."""
+
+    def on_number_backpropagated(self, state: State, it: NumberBackpropagated) -> None:
+        """Hear that gradients are asked of a number."""
+
     def on_backpropagated(self, state: State, it: Backpropagated) -> None:
         """Hear that a backward ran."""
+
+    def on_differentiated(self, state: State, it: Differentiated) -> None:
+        """Hear that `autograd.grad` runs."""
+
+    def on_constant_gradient(self, state: State, it: ConstantGradient) -> None:
+        """Hear that a derivative without a graph was computed."""
+
+    def on_gradient_recorded(self, state: State, it: GradientRecorded) -> None:
+        """Hear that a gradient with a graph was computed."""
+
+    def on_gradient_released(self, state: State, it: GradientReleased) -> None:
+        """Hear that a gradient is dropped."""
+
+    def on_gradient_read(self, state: State, it: GradientRead) -> None:
+        """Hear that a `.grad` is read."""
+
+    def on_gradient_tested(self, state: State, it: GradientTested) -> None:
+        """Hear that a `.grad` is compared with None."""
+
+    def on_stale_saved_used(self, state: State, it: StaleSavedUsed) -> None:
+        """Hear that a backward uses a changed value."""
+
+    def on_parameters_taken(self, state: State, it: ParametersTaken) -> None:
+        """Hear that an optimizer takes parameters."""
+
+    def on_stepped(self, state: State, it: Stepped) -> None:
+        """Hear that an optimizer steps."""
+
+    def on_paths_ended(self, state: State, it: PathsEnded) -> None:
+        """Hear that all paths have been followed."""
+
+    def on_run_ended(self, state: State, it: RunEnded) -> None:
+        """Hear that the run is over."""
 
 
 Handler: TypeAlias = "Callable[[State, Announcement], None]"

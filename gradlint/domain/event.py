@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import ClassVar
 
 import libcst as cst
 
@@ -21,6 +21,15 @@ class Event:
 
     node: cst.CSTNode
     assumptions: tuple[Assumption, ...] = field(default=(), kw_only=True, compare=False)
+    warned: ClassVar[bool] = False
+    """Whether torch warns of it, so that a program which looks at the warnings knows."""
+
+    def in_uncalled(self, *, method: bool) -> Event | None:
+        """Return what the event comes to in a function, or method, that nobody calls and that runs no backward.
+
+        Its callers may have switched grad mode off. None if nothing is left of it.
+        """
+        return self
 
 
 @dataclass(frozen=True)
@@ -31,103 +40,6 @@ class Fault(Event):
 @dataclass(frozen=True)
 class Refusal(Event):
     """What torch raises on at a node. Subclasses stand in `gradlint.domain.refusal`, one a reason."""
-
-
-WriteRefusal: TypeAlias = Literal[
-    "leaf", "leaf-view", "multi-view", "overlap", "no-grad-view", "inference-view", "custom-view", "inference"
-]
-
-
-@dataclass(frozen=True)
-class RefusedWrite(Event):
-    """An in-place write that torch refuses at once.
-
-    `reason` is torch's, `op` what writes (`+=`, `add_`, `index assignment`, `out=`), `made` where the tensor, or the
-    leaf it is a view of, was made, `viewed` where the view was taken. `used`: torch lets the write pass and refuses the
-    view there, because its history cannot be told any more. `tracked`: what is written has a graph for certain.
-    `held`: an optimizer has the tensor, and what is written has no graph but that of the tensor. `built` is the
-    constructor of the module that writes. `mode` is the call that switched inference mode on.
-    """
-
-    reason: WriteRefusal
-    op: str
-    made: cst.CSTNode | None = None
-    viewed: cst.CSTNode | None = None
-    parameter: bool = False
-    used: cst.CSTNode | None = None
-    tracked: bool = False
-    built: cst.CSTNode | None = None
-    mode: cst.CSTNode | None = None
-    held: bool = False
-
-
-@dataclass(frozen=True)
-class RefusedGrowth(Event):
-    """A write in place of values that do not fit: their shape, broadcast with that of the target, is larger.
-
-    `op` is what writes, `shape` that of the target, `wanted` the larger one; `made` is where the target comes from.
-    """
-
-    op: str
-    shape: tuple[object, ...]
-    wanted: tuple[object, ...]
-    made: cst.CSTNode | None = None
-
-
-@dataclass(frozen=True)
-class Backward(Event):
-    """A call of `backward` (or `torch.autograd.grad`) on one root.
-
-    `single`: whether the root has exactly one element. `tracked`: whether a graph is behind it. `cuts`: where the
-    way from leaves that require grad ends, when there is no graph: (kind, place), the one to blame first. `dtype`: the
-    type of its elements.
-    """
-
-    call: Literal["backward", "grad"]
-    shape: tuple[object, ...] | None
-    single: bool | None
-    has_gradient: bool | None
-    gradient_fits: bool | None
-    tracked: bool | None
-    root: cst.CSTNode | None = None
-    cuts: tuple[tuple[str, cst.CSTNode], ...] = ()
-    dtype: str | None = None
-
-
-@dataclass(frozen=True)
-class StaleSaved(Event):
-    """A value saved for backward was written before the backward that needs it: the node is the write.
-
-    `by` is what wrote; `saver` the operation that saved, and `label` what it saved (an input's name, `>` for its
-    result); `silent`: the write went past the version counter, so that torch says nothing and is wrong. `built` is
-    the constructor of the module that writes. `leaf`: what was saved is a leaf, as parameters are.
-    """
-
-    by: str
-    saver: cst.CSTNode
-    saver_op: str
-    label: str
-    backward: cst.CSTNode
-    silent: bool = False
-    built: cst.CSTNode | None = None
-    leaf: bool = False
-
-
-@dataclass(frozen=True)
-class SecondBackward(Event):
-    """A backward walks through a part of the graph whose saved tensors an earlier one has freed.
-
-    `read`: it is no backward, but asks the part for a tensor that it had saved.
-    """
-
-    earlier: cst.CSTNode
-    part: cst.CSTNode
-    part_op: str
-    read: bool = False
-
-
-UNCALLED = "uncalled"
-"""The subject of what torch refuses, unless the callers of a function, which are not known, switch grad mode off."""
 
 
 @dataclass(frozen=True)
@@ -152,53 +64,6 @@ class Noticed(Event):
     related: tuple[tuple[cst.CSTNode, str], ...] = ()
 
 
-DataUse: TypeAlias = Literal["update", "assign", "initialise", "load", "average", "scale", "clip"]
-
-
-@dataclass(frozen=True)
-class DataWrite(Event):
-    """A write through `.data` to a leaf that requires grad. `use` says what for, judged by the values written.
-
-    `kept`: the program still holds a graph that saved the old value, and that no backward has freed. `recorded`:
-    grad mode is on, or may be.
-    """
-
-    use: DataUse
-    op: str
-    made: cst.CSTNode | None = None
-    parameter: bool = False
-    kept: bool = False
-    recorded: bool = True
-
-
-Given: TypeAlias = Literal["tensor", "scalars"]
-"""What a copy was made of: a tensor, or a list of tensors of one element."""
-
-
-@dataclass(frozen=True)
-class LostLeaf(Event):
-    """A loss that is backpropagated depends on a leaf, but every way back to it is cut; the node is the cut.
-
-    `kind` of the cut is the operation's, such as "nondiff", "integer", "item", "rewrap"; `op` names it. The kind
-    "hack" is a flag that made a new leaf of a value that was cut off before, at `cut`. `given`: what
-    a copy was made of. `copied`: the call that makes a tensor again of the number that the node is, or of a list of
-    such numbers. `idle`: an optimizer has nothing but leaves that no backward reaches. `term`: the leaf may be reached
-    by another way, but a whole term of the loss is cut off.
-    """
-
-    kind: str
-    op: str
-    leaf: cst.CSTNode
-    backward: cst.CSTNode
-    raises: bool
-    parameter: bool
-    cut: cst.CSTNode | None = None
-    given: Given | None = None
-    idle: bool = False
-    term: bool = False
-    copied: cst.Call | None = None
-
-
 @dataclass(frozen=True)
 class KeptGraph(Event):
     """A place that outlives the turns of a loop holds the graph of every turn; the node is where it grows.
@@ -218,129 +83,6 @@ class KeptGraph(Event):
 
 
 @dataclass(frozen=True)
-class UnstableFormula(Event):
-    """A formula that loses its value or its gradient for large numbers; the node is its outermost operation.
-
-    `instead` names torch's function for it, `parts` are the operations inside, from the outside in.
-    """
-
-    instead: str
-    parts: tuple[cst.CSTNode, ...] = ()
-
-
-@dataclass(frozen=True)
-class WrongActivation(Event):
-    """A loss that `takes` scores, probabilities or log-probabilities gets something of another `kind`.
-
-    `got` is the operation at `made` that gave it.
-    """
-
-    loss: str
-    takes: str
-    got: str
-    kind: str
-    made: cst.CSTNode
-
-
-@dataclass(frozen=True)
-class OuterLoss(Event):
-    """A loss over values that broadcast against each other, so that each of one side meets each of the other.
-
-    `met` is where they meet, and the shapes are those of both sides.
-    """
-
-    met: cst.CSTNode
-    one: tuple[object, ...]
-    other: tuple[object, ...]
-
-
-@dataclass(frozen=True)
-class MaskedSingularity(Event):
-    """A mask hides values of an operation where its derivative is infinite, and so not from the gradient.
-
-    The node is the operation, `op` its name; `mask` is where its values are selected, `how` by what.
-    """
-
-    op: str
-    mask: cst.CSTNode
-    how: str
-
-
-@dataclass(frozen=True)
-class RootOfZero(Event):
-    """An operation with an infinite derivative somewhere is given just that for certain; `zero` is where it comes from.
-
-    `slope`: what the gradient is there.
-    """
-
-    op: str
-    zero: cst.CSTNode
-    why: str
-    slope: str = "NaN"
-
-
-@dataclass(frozen=True)
-class TypeClash(Event):
-    """An operation gets tensors of element types that it does not take together.
-
-    `late`: only its backward raises. `wants` is the type of the other side, or what the operation takes.
-    """
-
-    op: str
-    argument: str
-    got: str
-    wants: str
-    late: bool = False
-    made: cst.CSTNode | None = None
-
-
-@dataclass(frozen=True)
-class MisspeltName(Event):
-    """A name that its owner does not have, and near which there is one that it has.
-
-    `owner` says of what sort it is: a tensor, a module, an optimizer, or a namespace such as `torch.nn`. `assigned`:
-    the name is written to, which makes a new attribute that nothing reads. `keyword`: it names an argument of the
-    function or method that is the owner.
-    """
-
-    owner: str
-    name: str
-    meant: str
-    certain: bool = False
-    assigned: bool = False
-    keyword: bool = False
-
-
-@dataclass(frozen=True)
-class RemovedName(Event):
-    """Something that torch has had, and refuses today or asks to be written in another way.
-
-    `kind` says what: "name", "index" of a number, "verbose", "retain_variables", "number first", "size_average",
-    "deprecated" for a name that works, "implicit dim", "epoch" for an argument of schedulers.
-    `instead` is what to write.
-    """
-
-    kind: str
-    name: str
-    instead: str
-    raises: bool
-
-
-@dataclass(frozen=True)
-class LegacyVariable(Event):
-    """A call of `Variable`. `volatile`: the argument is given; `live`: whether the data has a graph.
-
-    `recorded`: grad mode is on, or may be. `written`: the call of the program's that passed `volatile` on.
-    """
-
-    volatile: bool
-    live: bool | None
-    requires_grad: bool | None
-    recorded: bool = True
-    written: cst.CSTNode | None = None
-
-
-@dataclass(frozen=True)
 class KeptOnCtx(Event):
     """A custom function keeps an input or a result as an attribute of `ctx`; the node is where it is set.
 
@@ -352,16 +94,6 @@ class KeptOnCtx(Event):
     result: bool
     others: tuple[str, ...] = ()
     owner: cst.CSTNode | None = None
-
-
-@dataclass(frozen=True)
-class KeptCycle(Event):
-    """A backward with `create_graph=True` after which no `.grad` is dropped.
-
-    `used`: a later backward walks the graph of such a gradient, or may.
-    """
-
-    used: bool
 
 
 @dataclass(frozen=True)

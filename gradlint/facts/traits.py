@@ -84,6 +84,9 @@ ALWAYS_VIEWS: Final = _trait("always_views")
 PERMUTES: Final = _trait("permutes")
 """The result is a view with the dimensions in another order."""
 
+TRANSPOSES: Final = _trait("transposes")
+"""Exchanges the two dimensions of a matrix."""
+
 EXPANDS: Final = _trait("expands")
 """The result is a view that repeats elements along dimensions of size one."""
 
@@ -295,9 +298,6 @@ TENSORS_ONLY: Final = _methods("tensors_only")
 
 OF_RESULTS: Final = _methods("of_results")
 """Methods that tensors and arrays have in common, or that other objects rarely have."""
-
-TO_PYTHON: Final = _methods("to_python")
-"""Methods that make a Python value of a tensor."""
 
 VIEW_ATTRIBUTES: Final = _methods("view_attributes")
 """Attributes that are views of the tensor."""

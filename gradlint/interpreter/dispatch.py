@@ -7,8 +7,8 @@ from typing import TypeGuard
 import libcst as cst
 
 from gradlint.detect.loop_order import forget
-from gradlint.detect.lost_gradient import note_refused
-from gradlint.domain.announcement import StateDictLoaded, StateDictTaken
+from gradlint.domain.announcement import NumberBackpropagated, StateDictLoaded, StateDictTaken
+from gradlint.domain.refusal.tensors import FlagCalled
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Bound,
@@ -33,7 +33,7 @@ from gradlint.interpreter.python import containers
 from gradlint.interpreter.python.builtins.table import FUNCTIONS
 from gradlint.interpreter.python.classes import instantiate
 from gradlint.interpreter.python.strings import text_method
-from gradlint.interpreter.torch import custom, faults
+from gradlint.interpreter.torch import custom
 from gradlint.interpreter.torch.functions import call_torch, with_mode
 from gradlint.interpreter.torch.hooks import remove_all
 from gradlint.interpreter.torch.methods import call_tensor_method
@@ -78,7 +78,7 @@ def _flag_called(machine: Machine, args: Args, node: cst.CSTNode) -> None:
     if not args.positional:
         return
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value == "requires_grad":
-        faults.refused(machine, "set-requires-grad-by-name", node)
+        machine.emit(FlagCalled(node))
 
 
 def _bound(machine: Machine, state: State, func: Bound, args: Args, node: cst.CSTNode) -> Value:
@@ -120,7 +120,7 @@ def _unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cs
         if key[2] in RAISING or key[2] in WARNING:
             return expected_failure(machine, state, key[2], args, node)
         return _method_of_unknown(machine, state, key[1], key[2], args, node)
-    let_go(machine, state, (part for part in key or () if isinstance(part, Ref)))
+    let_go(machine, state, (part for part in key or () if isinstance(part, Ref)), node)
     return machine.program.opaque(machine, state, args.values(), node)
 
 
@@ -158,7 +158,7 @@ def _method_of_unknown(
             machine.announce(state, StateDictLoaded(node, receiver, args.get(0, "state_dict")))
         if name == "backward" and receiver.kind in ("number", "int") and receiver.origin is not None:
             # A number has no such method; what it was computed from shows what was meant.
-            note_refused(machine, state, [receiver.origin], node)
+            machine.announce(state, NumberBackpropagated(node, receiver.origin))
             return Unknown("raised")
     return machine.program.opaque(machine, state, (receiver, *args.values()), node)
 

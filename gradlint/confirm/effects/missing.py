@@ -114,7 +114,7 @@ def watched(value, flag):
 
 _OWN = (Watch("value"),)
 
-_LOST = (Watch("value", r"is lost|not trained|this (?:leaf|parameter)"),)
+_LOST = (Watch("value", at=("leaf",)),)
 
 
 def _nudged(amount: float, factor: float = 1.0) -> Variant:
@@ -147,7 +147,7 @@ CONSTANT = Measure(
     compared="losses[0]",
     shown=(Variant(_CONSTANTS),),
     proof="assert not all(constants), 'there is no graph'",
-    watches=(Watch("value"), Watch("value", r"is a constant")),
+    watches=(Watch("value"), Watch("value", at=("term",))),
 )
 
 NONE = Measure(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gradlint.detect import spelling as slips
 from gradlint.detect.network_alias import named
 from gradlint.domain import dtype as dtypes
+from gradlint.domain.announcement import AttributeRead, AttributeSet, GraphsShared
+from gradlint.domain.refusal.functions import FunctionWithoutApply
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Bound,
@@ -32,7 +33,6 @@ from gradlint.interpreter.python.calls import call_in_place
 from gradlint.interpreter.python.classes import find_in_class, library_base
 from gradlint.interpreter.python.iteration import PART
 from gradlint.interpreter.python.operators import absent_gradient
-from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.attributes import look_at_saved, set_tensor_attribute, tensor_attribute
 from gradlint.interpreter.torch.custom import ctx_attribute, is_ctx, is_function_class, remember
 from gradlint.interpreter.torch.methods import METHODS
@@ -60,7 +60,7 @@ def get_attribute(machine: Machine, state: State, obj: Value, name: str, node: c
         if name in _OF_TYPES and (known := _OF_TYPES[name](dtypes.named(obj.path.removeprefix("torch.")))) is not None:
             return known
         if obj.path.startswith("torch"):
-            slips.of_namespace(machine, obj.path, name, node)
+            machine.announce(state, AttributeRead(node, obj, name))
         return machine.program.external(f"{obj.path}.{name}")
     if isinstance(obj, Unknown):
         return _of_unknown(machine, state, obj, name, node)
@@ -73,7 +73,7 @@ def get_attribute(machine: Machine, state: State, obj: Value, name: str, node: c
     if isinstance(obj, (Function, Bound, Partial)):
         return machine.symbol("attr", obj, name) if name != "__name__" else Unknown("str")
     if obj is None and name in _OF_CTX:
-        faults.refused(machine, "function-without-apply", node, name)
+        machine.emit(FunctionWithoutApply(node, "without-ctx", name))
         return machine.unknown("raised")
     return Bound(obj, name)
 
@@ -127,7 +127,7 @@ def _of_instance(machine: Machine, state: State, obj: Ref, record: Instance, nam
         return ctx_attribute(machine, state, obj, record, name)
     if name in ("_parameters", "_modules", "_buffers", "__dict__"):
         loosen(state, obj, record)
-        let_go(machine, state, (obj,))
+        let_go(machine, state, (obj,), node)
         return machine.unknown()
     if name in ("__delattr__", "__setattr__"):
         return Partial(machine.program.external(f"builtins.{name.strip('_')}"), (obj,), ())
@@ -226,10 +226,9 @@ def _of_unknown(machine: Machine, state: State, obj: Unknown, name: str, node: c
 
 
 def _cut_whole(state: State, whole: object) -> None:
-    """A part of something with a graph is taken off it in place: a backward may find nothing behind the rest."""
+    """A part of something with a graph is taken off it in place."""
     if isinstance(whole, Unknown) and whole.origin is not None:
-        whole.origin.frees = None
-        state.freed = {node: place for node, place in state.freed.items() if node != whole.origin.id}
+        state.sever(whole.origin)
 
 
 def set_attr(machine: Machine, state: State, instr: SetAttr) -> None:
@@ -243,9 +242,8 @@ def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: 
     if isinstance(obj, Unknown):
         ref = shown_tensor(machine, state, obj, name)
         if ref is None:
-            machine.ledger.lend(origins(state, (value,)))
-            if isinstance(value, bool):
-                slips.of_unknown(machine, name, node)
+            machine.announce(state, GraphsShared(node, origins(state, (value,))))
+            machine.announce(state, AttributeSet(node, obj, name, value))
             state.decide(("set", obj, name), value)
             return
         obj = ref

@@ -8,7 +8,7 @@ from gradlint.domain.shape import numel
 from gradlint.domain.state import fresh_address
 from gradlint.domain.value import Ref, Tensor, View
 from gradlint.facts import Alias, alias_of
-from gradlint.facts.traits import ALWAYS_VIEWS, CONVERTS, EXPANDS, RESHAPES, VIEWS_IF_CONTIGUOUS
+from gradlint.facts.traits import ALWAYS_VIEWS, CONVERTS, EXPANDS, RESHAPES, TRANSPOSES, VIEWS_IF_CONTIGUOUS
 from gradlint.interpreter.torch.operation import Operation
 from gradlint.interpreter.torch.tensor import (
     new_tensor,
@@ -109,7 +109,7 @@ def _turned(call: Operation, record: Tensor) -> tuple[bool, ...] | None:
     former = record.view.expanded if record.view is not None else ()
     if not former:
         return None
-    if call.canonical in ("t", "T", "mT") and len(former) == 2:
+    if call.canonical in TRANSPOSES and len(former) == 2:
         return former[::-1]
     if call.canonical == "transpose":
         # Some of its names call the dimensions `axis0` and `axis1`.

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import libcst as cst
 
 from gradlint.domain import dtype as dtypes
+from gradlint.domain.announcement import Rewrapped, VariableMade
 from gradlint.domain.graph import Edge, Node, Term
+from gradlint.domain.refusal.tensors import IntegerRequiresGrad
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Ref,
-    Sequence,
     Tensor,
     Unknown,
     Value,
@@ -21,10 +20,8 @@ from gradlint.facts.names import newer
 from gradlint.interpreter.args import Args, Native
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.program import origins
-from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.alias import CONTIGUOUS
 from gradlint.interpreter.torch.inplace import write
-from gradlint.interpreter.torch.legacy_calls import tell_variable
 from gradlint.interpreter.torch.methods import METHODS
 from gradlint.interpreter.torch.names import fact
 from gradlint.interpreter.torch.operands import bind, bind_loosely, operand_of, operands_of
@@ -50,7 +47,7 @@ def note_wanted(machine: Machine, state: State, ref: Ref, args: Args, node: cst.
     record = tensor_at(state, ref)
     if wanted is True:
         if dtypes.can_require_grad(record.dtype) is False:
-            faults.refused(machine, "integer-requires-grad", node, record.dtype or "")
+            machine.emit(IntegerRequiresGrad(node, record.dtype))
             # Torch goes no further; a program that will is one whose values are no integers.
             state.put(ref.id, record._replace(grad=None, dtype=None, node=Node("input", node, tracked=None)))
             return
@@ -70,36 +67,11 @@ def _tensor(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Va
     found = origins(state, (data,))
     edges = [Edge(origin, False, "rewrap") for origin in found if origin.live]
     made = Node("tensor", node, edges, cut="rewrap" if edges else None)
-    _note_given(machine, state, data, node)
+    machine.announce(state, Rewrapped(node, data))
     ref = new_tensor(state, made, dtype=size.dtype, shape=size.shape, tags=CONTIGUOUS)
     if "requires_grad" in args.keywords:
         note_wanted(machine, state, ref, args, node)
     return ref
-
-
-def _note_given(machine: Machine, state: State, data: Value, node: cst.CSTNode) -> None:
-    """Remember what a copy is made of, for the repair of it."""
-    items: tuple[Value, ...] = data if type(data) is tuple else ()
-    if isinstance(data, Ref):
-        record = state[data]
-        if isinstance(record, Tensor):
-            machine.gradients.given[node] = "tensor"
-        items = record.items if isinstance(record, Sequence) else ()
-    _note_numbers(machine, (data, *items[:1]), node)
-    refs = [known_tensor(machine, state, item) for item in items]
-    if refs and all(one is not None and tensor_at(state, one).shape == () for one in refs):
-        machine.gradients.given[node] = "scalars"
-
-
-def _note_numbers(machine: Machine, values: Iterable[Value], node: cst.CSTNode) -> None:
-    """Remember the calls of `item` that stand inside of a copy: `torch.tensor(loss.item())`."""
-    if not isinstance(node, cst.Call) or len(node.args) != 1:
-        return
-    given = node.args[0].value
-    inside = given.elt if isinstance(given, cst.ListComp) else given
-    for value in values:
-        if isinstance(value, Unknown) and value.origin is not None and value.origin.syntax is inside:
-            machine.gradients.copied[inside] = node
 
 
 def _size_of(machine: Machine, state: State, name: str, args: Args) -> Operand:
@@ -125,7 +97,7 @@ def _typed(dtype: str) -> Native:
         shape = size.shape if values and not isinstance(values[0], Unknown) else None
         made = Node("tensor", node, edges, cut="rewrap" if edges else None)
         if edges and len(values) == 1:
-            _note_given(machine, state, values[0], node)
+            machine.announce(state, Rewrapped(node, values[0]))
         return new_tensor(state, made, dtype=dtype, shape=shape, tags=CONTIGUOUS)
 
     return make
@@ -162,7 +134,7 @@ def _parameter(machine: Machine, state: State, args: Args, node: cst.CSTNode) ->
     wanted = args.get(1, "requires_grad", True)
     record = None if data is None else tensor_at(state, data)
     if wanted is True and record is not None and dtypes.can_require_grad(record.dtype) is False:
-        faults.refused(machine, "integer-requires-grad", node, record.dtype or "")
+        machine.emit(IntegerRequiresGrad(node, record.dtype))
     ref = new_leaf(
         state, node, dtype=record.dtype if record else None, shape=record.shape if record else None,
         parameter=True, source=record.node if record else None,
@@ -179,7 +151,8 @@ def _variable(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> 
     data = as_tensor(machine, state, args.get(0, "data"), node)
     if data is None:
         return machine.program.opaque(machine, state, args.values(), node)
-    tell_variable(machine, state, data, args, node)
+    volatile = args.has(2, "volatile") and args.get(2, "volatile") is not False
+    machine.announce(state, VariableMade(node, data, args.get(1, "requires_grad", False), volatile))
     detached = METHODS["detach"](machine, state, data, Args(), node)
     assert isinstance(detached, Ref)
     record = tensor_at(state, detached)

@@ -11,8 +11,11 @@ import libcst as cst
 
 from gradlint.detect.custom_function import Inputs, look_at_backward, parts_of, static_method
 from gradlint.domain.dtype import can_require_grad
-from gradlint.domain.event import KeptOnCtx, RefusedWrite
+from gradlint.domain.event import KeptOnCtx
+from gradlint.domain.fault.functions import MarkDirtyMissing
 from gradlint.domain.graph import Edge, Node, Saved, Tri
+from gradlint.domain.refusal.functions import DirtyNotReturned
+from gradlint.domain.refusal.inplace import LeafWrite
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Bound,
@@ -201,7 +204,7 @@ def _written(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Non
     """An input marked dirty: torch refuses a leaf, and moves the version counter once more."""
     record = tensor_at(state, ref)
     if record.grad is True and record.leaf is True and state.grad is True and record.view is None:
-        machine.emit(RefusedWrite(node, "leaf", "mark_dirty", record.syntax, None, record.parameter))
+        machine.emit(LeafWrite(node, "mark_dirty", record.syntax, None, record.parameter))
     bump(machine, state, ref, Write(node, "mark_dirty"))
 
 
@@ -242,12 +245,12 @@ def _judge_ctx(
             told.append(name)
     is_told = type(record.attrs.get("<dirty>", ())) is tuple  # Else paths have met of which not all marked the same.
     if dirty - results:
-        faults.noticed(machine, "dirty-not-returned", _set_at(record, "<dirty>"))
+        machine.emit(DirtyNotReturned(_set_at(record, "<dirty>")))
     for ref in given.values():
         writes = state.writes(tensor_at(state, ref).counter)[inputs.writes.get(ref.id, 0) :]
         certain = [write for write in writes if write.certain]
         if certain and ref.id not in dirty and is_told:
-            faults.noticed(machine, "mark-dirty-missing", certain[0].syntax, certain[0].op)
+            machine.emit(MarkDirtyMissing(certain[0].syntax))
     backward = static_method(state, cls, "backward")
     once = backward is not None and any(mode.mode == ONCE for mode in backward.modes)
     for ref in () if once else kept_by(state, ctx, "save_for_backward"):

@@ -7,22 +7,23 @@ from typing import TypeAlias
 
 import libcst as cst
 
-from gradlint.detect.inplace_broadcast import refuse_growth
-from gradlint.detect.spelling import of_keywords
 from gradlint.domain import dtype as dtypes
+from gradlint.domain.announcement import TorchCalled
 from gradlint.domain.dtype import named
 from gradlint.domain.graph import Edge, Node
+from gradlint.domain.refusal.backward import HookWithoutGrad
+from gradlint.domain.refusal.tensors import DetachedView, NumpyOnGrad, Resized
 from gradlint.domain.shape import numel
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Ref, Tensor, Unknown, Value, View
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.apply import apply
 from gradlint.interpreter.torch.attributes import set_flag
 from gradlint.interpreter.torch.backward_call import tensor_backward
 from gradlint.interpreter.torch.hooks import register_with_node
 from gradlint.interpreter.torch.inplace import write
+from gradlint.interpreter.torch.inplace_broadcast import refuse_whole
 from gradlint.interpreter.torch.names import method_fact
 from gradlint.interpreter.torch.tensor import OVERLAP, both, known_tensor, new_tensor, overlap_of, tensor_at
 from gradlint.interpreter.torch.transform.levels import refuses_method, refuses_number
@@ -32,8 +33,7 @@ Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
 
 def call_tensor_method(machine: Machine, state: State, ref: Ref, name: str, args: Args, node: cst.CSTNode) -> Value:
     """t.name(args)"""
-    if args.keywords:
-        of_keywords(machine, f"torch.Tensor.{name}", args.keywords, node, tensor_at(state, ref).node)
+    machine.announce(state, TorchCalled(node, name, ref, args.positional, args.keywords, args.open))
     if machine.transforms and refuses_method(machine, state, ref, name, node):
         return Unknown("raised")
     special = METHODS.get(name)
@@ -51,7 +51,7 @@ def call_tensor_method(machine: Machine, state: State, ref: Ref, name: str, args
 
 def number_of(machine: Machine, state: State, ref: Ref, kind: str, node: cst.CSTNode) -> Value:
     """A Python number from a tensor: the value flows on, no gradient does."""
-    if machine.transforms and refuses_number(machine, state, ref, "if" if kind == "bool" else "item()", node):
+    if machine.transforms and refuses_number(machine, state, ref, "branch" if kind == "bool" else "number", node):
         return Unknown("raised")
     record = tensor_at(state, ref)
     origin = Node("item", node, [Edge(record.node, False, "item")], cut="item") if record.node.live else None
@@ -73,8 +73,7 @@ def _numpy(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNo
     record = tensor_at(state, ref)
     forced = args.get(0, "force", False)
     if record.grad is True and state.grad is True and forced is False and not args.open:
-        related = [] if record.syntax is None else [(record.syntax, "the tensor comes from here")]
-        faults.refused(machine, "numpy-on-grad", node, related=related)
+        machine.emit(NumpyOnGrad(node, record.syntax))
         return Unknown("array", None, ("memory", ref), node)
     origin = Node("numpy", node, [Edge(record.node, False, "numpy")], cut="numpy") if record.node.live else None
     return Unknown("array", origin, ("memory", ref), node)
@@ -96,7 +95,7 @@ def _detach_in_place(machine: Machine, state: State, ref: Ref, args: Args, node:
     """detach_(): the tensor leaves its graph; a view cannot."""
     record = tensor_at(state, ref)
     if record.view is not None and record.view.kind != "maybe":
-        faults.refused(machine, "detach-view", node)
+        machine.emit(DetachedView(node))
         return ref
     made = Node("detach_", node, [Edge(record.node, False, "detach")], cut="detach")
     state.put(ref.id, record._replace(node=made, grad=False))
@@ -112,7 +111,7 @@ def _requires_grad(machine: Machine, state: State, ref: Ref, args: Args, node: c
 def _retain(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     record = tensor_at(state, ref)
     if record.grad is False:
-        faults.refused(machine, "hook-without-grad", node, "retain_grad")
+        machine.emit(HookWithoutGrad(node, "retain_grad"))
         return None
     state.put(ref.id, record._replace(retains=True))
     return None
@@ -120,7 +119,7 @@ def _retain(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTN
 
 def _hook(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     if tensor_at(state, ref).grad is False:
-        faults.refused(machine, "hook-without-grad", node, "register_hook")
+        machine.emit(HookWithoutGrad(node, "register_hook"))
         return machine.unknown()
     return register_with_node(machine, state, ref, args.get(0, "hook"), "gradient", node)
 
@@ -129,7 +128,7 @@ def _leaf_hook(machine: Machine, state: State, ref: Ref, args: Args, node: cst.C
     """A hook on the accumulated gradient: only leaves have one."""
     record = tensor_at(state, ref)
     if record.grad is False or record.leaf is False:
-        faults.refused(machine, "hook-without-grad", node, "register_post_accumulate_grad_hook")
+        machine.emit(HookWithoutGrad(node, "register_post_accumulate_grad_hook"))
         return machine.unknown()
     return register_with_node(machine, state, ref, args.get(0, "hook"), "accumulated", node)
 
@@ -157,7 +156,7 @@ def _dim(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode
 def _resize(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     record = tensor_at(state, ref)
     if record.grad is True and state.inference is False:
-        faults.refused(machine, "resize-requires-grad", node)
+        machine.emit(Resized(node))
         return ref
     state.put(ref.id, record._replace(shape=None))
     return ref
@@ -175,7 +174,7 @@ def _copy(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
         record = tensor_at(state, source)
         edges.append(Edge(record.node, record.grad))
     if write(machine, state, ref, "copy_", node, edges, overwrites=True) and source is not None:
-        refuse_growth(machine, state, ref, "copy_", tensor_at(state, source).shape, node)  # type: ignore[arg-type]
+        refuse_whole(machine, state, ref, "copy_", tensor_at(state, source).shape, node)  # type: ignore[arg-type]
     return ref
 
 

@@ -8,7 +8,9 @@ import libcst as cst
 
 from gradlint.detect.holdings import Doubt
 from gradlint.domain.event import Noticed
+from gradlint.domain.fault.modules import ParameterMoved
 from gradlint.domain.graph import Node, leaves_behind
+from gradlint.domain.refusal.modules import NoParameterRegistered, SuperInitMissing
 from gradlint.domain.state import State
 from gradlint.domain.value import Function, Instance, Mapping, Ref, Sequence, Tensor, Value
 from gradlint.facts.traits import FACTORIES
@@ -72,8 +74,7 @@ def _receiver(state: State) -> Ref | None:
 def refuse_uninitialised(machine: Machine, state: State, obj: Ref, record: Instance, node: cst.CSTNode) -> None:
     """A module does something that needs `nn.Module.__init__` to have run; said once of an object."""
     method = find_in_class(state, record.cls, "__init__")
-    related = [(method.code.node, "this `__init__`")] if isinstance(method, Function) else []
-    faults.refused(machine, "super-init-missing", node, related=related)
+    machine.emit(SuperInitMissing(node, method.code.node if isinstance(method, Function) else None))
     config = {name: value for name, value in record.config.items() if name != UNINITIALISED}
     state.put(obj.id, record._replace(config=config))
 
@@ -127,7 +128,7 @@ def _moved_parameter(machine: Machine, state: State, record: Tensor, name: str, 
     for leaf in _leaves_behind(state, record.node):
         made = leaf.node.syntax
         if made in calls and leaf.parameter:
-            faults.noticed(machine, "parameter-moved", node, name, [(made, "the parameter is made here, and lost")])
+            machine.emit(ParameterMoved(node, name, made))
             return
         plain = made in calls and leaf.grad is True and not _is_move(record.node.syntax)
         if plain and made not in machine.holdings.offered and _made_of_sizes(made, leaf):
@@ -135,13 +136,12 @@ def _moved_parameter(machine: Machine, state: State, record: Tensor, name: str, 
             return
 
 
-def parameter_registered(machine: Machine, state: State, name: Value, value: Value, node: cst.CSTNode) -> None:
+def parameter_registered(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> None:
     """register_parameter(name, value): torch refuses what is no parameter."""
     record = state.heap.get(value.id) if isinstance(value, Ref) else None
     if isinstance(record, Tensor) and not record.parameter and record.node.tracked is True:
         for made in _parameters_behind(state, record.node):
-            related = [(made, "the parameter is made here, and lost")]
-            faults.refused(machine, "parameter-moved", node, name if isinstance(name, str) else "value", related)
+            machine.emit(NoParameterRegistered(node, made))
             return
 
 

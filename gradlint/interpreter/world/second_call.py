@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from gradlint.detect.absence import Gradients
 from gradlint.detect.graph_growth import Turns
 from gradlint.detect.ledger import Ledger
-from gradlint.domain.event import Event, KeptGraph, Noticed, SecondBackward, StaleSaved
+from gradlint.domain.event import Event, KeptGraph, Noticed
 from gradlint.domain.graph import Node
+from gradlint.domain.refusal.backward import SecondBackward, StaleSaved
 from gradlint.domain.state import State
 from gradlint.domain.value import Function, Instance, Mapping, Ref, Value
 from gradlint.domain.value import Sequence as Listed
@@ -199,8 +199,8 @@ def _apart(machine: Machine) -> Iterator[None]:
     kept = {name: getattr(machine, name) for name in _PER_RUN}
     facts = [(one, one.set_aside()) for one in machine.listeners]
     machine.events, machine.exits, machine.stack, machine.called = [], [], [], set()
-    machine.gradients, machine.ledger = Gradients(), Ledger()
-    machine.rootless, machine.rooted, machine.emptied = [], set(), {}
+    machine.ledger, machine.escaped, machine.emptied = Ledger(), {}, {}
+    machine.doubtful, machine.passed = [], set()
     machine.give_ups, machine.by_hand = Counter(), Counter(machine.by_hand)
     machine.optimizers = list(machine.optimizers)
     machine.holdings = machine.holdings.copy()
@@ -215,8 +215,8 @@ def _apart(machine: Machine) -> Iterator[None]:
 
 
 _PER_RUN = (
-    *("events", "exits", "stack", "called", "gradients", "ledger", "rootless", "rooted", "emptied", "give_ups"),
-    *("by_hand", "optimizers", "holdings", "limit", "walked", "backwards", "expected", "abroad"),
+    *("events", "exits", "stack", "called", "ledger", "escaped", "doubtful", "passed", "emptied", "give_ups"),
+    *("by_hand", "optimizers", "holdings", "limit", "backwards", "expected", "abroad"),
 )
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, WrongActivation
+from gradlint.domain.event import Event
+from gradlint.domain.fault import losses as fault
 from gradlint.rules.authoring.repairs import code
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
@@ -52,7 +53,7 @@ class ActivationLossMismatch(Rule):
     code = "GRD701"
     name = "activation-loss-mismatch"
     effect = "silent"
-    events = (WrongActivation,)
+    events = (fault.WrongActivation,)
     fix = "unsafe"
     bad = (
         Bad(
@@ -173,8 +174,7 @@ F.nll_loss(F.log_softmax(scores, dim=1), torch.zeros(4).long()).backward()
 
     def check(self, event: Event) -> Iterator[Report]:
         """A loss whose input is certainly of the wrong kind."""
-        if not isinstance(event, WrongActivation):
-            return
+        assert isinstance(event, fault.WrongActivation)
         raises = event.loss == "binary_cross_entropy"
         end = ": torch raises as soon as one is outside 0..1" if raises else ""
         yield Report(
@@ -196,7 +196,7 @@ _FITTING = {
 _ACTIVATIONS = ("softmax", "log_softmax", "sigmoid")
 
 
-def _fitting(event: WrongActivation) -> Repair | None:
+def _fitting(event: fault.WrongActivation) -> Repair | None:
     """The loss that takes what it is given; or the scores themselves, where the activation is called by itself."""
     call = event.node
     loss = call.func if isinstance(call, cst.Call) else None

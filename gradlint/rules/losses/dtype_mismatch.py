@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, TypeClash
+from gradlint.domain.event import Event
+from gradlint.domain.fault import losses as fault
 from gradlint.rules.authoring.arguments import keyword_of
 from gradlint.rules.authoring.repairs import code
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
@@ -46,7 +47,7 @@ class DtypeMismatch(Rule):
     code = "GRD703"
     name = "dtype-mismatch"
     effect = "raises"
-    events = (TypeClash,)
+    events = (fault.TypeClash,)
     fix = "unsafe"
     bad = (
         Bad(
@@ -145,8 +146,7 @@ print(a + b, a.double() @ b)
 
     def check(self, event: Event) -> Iterator[Report]:
         """Two types that torch refuses together."""
-        if not isinstance(event, TypeClash):
-            return
+        assert isinstance(event, fault.TypeClash)
         where = "its backward raises" if event.late else "torch raises here"
         if event.op in _LOSSES:
             message = f"`{event.op}` gets a target of {event.got} where it takes {event.wants}: {where}"
@@ -161,7 +161,7 @@ print(a + b, a.double() @ b)
         yield Report(event.node, message, hint=hint, related=made, repair=_converted(event))
 
 
-def _converted(event: TypeClash) -> Repair | None:
+def _converted(event: fault.TypeClash) -> Repair | None:
     """The target of a loss, or the only input of a module, in the type that is wanted."""
     call = event.node
     method = _METHODS.get(event.wants)

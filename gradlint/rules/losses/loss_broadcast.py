@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, OuterLoss
+from gradlint.domain.event import Event
+from gradlint.domain.fault import losses as fault
 from gradlint.rules.authoring.repairs import operand
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
@@ -38,7 +39,7 @@ class LossBroadcast(Rule):
     code = "GRD702"
     name = "loss-broadcast"
     effect = "silent"
-    events = (OuterLoss,)
+    events = (fault.CrossedShapes,)
     fix = "unsafe"
     bad = (
         Bad(
@@ -144,8 +145,7 @@ nn.L1Loss()(model(x), y.unsqueeze(1)).backward()
 
     def check(self, event: Event) -> Iterator[Report]:
         """Two shapes of which each grows to fit the other."""
-        if not isinstance(event, OuterLoss):
-            return
+        assert isinstance(event, fault.CrossedShapes)
         related = () if event.met is event.node else ((event.node, "the loss"),)
         yield Report(
             event.met,
@@ -157,7 +157,7 @@ nn.L1Loss()(model(x), y.unsqueeze(1)).backward()
         )
 
 
-def _squeezed(event: OuterLoss) -> Repair | None:
+def _squeezed(event: fault.CrossedShapes) -> Repair | None:
     """The column loses its dimension of one element."""
     met = event.met
     sides: tuple[cst.BaseExpression, ...] = ()

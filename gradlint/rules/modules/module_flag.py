@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from gradlint.domain.event import Event, Noticed
+from gradlint.domain.fault import modules as fault
 from gradlint.rules.authoring.phrases import source
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
@@ -39,7 +40,7 @@ class ModuleFlag(Rule):
     code = "GRD610"
     name = "module-flag"
     effect = "silent"
-    events = (Noticed,)
+    events = (fault.ModuleFlag, Noticed)
     fix = "unsafe"
     bad = (
         Bad(
@@ -106,15 +107,16 @@ out = model(torch.ones(1, 4))
 
     def check(self, event: Event) -> Iterator[Report]:
         """An attribute that looks like a flag, on a module or a tensor."""
-        if not isinstance(event, Noticed) or event.fault != self.name:
+        if isinstance(event, Noticed) and event.fault == self.name:
+            event = fault.ModuleFlag(event.node, event.subject, "module")
+        if not isinstance(event, fault.ModuleFlag):
             return
-        kind, _, name = event.subject.rpartition(".")
-        what = "tensor" if kind else "module"
+        name, is_tensor = event.name, event.owner == "tensor"
         yield Report(
             event.node,
-            f"`{name}` is no flag of a {what}: this sets an attribute that nothing reads, and freezes nothing",
-            hint="call `requires_grad_(False)`" if not kind else "the flag is called `requires_grad`",
-            repair=_called(event.node, bool(kind)),
+            f"`{name}` is no flag of a {event.owner}: this sets an attribute that nothing reads, and freezes nothing",
+            hint="the flag is called `requires_grad`" if is_tensor else "call `requires_grad_(False)`",
+            repair=_called(event.node, is_tensor),
         )
 
 

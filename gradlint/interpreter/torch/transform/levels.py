@@ -16,18 +16,15 @@ from typing import Literal, TypeAlias
 import libcst as cst
 
 from gradlint.domain.graph import Edge, Node
+from gradlint.domain.refusal.transform import CapturedWrite, TransformUnsupported, Unsupported
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import Ref, Tensor, Unknown, Value
 from gradlint.facts.aliases import bare, canonical, is_module
-from gradlint.facts.traits import FROM_SIZES, RANDOM, RANDOM_IN_TRAINING, SIZE_BY_VALUES, TO_PYTHON
+from gradlint.facts.traits import FROM_SIZES, RANDOM, RANDOM_IN_TRAINING, SIZE_BY_VALUES
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
 
 Kind: TypeAlias = Literal["reverse", "forward", "map"]
-
-UNSUPPORTED = "transform-unsupported"
-CAPTURED = "transform-captured-write"
 
 
 @dataclass
@@ -44,11 +41,6 @@ class Level:
     since: int = field(default_factory=fresh_address)
     mapped: set[int] = field(default_factory=set)
 
-    @property
-    def related(self) -> list[tuple[cst.CSTNode, str]]:
-        """Where the transform is called."""
-        return [(self.node, f"`{self.name}` runs the function here")]
-
 
 @contextmanager
 def entered(machine: Machine, level: Level) -> Iterator[Level]:
@@ -58,6 +50,14 @@ def entered(machine: Machine, level: Level) -> Iterator[Level]:
         yield level
     finally:
         machine.transforms.remove(level)
+
+
+def unsupported(
+    machine: Machine, node: cst.CSTNode, reason: Unsupported, op: str = "", level: Level | None = None
+) -> None:
+    """torch raises on what a function does, because of the transform that runs it: the innermost, or a given one."""
+    by = machine.transforms[-1] if level is None else level
+    machine.emit(TransformUnsupported(node, reason, op, by.node, by.name))
 
 
 def _maps(machine: Machine) -> Iterable[Level]:
@@ -97,11 +97,10 @@ def captured(machine: Machine, state: State, ref: Ref, op: str, sources: Sequenc
     for level in machine.transforms:
         if level.kind != "map":
             if record.memory < level.since:
-                made = [] if record.syntax is None else [(record.syntax, "the tensor comes from outside")]
-                faults.refused(machine, CAPTURED, node, op, [*made, *level.related])
+                machine.emit(CapturedWrite(node, op, False, record.syntax, level.node, level.name))
                 return True
         elif _is_one(state, level, record) and any(_differs(level, edge.node) for edge in sources):
-            faults.refused(machine, CAPTURED, node, f"{op} mapped", level.related)
+            machine.emit(CapturedWrite(node, op, True, None, level.node, level.name))
             return True
     return False
 
@@ -118,32 +117,38 @@ def _is_one(state: State, level: Level, record: Tensor) -> bool:
 # Calls.
 
 _METHODS = frozenset({"backward", "requires_grad_", "retain_grad"})
-_ANSWERS = frozenset({"allclose", "equal"})
+_OF_VALUES: dict[str, Unsupported] = {
+    "tolist": "list",
+    "numpy": "array",
+    "item": "number",
+    "allclose": "size",
+    "equal": "size",
+}
 
 
 def refuses_method(machine: Machine, state: State, ref: Ref, name: str, node: cst.CSTNode) -> bool:
     """Whether a method of a tensor raises in a transform."""
     if name in _METHODS:
-        faults.refused(machine, UNSUPPORTED, node, f"{name}()", machine.transforms[-1].related)
+        unsupported(machine, node, "method", name)
         return True
-    how = f"{name}()" if name in TO_PYTHON else name
-    return name in TO_PYTHON | _ANSWERS and refuses_number(machine, state, ref, how, node)
+    return name in _OF_VALUES and refuses_number(machine, state, ref, _OF_VALUES[name], node, name)
 
 
-def refuses_number(machine: Machine, state: State, ref: Ref, how: str, node: cst.CSTNode) -> bool:
+def refuses_number(
+    machine: Machine, state: State, ref: Ref, reason: Unsupported, node: cst.CSTNode, op: str = ""
+) -> bool:
     """Whether a Python value is made of values that differ."""
     level = mapped(machine, tensor_at(state, ref))
-    if level is None:
-        return False
-    faults.refused(machine, UNSUPPORTED, node, how, level.related)
-    return True
+    if level is not None:
+        unsupported(machine, node, reason, op, level)
+    return level is not None
 
 
 def refuses_test(machine: Machine, state: State, test: Value, node: cst.CSTNode) -> bool:
     """if x.sum() > 0: one way cannot be taken for all."""
     ref = known_tensor(machine, state, test)
     if ref is not None:
-        return refuses_number(machine, state, ref, "if", node)
+        return refuses_number(machine, state, ref, "branch", node)
     if not isinstance(test, Unknown) or test.key is None or test.key[0] != "not":
         return False
     return refuses_test(machine, state, test.key[1], node)
@@ -157,10 +162,10 @@ def refuses_operation(
     if (one in RANDOM or (one in RANDOM_IN_TRAINING and _drops(flags))) and refuses_random(machine, node):
         return True
     if one == "batch_norm" and _tracks(name, flags):
-        return any(ref is not None and refuses_number(machine, state, ref, "batch norm", node) for ref in inputs)
+        return any(ref is not None and refuses_number(machine, state, ref, "batch-norm", node) for ref in inputs)
     if one not in SIZE_BY_VALUES or (one == "where" and sum(1 for _ in inputs) != 1):
         return False
-    return any(ref is not None and refuses_number(machine, state, ref, bare(name), node) for ref in inputs)
+    return any(ref is not None and refuses_number(machine, state, ref, "size", node, bare(name)) for ref in inputs)
 
 
 def _tracks(name: str, flags: dict[str, object]) -> bool:
@@ -172,7 +177,7 @@ def refuses_random(machine: Machine, node: cst.CSTNode) -> bool:
     """Whether random numbers may not be drawn here."""
     level = next((one for one in machine.transforms if not one.random), None)
     if level is not None:
-        faults.refused(machine, UNSUPPORTED, node, "random", level.related)
+        unsupported(machine, node, "random", "", level)
     return level is not None
 
 
@@ -194,10 +199,10 @@ def refuses_mask(machine: Machine, state: State, index: Value, node: cst.CSTNode
 def refuses_custom(machine: Machine, has_setup: bool, maps: bool, name: str, node: cst.CSTNode) -> bool:
     """A custom function needs `setup_context` below any transform, and a rule for `vmap` below that."""
     if not has_setup:
-        faults.refused(machine, UNSUPPORTED, node, f"custom {name}", machine.transforms[-1].related)
+        unsupported(machine, node, "no-setup-context", name)
         return True
     level = next(iter(_maps(machine)), None)
     if maps or level is None or level is not machine.transforms[-1]:
         return False
-    faults.refused(machine, UNSUPPORTED, node, f"custom map {name}", level.related)
+    unsupported(machine, node, "no-vmap-rule", name, level)
     return True

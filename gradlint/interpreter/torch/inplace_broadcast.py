@@ -4,43 +4,40 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gradlint.domain.event import RefusedGrowth
+from gradlint.domain.refusal.inplace import InplaceBroadcast
 from gradlint.domain.shape import Dim, Shape, at_least_two
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor
+from gradlint.facts.aliases import bare, is_inplace
+from gradlint.facts.traits import ANY_SHAPE_INPLACE
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.operands import operands_of
 from gradlint.interpreter.torch.operation import Operation
 from gradlint.interpreter.torch.tensor import tensor_at
-from gradlint.shapes.infer import RESHAPING, Operand, result
-
-_GROWING = frozenset({"addbmm"})
-"""Operations that give their target another shape (measured)."""
+from gradlint.shapes.infer import Operand, result
 
 
-def tell_growth(call: Operation, target: Ref) -> None:
+def refuse_result(call: Operation, target: Ref) -> None:
     """x.add_(y): what the operation would give out of place has to have the shape of the target."""
-    bare = call.name.rpartition(".")[2]
-    plain = bare.removesuffix("_")
-    if plain in RESHAPING or plain in _GROWING or plain == bare:
+    if call.canonical in ANY_SHAPE_INPLACE or not is_inplace(call.name):
         return
-    out_of_place = result(f"Tensor.{plain}", operands_of(call.machine, call.state, call.bound))
+    out_of_place = result(call.canonical, operands_of(call.machine, call.state, call.bound))
     if isinstance(out_of_place, Operand):
-        refuse_growth(call.machine, call.state, target, bare, out_of_place.shape, call.node)
+        refuse_whole(call.machine, call.state, target, bare(call.name), out_of_place.shape, call.node)
 
 
-def refuse_growth(machine: Machine, state: State, target: Ref, op: str, wanted: Shape, node: cst.CSTNode) -> None:
-    """Report a write of a shape that is larger than that of the target for certain."""
+def refuse_whole(machine: Machine, state: State, target: Ref, op: str, wanted: Shape, node: cst.CSTNode) -> None:
+    """Refuse a write of a shape that is larger than that of the target for certain."""
     record = tensor_at(state, target)
     held: Shape = record.shape  # type: ignore[assignment]
     if held is not None and wanted is not None and _outgrows(wanted, held):
-        machine.emit(RefusedGrowth(node, op, held, wanted, record.syntax))
+        machine.emit(InplaceBroadcast(node, op, held, wanted, record.syntax))
 
 
 def refuse_part(machine: Machine, held: Shape, wanted: Shape, target: Tensor, node: cst.CSTNode) -> None:
-    """Report an index assignment of a shape that is larger than that of the part which is written."""
+    """Refuse an index assignment of a shape that is larger than that of the part which is written."""
     if held is not None and wanted is not None and _outgrows_part(wanted, held):
-        machine.emit(RefusedGrowth(node, "index assignment", held, wanted, target.syntax))
+        machine.emit(InplaceBroadcast(node, "index assignment", held, wanted, target.syntax))
 
 
 def _outgrows(wanted: tuple[Dim, ...], held: tuple[Dim, ...]) -> bool:
