@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import NamedTuple
 
 import libcst as cst
@@ -79,6 +79,17 @@ def findings_of(
         if place not in found:
             found[place] = _finding(verdict, atlas, locator, filename)
     return tuple(sorted(found.values(), key=lambda finding: finding.sort_key))
+
+
+def grounded(found: Iterable[Finding], bare: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The findings, of which those that are there without assumptions, too, rest on none."""
+    certain = {(one.filename, one.code, one.span): one.severity for one in bare}
+    return tuple(
+        replace(one, assumptions=(), severity=certain[one.filename, one.code, one.span])
+        if one.assumptions and (one.filename, one.code, one.span) in certain
+        else one
+        for one in found
+    )
 
 
 def finding_about(unusable: Unusable, rule: Rule, filename: str) -> Finding:

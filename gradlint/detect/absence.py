@@ -15,6 +15,7 @@ import libcst as cst
 from gradlint.domain.fault.lost_gradient import Given, LostLeaf
 from gradlint.domain.graph import LeafKey, Node, Site, leaf_key
 from gradlint.domain.state import PathFact
+from gradlint.domain.walk import leaves
 
 
 @dataclass(frozen=True)
@@ -141,18 +142,7 @@ def _by_leaf(lost: list[LostOne]) -> dict[LeafKey, list[LostOne]]:
 
 def _makings(roots: Iterable[Node]) -> set[LeafKey]:
     """The leaves to which a gradient may flow from any of the nodes."""
-    found: set[LeafKey] = set()
-    seen: set[int] = set()
-    stack = list(roots)
-    while stack:
-        node = stack.pop()
-        if node.id in seen or not node.live:
-            continue
-        seen.add(node.id)
-        if node.leaf is not None:
-            found.add(leaf_key(node))
-        stack.extend(edge.node for edge in node.edges if edge.flows is not False)
-    return found
+    return {leaf_key(leaf) for leaf in leaves(roots)}
 
 
 def _verdict(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import libcst as cst
@@ -12,6 +11,7 @@ from gradlint.domain.dtype import can_require_grad
 from gradlint.domain.graph import Node, Tri
 from gradlint.domain.state import State
 from gradlint.domain.value import Bound, External, Function, Ref, Unknown, Value
+from gradlint.domain.walk import inputs, reachable
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import find_in_class
@@ -151,7 +151,7 @@ def _ignores(machine: Machine, state: State, value: Value, gradients: list[Ref])
         return False
     arrived = {tensor_at(state, ref).node.id for ref in gradients}
     roots = [tensor_at(state, ref).node for ref in tensors if ref is not None]
-    nodes = [node for root in roots for node in _behind(root)]
+    nodes = list(reachable(roots, _inputs_by_value))
     if any(node.id in arrived or node.op in _HIDING for node in nodes):
         return False
     if any(root.op.rpartition(".")[2] in _BLANK for root in roots):
@@ -173,14 +173,5 @@ _LIKE = re.compile(r"(?:\w+_like|new_\w+)$")
 """Operations that take the shape of a tensor, and not its values."""
 
 
-def _behind(root: Node) -> Iterator[Node]:
-    """All nodes that a value was computed from."""
-    seen = {root.id}
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        yield node
-        for edge in () if _LIKE.search(node.op) else node.edges:
-            if edge.node.id not in seen:
-                seen.add(edge.node.id)
-                stack.append(edge.node)
+def _inputs_by_value(node: Node) -> list[Node]:
+    return [] if _LIKE.search(node.op) else inputs(node)

@@ -10,6 +10,7 @@ from gradlint.domain.fault.inplace import DataUse, DataWrite
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Tensor
+from gradlint.domain.walk import gradient_inputs, inputs, reachable
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.reachable import Search
 
@@ -40,17 +41,13 @@ def _is_kept(machine: Machine, state: State, memory: int) -> bool:
     if memory not in machine.watched:
         return False
     values = [value for names in state.frames.values() for value in names.values()]
-    stack = list(Search(_LOOKED_AT).graphs(state, values))
-    seen: set[int] = set()
-    while stack:
-        node = stack.pop()
-        if node.id in seen or node.id in state.freed:
-            continue
-        seen.add(node.id)
-        if any(saved.memory == memory for saved in node.saved):
-            return True
-        stack.extend(edge.node for edge in node.edges if edge.flows is not False)
-    return False
+    held = Search(_LOOKED_AT).graphs(state, values)
+
+    def unfreed(node: Node) -> list[Node]:
+        return [] if node.id in state.freed else gradient_inputs(node)
+
+    unspent = (node for node in reachable(held, unfreed) if node.id not in state.freed)
+    return any(saved.memory == memory for node in unspent for saved in node.saved)
 
 
 def _use(leaf: Tensor, op: str, sources: Sequence[Edge]) -> DataUse:
@@ -74,18 +71,11 @@ def _use(leaf: Tensor, op: str, sources: Sequence[Edge]) -> DataUse:
 def _behind(sources: Sequence[Edge], own: Node) -> set[str]:
     """What stands behind a value: "gradient", "self" (the leaf that is written to), "other" leaves."""
     found: set[str] = set()
-    stack = [edge.node for edge in sources]
-    seen: set[int] = set()
-    while stack:
-        node = stack.pop()
-        if node.id in seen:
-            continue
-        seen.add(node.id)
+    for node in reachable([edge.node for edge in sources], inputs):
         if node.op in ("gradient", "grad"):
             found.add("gradient")
         elif node is own:
             found.add("self")
         elif node.leaf is not None:
             found.add("other")
-        stack.extend(edge.node for edge in node.edges)
     return found

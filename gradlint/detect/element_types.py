@@ -6,7 +6,6 @@ Which operations promote and which refuse was measured under torch 2.13 (see `te
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from gradlint.detect.detector import Detector
@@ -180,27 +179,20 @@ _JUDGES: dict[str, Judge] = {
 """Which types an operation takes, by its plain name."""
 
 
-@dataclass
-class Default:
-    """Whether the program sets torch's default element type."""
+class ElementTypeDetector(Detector[bool]):
+    """Compares the element types of what an operation is given; knows whether the program sets torch's default."""
 
-    is_set: bool = False
-
-
-class ElementTypeDetector(Detector[Default]):
-    """Compares the element types of what an operation is given."""
-
-    def begin(self) -> Default:
+    def begin(self) -> bool:
         """Begin with torch's own default."""
-        return Default()
+        return False
 
-    def aside(self) -> Default:
-        """The default holds in a run aside as well."""
-        return Default(self.facts.is_set)
+    def aside(self) -> bool:
+        """Go on with the default of the program."""
+        return self.facts
 
     def on_default_type_set(self, state: State, it: DefaultTypeSet) -> None:
-        """What is made without a type has another one from here on."""
-        self.facts.is_set = True
+        """Note that what is made without a type has another one from here on."""
+        self.facts = True
 
     def on_operated(self, state: State, it: Operated) -> None:
         """Report types that clash.
@@ -208,7 +200,7 @@ class ElementTypeDetector(Detector[Default]):
         Under autocast, or with another default, types are not what they seem; integers beside logits are.
         """
         judge = _JUDGES.get(plain(it.op))
-        if judge is None or (judge is not _logits and (self.facts.is_set or state.facts.get(AUTOCAST) is True)):
+        if judge is None or (judge is not _logits and (self.facts or state.facts.get(AUTOCAST) is True)):
             return
         clash = judge(state, it)
         if clash is not None:

@@ -10,6 +10,7 @@ from gradlint.detect.absence import LastBackward
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Bound, Instance, NoGradient, Ref, Sequence, Tensor, Value
+from gradlint.domain.walk import inputs, leaves
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch import faults
 
@@ -66,17 +67,14 @@ def is_left_off(
 
 def _freeze_behind(machine: Machine, state: State, root: Node, is_wanted: Callable[[Node], bool]) -> cst.CSTNode | None:
     """Where a leaf was frozen that the root is computed from, on a way that the program has not cut."""
-    seen: set[int] = set()
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        if node.id in seen or not node.live or node.cut in _WISHES:
-            continue
-        seen.add(node.id)
+    for node in leaves([root], _uncut_inputs):
         if node.leaf in machine.ledger.frozen and node.leaf is not None and _is_off(state, node.leaf):
             return machine.ledger.frozen[node.leaf] if is_wanted(node) else None
-        stack.extend(edge.node for edge in node.edges)
     return None
+
+
+def _uncut_inputs(node: Node) -> list[Node]:
+    return [] if node.cut in _WISHES else inputs(node)
 
 
 def note_idle_step(machine: Machine, state: State, optimizer: Ref, params: tuple[Ref, ...], step: cst.CSTNode) -> None:

@@ -17,6 +17,7 @@ from gradlint.domain.event import KeptGraph
 from gradlint.domain.graph import Node, fresh_number
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor
+from gradlint.domain.walk import back_to, certain_inputs, leaves, reachable
 from gradlint.interpreter.reachable import Held, Parts, Place, Root, held_by, is_held, parts_of, reaches
 
 
@@ -151,16 +152,8 @@ class Turns:
 
         What only goes on with a result from before the loop adds little to the graph that is there already.
         """
-        seen: set[int] = set()
-        stack = [root] if isinstance(root, Node) else []
-        while stack:
-            node = stack.pop()
-            if node.leaf is not None:
-                return True
-            if node.id not in seen and node.id > self.marks[0]:
-                seen.add(node.id)
-                stack.extend(edge.node for edge in node.edges if edge.flows is not False)
-        return False
+        roots = [root] if isinstance(root, Node) else []
+        return any(leaves(roots, back_to(self.marks[0])))
 
     def _spent(self, state: State, roots: Iterable[Root]) -> bool | None:
         """Whether a backward of this loop has run through the graph and freed it, so that another would raise.
@@ -168,17 +161,13 @@ class Turns:
         None where one has raised on it already: that is another finding.
         """
         spent = False
-        seen: set[int] = set()
-        stack = [root for root in roots if isinstance(root, Node)]
-        while stack:
-            node = stack.pop()
-            if node.id in seen or node.id <= self.marks[0]:
+        nodes = [root for root in roots if isinstance(root, Node)]
+        for node in reachable(nodes, back_to(self.marks[0], certain_inputs)):
+            if node.id <= self.marks[0]:
                 continue
-            seen.add(node.id)
             if state.freed.get(node.id, node) is None:
                 return None
             spent = spent or node.id in state.spent or node.id in state.freed
-            stack.extend(edge.node for edge in node.edges if edge.flows is True)
         return spent
 
     def _carried(self, state: State, root: Root, kept: Root) -> Waiting | None:

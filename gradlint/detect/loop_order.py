@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from gradlint.domain.graph import Edge, Node, Tri
+from gradlint.domain.graph import Edge, Tri
 from gradlint.domain.state import PathFact, State
 from gradlint.domain.value import Bound, Instance, Mapping, NoGradient, Ref, Sequence, Tensor, Value
+from gradlint.domain.walk import inputs, is_reachable
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch import faults
 
@@ -239,7 +240,7 @@ def stepped_by_hand(machine: Machine, state: State, leaf: int, sources: Iterable
     record = state.heap.get(leaf)
     gradient = record.accumulated if isinstance(record, Tensor) and record.grad is True else None
     kept = state.heap.get(gradient.id) if isinstance(gradient, Ref) else None
-    if not isinstance(kept, Tensor) or not _is_behind(kept.node, sources):
+    if not isinstance(kept, Tensor) or not is_reachable(kept.node, [edge.node for edge in sources], inputs):
         return
     if leaf not in machine.optimizers:
         if machine.by_hand[node] == WATCHED:
@@ -247,18 +248,6 @@ def stepped_by_hand(machine: Machine, state: State, leaf: int, sources: Iterable
         machine.by_hand[node] += 1
         machine.optimizers.append(leaf)
     stepped(machine, state, Ref(leaf), node)
-
-
-def _is_behind(gradient: Node, sources: Iterable[Edge]) -> bool:
-    stack, seen = [edge.node for edge in sources], set[int]()
-    while stack:
-        node = stack.pop()
-        if node is gradient:
-            return True
-        if node.id not in seen and node.id > gradient.id:
-            seen.add(node.id)
-            stack.extend(edge.node for edge in node.edges)
-    return False
 
 
 def _judge_wiped(machine: Machine, order: Order, node: cst.CSTNode) -> None:

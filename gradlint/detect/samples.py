@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from gradlint.domain.graph import Node
+from gradlint.domain.walk import inputs, leaves, reachable
 
 
 def cutting_samples(walked: Mapping[int, Node], receiving: set[int]) -> list[Node]:
@@ -23,35 +24,23 @@ def cutting_samples(walked: Mapping[int, Node], receiving: set[int]) -> list[Nod
         for edge in node.edges
         if edge.flows is False and edge.cut is None
     )
-    return [one for one in used if one.syntax not in scored and _leaves(one) & receiving]
+    return [one for one in used if one.syntax not in scored and _trained_by(one) & receiving]
+
+
+def _trained_by(sample: Node) -> set[int | None]:
+    """The leaves that a gradient would flow to through a sample."""
+    return {leaf.leaf for leaf in leaves(inputs(sample))}
 
 
 def _samples(starts: Iterable[Node]) -> list[Node]:
     """The samples behind values on no tape, met on ways that only `sample` cuts."""
-    found: list[Node] = []
-    stack, seen = list(starts), set[int]()
-    while stack:
-        node = stack.pop()
-        if node.id in seen or node.tracked is not False or not node.live:
-            continue
-        seen.add(node.id)
-        if node.op == "sample" and node.cut == "sample":
-            found.append(node)
-        elif node.cut is None:
-            stack.extend(edge.node for edge in node.edges if edge.cut is None)
-    return found
+    found = reachable(filter(_is_off_tape, starts), _inputs_off_tape)
+    return [node for node in found if node.op == "sample" and node.cut == "sample"]
 
 
-def _leaves(sample: Node) -> set[int]:
-    """The leaves that a gradient would flow to through a sample."""
-    leaves: set[int] = set()
-    stack, seen = [edge.node for edge in sample.edges], set[int]()
-    while stack:
-        node = stack.pop()
-        if node.id in seen:
-            continue
-        seen.add(node.id)
-        if node.leaf is not None:
-            leaves.add(node.leaf)
-        stack.extend(edge.node for edge in node.edges if edge.flows is not False)
-    return leaves
+def _is_off_tape(node: Node) -> bool:
+    return node.tracked is False and node.live
+
+
+def _inputs_off_tape(node: Node) -> list[Node]:
+    return [edge.node for edge in node.edges if node.cut is edge.cut is None and _is_off_tape(edge.node)]

@@ -9,6 +9,7 @@ from gradlint.domain.announcement import Backpropagated, ConstantGradient
 from gradlint.domain.fault.backward import GradientWithoutGraph
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
+from gradlint.domain.walk import certain_inputs, inputs, reachable
 
 _SUMS = frozenset({"add", "sub", "add_", "sub_", "neg"})
 """Sums of losses. Behind a reduction it may be a tensor that a gradient moves: first-order steps are no penalties."""
@@ -46,23 +47,18 @@ class SecondOrderDetector(Detector[set[int]]):
 
 def _constant_terms(root: Node) -> list[Node]:
     """The untracked terms of a sum."""
-    terms: list[Node] = []
-    seen: set[int] = set()
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        if node.id in seen or node.tracked is not True:
-            continue
-        seen.add(node.id)
-        name = node.op.removeprefix("Tensor.")
-        if name not in _SUMS and not (name in _SCALES and len(node.edges) == 1):
-            continue
-        for edge in node.edges:
-            if edge.flows is True:
-                stack.append(edge.node)
-            elif edge.flows is False and edge.node.tracked is False and edge.cut not in _WISHES:
-                terms.append(edge.node)
-    return terms
+    edges = (edge for node in reachable([root], _certain_terms) if _is_sum(node) for edge in node.edges)
+    constant = (edge for edge in edges if edge.flows is False and edge.cut not in _WISHES)
+    return [edge.node for edge in constant if edge.node.tracked is False]
+
+
+def _certain_terms(node: Node) -> list[Node]:
+    return certain_inputs(node) if _is_sum(node) else []
+
+
+def _is_sum(node: Node) -> bool:
+    name = node.op.removeprefix("Tensor.")
+    return node.tracked is True and (name in _SUMS or (name in _SCALES and len(node.edges) == 1))
 
 
 def _gradient_behind(term: Node, gradients: set[int]) -> Node | None:
@@ -70,16 +66,10 @@ def _gradient_behind(term: Node, gradients: set[int]) -> Node | None:
 
     An older one may have been meant as a constant: the vector of a Hessian-vector product.
     """
-    seen: set[int] = set()
-    stack = [term]
-    found: Node | None = None
-    while stack:
-        node = stack.pop()
-        if node.id in gradients:
-            found = node if found is None or node.id > found.id else found
-            continue
-        if node.id in seen or node.tracked is not False or node.cut in _WISHES:
-            continue
-        seen.add(node.id)
-        stack.extend(edge.node for edge in node.edges)
-    return found
+
+    def constant_inputs(node: Node) -> list[Node]:
+        ends = node.id in gradients or node.tracked is not False or node.cut in _WISHES
+        return [] if ends else inputs(node)
+
+    found = (node for node in reachable([term], constant_inputs) if node.id in gradients)
+    return max(found, key=lambda node: node.id, default=None)

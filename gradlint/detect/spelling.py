@@ -15,6 +15,7 @@ from gradlint.domain.fault.spelling import DeprecatedName, MisspeltName, Removed
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Class, External, Instance, Ref, Tensor, Unknown, Value
+from gradlint.domain.walk import inputs, reachable
 from gradlint.facts.names import (
     MODULE,
     OPTIMIZER,
@@ -145,16 +146,11 @@ _UNSEEN = frozenset({"input", "call", "gradient"})
 
 def _is_from_torch(made: Node) -> bool:
     """Whether a value is certainly a tensor: made by torch, of tensors made by torch, as far as is looked."""
-    stack, seen = [made], {made.id}
-    while stack and len(seen) < _MOST:
-        node = stack.pop()
-        if node.op in _UNSEEN:
-            return False
-        if node.leaf is None:
-            fresh = [edge.node for edge in node.edges if edge.node.id not in seen]
-            seen.update(one.id for one in fresh)
-            stack.extend(fresh)
-    return True
+    return not any(node.op in _UNSEEN for node in reachable([made], _inputs_of_result, _MOST))
+
+
+def _inputs_of_result(node: Node) -> list[Node]:
+    return inputs(node) if node.leaf is None else []
 
 
 def _is_optimizer(state: State, cls: Value) -> bool:

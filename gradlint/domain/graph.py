@@ -75,6 +75,9 @@ class Edge(NamedTuple):
     cut: str | None = None
 
 
+NOT_COMPUTED_FROM = frozenset({"overwritten", "scored"})
+"""Cuts at a value that is gone, and at one whose density is asked for: the result is computed from neither."""
+
 NO_OPERANDS: Mapping[str, object] = MappingProxyType({})
 """Of a node that is no call with arguments, or not one that is known."""
 
@@ -172,12 +175,3 @@ class _FrozenNode(Node):
 def leaf_key(leaf: Node) -> LeafKey:
     """Return what a leaf is known by on all paths."""
     return leaf.key or (leaf.syntax, "", None)
-
-
-def leaves_behind(node: Node, depth: int = 8) -> Iterator[Node]:
-    """The leaves that a value was computed from, over a few operations; one that is met on two ways comes twice."""
-    if node.leaf is not None:
-        yield node
-    elif depth:
-        for edge in node.edges:
-            yield from leaves_behind(edge.node, depth - 1)

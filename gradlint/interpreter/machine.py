@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import libcst as cst
@@ -137,6 +138,7 @@ class Machine:
         """Whether values may be made up for what nobody in sight gives."""
         self.assumed: tuple[Assumption, ...] = ()
         """What has been assumed on the way to what is run now."""
+        self.all_assumed: tuple[Assumption, ...] = ()
         self.listeners: tuple[Listener, ...] = ()
         self._handlers = handlers(())
 
@@ -144,6 +146,17 @@ class Machine:
         """What is run from here on may rest on an assumption."""
         if assumption not in self.assumed:
             self.assumed = (*self.assumed, assumption)
+        if assumption not in self.all_assumed:
+            self.all_assumed = (*self.all_assumed, assumption)
+
+    @contextmanager
+    def assuming(self) -> Iterator[None]:
+        """What is assumed in here counts for what is run in here."""
+        former = self.assumed
+        try:
+            yield
+        finally:
+            self.assumed = former
 
     # Announcements.
 
@@ -281,6 +294,7 @@ class Machine:
     def end(self, state: State) -> tuple[list[Event], list[Event]]:
         """End the run; return what was seen, and what the program leaves undone."""
         node = self.program.nowhere
+        self.assumed = self.all_assumed
         self.announce(state, PathsEnded(node))
         for kept in self.ledger.kept():
             self.emit(kept)
@@ -350,6 +364,8 @@ class Machine:
         """
         if self.expected or (self.warned and _is_warned_of(event)):
             return
+        if self.assumed:
+            event = replace(event, assumptions=self.assumed)
         self.events.append(event)
         if unless is not None:
             self.doubtful.append((event, unless))

@@ -25,6 +25,7 @@ from gradlint.domain.value import (
     Unknown,
     Value,
 )
+from gradlint.domain.walk import is_reachable, reachable
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import ACCUMULATES
 
@@ -150,32 +151,24 @@ class Parts(NamedTuple):
 
 def parts_of(state: State, root: Root) -> Parts:
     """Follow a root back through sums, lists and their like."""
-    every: set[Root] = set()
-    ends: list[Root] = []
-    stack: list[Root] = [root]
-    while stack and len(every) < MOST:
-        one = stack.pop()
-        if one in every:
-            continue
-        every.add(one)
-        behind = _behind(state, one)
-        if behind is None:
-            ends.append(one)
-        else:
-            stack.extend(behind)
-    return Parts(frozenset(every), tuple(ends))
+    every = list(reachable([root], lambda one: _terms(state, one), MOST))
+    return Parts(frozenset(every), tuple(one for one in every if not _is_sum(one)))
 
 
-def _behind(state: State, root: Root) -> list[Root] | None:
-    """The roots that a sum is made of; None for what is no sum."""
+def _is_sum(root: Root) -> bool:
     if isinstance(root, Node):
-        if canonical(root.op) not in _GATHERING:
-            return None
+        return canonical(root.op) in _GATHERING
+    return root.key is not None and root.key[0] in _ARITHMETIC
+
+
+def _terms(state: State, root: Root) -> list[Root]:
+    """The roots that a sum is made of."""
+    if not _is_sum(root):
+        return []
+    if isinstance(root, Node):
         flowing = [edge.node for edge in root.edges if edge.flows is not False and edge.cut != "zero"]
         return [node for node in flowing if node.tracked is not False]
     assert root.key is not None
-    if root.key[0] not in _ARITHMETIC:
-        return None
     symbols = [_symbol_part(state, part) for part in root.key[1:]]
     return [part for part in symbols if part is not None]
 
@@ -192,17 +185,7 @@ def reaches(starts: Iterable[Root], target: Root) -> bool:
     """Whether a gradient from one of the starts may flow to the target."""
     if not isinstance(target, Node):
         return False
-    seen: set[int] = set()
-    stack = [start for start in starts if isinstance(start, Node)]
-    while stack:
-        node = stack.pop()
-        if node is target:
-            return True
-        if node.id in seen or node.id < target.id:
-            continue  # Edges lead to what is older.
-        seen.add(node.id)
-        stack.extend(edge.node for edge in node.edges if edge.flows is not False)
-    return False
+    return is_reachable(target, (start for start in starts if isinstance(start, Node)))
 
 
 def is_held(state: State, address: int) -> bool:

@@ -25,8 +25,8 @@ WISHED = {
     # Gradients are constants in the loss.
     *("GRD214-good-a-first-order-inner-step", "GRD214-good-gradient-norms-as-weights"),
     "GRD309-good-a-copy-trained-in-the-place-of-a-network",  # A copy is trained in the place of a network.
-    "GRD517-good-2",  # A layer is frozen in evaluation mode.
-    "GRD604-good-3",  # A network is hidden from the optimizer.
+    "GRD517-good-a-single-layer-kept-in-evaluation-mode",  # A layer is frozen in evaluation mode.
+    "GRD604-good-a-teacher-that-is-kept-out-of-the-parameters",  # A network is hidden from the optimizer.
 }
 """What is measured is what the author wishes: no execution tells a wish from an accident."""
 

@@ -171,6 +171,66 @@ def under_a_flag(text: str, position: int, *, first: bool) -> Changed | None:
     return Changed("\n".join([*lines[: start - 1], *block, *lines[end:]]), moved)
 
 
+class _Arms(NamedTuple):
+    """The rows of an `if`: that of its `else`, if there is one, and its last."""
+
+    node: ast.If
+    middle: int | None
+    last: int
+
+
+def arms_swapped(text: str) -> Changed | None:
+    """Each `if` with its arms exchanged and its test negated; None where there is none."""
+    lines = text.split("\n")
+    ifs = {node.lineno: _arms_of(node, lines) for node in ast.walk(ast.parse(text)) if isinstance(node, ast.If)}
+    arms = {row: found for row, found in ifs.items() if found is not None}
+    if not arms:
+        return None
+    rows = list(_swapped(1, len(lines), lines, arms))
+    moved = {old: new for new, (old, _) in enumerate(rows, start=1) if old is not None}
+    return Changed("\n".join(line for _, line in rows), moved)
+
+
+def _arms_of(node: ast.If, lines: list[str]) -> _Arms | None:
+    """The arms of an `if` that has its test on one row, and no `elif` behind it."""
+    last = node.end_lineno or node.lineno
+    test = lines[node.lineno - 1].encode()[node.test.end_col_offset :]
+    if node.test.end_lineno != node.lineno or test.split(b"#")[0].strip() != b":":
+        return None
+    if not node.orelse:
+        return _Arms(node, None, last)
+    between = range((node.body[-1].end_lineno or 0) + 1, node.orelse[0].lineno)
+    middle = next((row for row in between if lines[row - 1].split("#")[0].strip() == "else:"), None)
+    return None if middle is None else _Arms(node, middle, last)
+
+
+def _swapped(first: int, last: int, lines: list[str], ifs: dict[int, _Arms]) -> Iterator[tuple[int | None, str]]:
+    """Rows with the arms of each `if` exchanged, and the number that each had."""
+    row = first
+    while row <= last:
+        arms = ifs.get(row)
+        if arms is None:
+            yield row, lines[row - 1]
+            row += 1
+            continue
+        indent = " " * (len(lines[row - 1]) - len(lines[row - 1].lstrip()))
+        end = arms.last if arms.middle is None else arms.middle - 1
+        yield row, _negated(lines[row - 1], arms.node.test)
+        if arms.middle is None:
+            yield None, f"{indent}{INDENT}pass"
+        else:
+            yield from _swapped(arms.middle + 1, arms.last, lines, ifs)
+        yield arms.middle, f"{indent}else:"
+        yield from _swapped(row + 1, end, lines, ifs)
+        row = arms.last + 1
+
+
+def _negated(line: str, test: ast.expr) -> str:
+    start, end = test.col_offset, test.end_col_offset or 0
+    text = line.encode()
+    return (text[:start] + b"not (" + text[start:end] + b")" + text[end:]).decode()
+
+
 def _is_text(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 

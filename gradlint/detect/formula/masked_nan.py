@@ -14,6 +14,7 @@ from gradlint.domain.announcement import Operated
 from gradlint.domain.fault.numerics import MaskedSingularity
 from gradlint.domain.graph import Node, Term
 from gradlint.domain.state import State
+from gradlint.domain.walk import reachable
 
 
 class Excluded(NamedTuple):
@@ -151,18 +152,17 @@ def singular(values: Term, without: Excluded | None, steps: int = 24) -> Node | 
 
     Without a subject any such operation counts, for something is known to be infinite or NaN.
     """
-    stack = [values.node]
-    seen: set[int] = set()
-    while stack and len(seen) < steps:
-        node = stack.pop()
-        if node.id in seen or (without is not None and node is without.subject) or node.tracked is not True:
-            continue
-        seen.add(node.id)
-        if _is_singular(node, without):
-            return node
-        if plain(node.op) in _ELEMENTWISE:
-            stack.extend(one.node for one in node.operands.values() if isinstance(one, Term))
-    return None
+
+    def factors(node: Node) -> list[Node]:
+        if plain(node.op) not in _ELEMENTWISE:
+            return []
+        return [one.node for one in node.operands.values() if isinstance(one, Term) and is_part(one.node)]
+
+    def is_part(node: Node) -> bool:
+        return node.tracked is True and (without is None or node is not without.subject)
+
+    parts = reachable(filter(is_part, [values.node]), factors, steps)
+    return next((node for node in parts if _is_singular(node, without)), None)
 
 
 _ELEMENTWISE = VIEWS | {

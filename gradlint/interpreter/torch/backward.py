@@ -12,11 +12,12 @@ from typing import NamedTuple
 import libcst as cst
 
 from gradlint.domain.announcement import GradientRecorded, StaleSavedUsed
-from gradlint.domain.graph import Edge, Node, Saved, Tri
+from gradlint.domain.graph import Node, Saved, Tri
 from gradlint.domain.refusal.backward import SecondBackward, StaleSaved
 from gradlint.domain.refusal.functions import FunctionWithoutBackward
 from gradlint.domain.state import State
 from gradlint.domain.value import NoGradient, Ref, Tensor, Unknown, Write
+from gradlint.domain.walk import certain_inputs, gradient_inputs, reachable
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.contexts import MUTATION
 from gradlint.interpreter.torch.inplace import bump
@@ -32,48 +33,30 @@ class Walk(NamedTuple):
 
 def walk(roots: Sequence[Node]) -> Walk:
     """Follow the tape back from the roots, which are taken to be tracked: else the call raises anyway."""
-    certain: dict[int, Node] = {}
-    possible: dict[int, Node] = {}
-    stack = [(root, True) for root in roots]
-    while stack:
-        node, sure = stack.pop()
-        if node.id in certain or (not sure and node.id in possible):
-            continue
-        possible[node.id] = node
-        if sure:
-            certain[node.id] = node
-        flowing = [edge for edge in node.edges if edge.flows is not False]
-        for edge in flowing:
-            stack.append((edge.node, sure and (edge.flows is True or _only(node, flowing))))
-    return Walk(sorted(certain.values(), key=_age, reverse=True), possible)
+    certain = sorted(reachable(roots, _certain_inputs), key=_age, reverse=True)
+    return Walk(certain, {node.id: node for node in reachable(roots, gradient_inputs)})
+
+
+def _certain_inputs(node: Node) -> list[Node]:
+    """The inputs that a backward through a node certainly runs: where there is but one way to go, it goes there.
+
+    What happens in a call that is not known, is not known.
+    """
+    flowing = gradient_inputs(node)
+    return flowing if len(flowing) == 1 and node.op not in ("call", "rsample") else certain_inputs(node)
 
 
 def nodes_between(roots: list[Node], wanted: set[int]) -> set[int]:
     """The nodes on a way from the roots to a wanted node, the wanted ones left out: they are not run."""
-    memo: dict[int, bool] = {}
-    order: list[tuple[Node, bool]] = [(root, False) for root in roots]
-    while order:
-        node, done = order.pop()
-        if done:
-            memo[node.id] = any(
-                edge.node.id in wanted or memo.get(edge.node.id, False)
-                for edge in node.edges
-                if edge.flows is not False
-            )
-        elif node.id not in memo:
-            memo[node.id] = False
-            order.append((node, True))
-            order.extend((edge.node, False) for edge in node.edges if edge.flows is not False)
-    return {number for number, leads in memo.items() if leads}
+    leading: set[int] = set()
+    for node in sorted(reachable(roots, gradient_inputs), key=_age):  # Inputs are older.
+        if any(one.id in wanted or one.id in leading for one in gradient_inputs(node)):
+            leading.add(node.id)
+    return leading
 
 
 def _age(node: Node) -> int:
     return node.id
-
-
-def _only(node: Node, flowing: list[Edge]) -> bool:
-    """Whether the gradient has but one way to go; what happens in a call that is not known, is not known."""
-    return len(flowing) == 1 and node.op not in ("call", "rsample")
 
 
 def run_backward(

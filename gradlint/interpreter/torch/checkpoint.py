@@ -15,6 +15,7 @@ from gradlint.domain.graph import Edge, Node
 from gradlint.domain.refusal.functions import CheckpointReentrant
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value
+from gradlint.domain.walk import Along, certain_inputs, gradient_inputs, reachable
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.program import origins
@@ -128,16 +129,14 @@ def _hidden(state: State, value: Value, before: int, node: cst.CSTNode) -> Value
 
 def _behind(result: Node, before: int) -> list[tuple[Node, bool]]:
     """The nodes that came into the function, and whether a gradient certainly comes to them."""
-    found: dict[int, tuple[Node, bool]] = {}
-    seen: dict[int, bool] = {}
-    stack = [(result, True)]
-    while stack:
-        node, sure = stack.pop()
-        if seen.get(node.id) is True or (not sure and node.id in seen):
-            continue
-        seen[node.id] = sure
-        if node.id <= before or node.leaf is not None:
-            found[node.id] = (node, sure)
-            continue
-        stack.extend((edge.node, sure and edge.flows is True) for edge in node.edges if edge.flows is not False)
-    return list(found.values())
+
+    def within(along: Along) -> Along:
+        return lambda node: () if _came_in(node, before) else along(node)
+
+    sure = set(reachable([result], within(certain_inputs)))
+    possible = reachable([result], within(gradient_inputs))
+    return [(node, node in sure) for node in possible if _came_in(node, before)]
+
+
+def _came_in(node: Node, before: int) -> bool:
+    return node.id <= before or node.leaf is not None

@@ -16,6 +16,7 @@ from gradlint.domain.graph import Edge, Node, Saved
 from gradlint.domain.refusal import inplace as refusal
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor, View, Write
+from gradlint.domain.walk import leaves
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import NOT_ITERATED, SHARES
 from gradlint.interpreter.machine import Machine
@@ -133,15 +134,8 @@ def _leaf_written(state: State, ref: Ref, record: Tensor) -> int | None:
 
 def _reach_only(sources: Sequence[Edge], leaf: Node) -> bool:
     """Whether a gradient would flow back from what is written to nothing but one leaf: `w *= 2 / w.sum()`."""
-    stack, seen = [edge.node for edge in sources if edge.flows is not False], set[int]()
-    while stack:
-        node = stack.pop()
-        if node.leaf is not None and node.leaf != leaf.leaf:
-            return False
-        if node.id not in seen and node.leaf is None:
-            seen.add(node.id)
-            stack.extend(edge.node for edge in node.edges if edge.flows is not False)
-    return True
+    written = (edge.node for edge in sources if edge.flows is not False)
+    return all(one.leaf == leaf.leaf for one in leaves(written))
 
 
 def bump(machine: Machine, state: State, ref: Ref, what: Write) -> None:

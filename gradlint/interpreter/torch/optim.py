@@ -11,7 +11,6 @@ from gradlint.detect import loop_order as order
 from gradlint.detect.frozen import is_absent, note_idle_step
 from gradlint.detect.optimizers import SOURCES, holds_unknown, sources_of, stepped
 from gradlint.domain.announcement import GradientReleased, ParametersTaken, Stepped
-from gradlint.domain.graph import leaves_behind
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import (
     Bound,
@@ -27,6 +26,7 @@ from gradlint.domain.value import (
     Value,
     Write,
 )
+from gradlint.domain.walk import inputs, leaves
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.calls import call_in_place
@@ -93,7 +93,7 @@ def _admit(machine: Machine, state: State, params: list[Ref], node: cst.CSTNode)
         if record.leaf is False and record.retains is False:
             related = [] if record.syntax is None else [(record.syntax, "this operation makes it no leaf")]
             faults.refused(machine, "nonleaf-optimizer", node, related=related)
-            machine.holdings.offered |= {leaf.syntax for leaf in leaves_behind(record.node)}
+            machine.holdings.offered |= {leaf.syntax for leaf in leaves([record.node], inputs)}
         if record.node.leaf is not None:
             machine.holdings.held.add(record.node.leaf)
 

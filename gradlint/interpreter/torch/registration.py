@@ -9,10 +9,11 @@ import libcst as cst
 from gradlint.detect.holdings import Doubt
 from gradlint.domain.event import Noticed
 from gradlint.domain.fault.modules import ParameterMoved
-from gradlint.domain.graph import Node, leaves_behind
+from gradlint.domain.graph import Node
 from gradlint.domain.refusal.modules import NoParameterRegistered, SuperInitMissing
 from gradlint.domain.state import State
 from gradlint.domain.value import Function, Instance, Mapping, Ref, Sequence, Tensor, Value
+from gradlint.domain.walk import inputs, leaves
 from gradlint.facts.traits import FACTORIES
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
@@ -160,7 +161,7 @@ def _parameters_behind(state: State, node: Node) -> Iterator[cst.CSTNode]:
 
 def _leaves_behind(state: State, node: Node) -> Iterator[Tensor]:
     """The leaves that a value was computed from."""
-    for leaf in leaves_behind(node):
+    for leaf in leaves([node], inputs):
         record = state.heap.get(leaf.leaf) if leaf.leaf is not None else None
         if isinstance(record, Tensor):
             yield record

@@ -55,46 +55,6 @@ loss.backward()
 """,
             shows="not torch.isclose(loss, F.mse_loss(model(x).squeeze(1), y))",
         ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-model = nn.Sequential(nn.Linear(3, 16), nn.ReLU(), nn.Linear(16, 1))
-x, y = torch.randn(8, 3), torch.randn(8)
-error = model(x) - y  # GRD702
-loss = (error**2).mean()
-loss.backward()
-""",
-            shows="error.shape == (8, 8)",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-critic = nn.Linear(3, 1)
-state, reward = torch.randn(8, 3), torch.randn(8)
-with torch.no_grad():
-    target = reward + 0.9 * critic(state)  # GRD702
-loss = nn.SmoothL1Loss()(critic(state), target)
-loss.backward()
-""",
-            shows="target.shape == (8, 8)",
-        ),
-        Bad(
-            """\
-import torch
-import torch.nn.functional as F
-from torch import nn
-
-model = nn.Linear(2, 1)
-x, y = torch.randn(4, 2), torch.randn(4)
-loss = nn.L1Loss()(model(x), y)  # GRD702
-loss.backward()
-""",
-            shows="loss != F.l1_loss(model(x).squeeze(1), y)",
-        ),
     )
     good = (
         Good(
@@ -107,38 +67,6 @@ model = nn.Linear(3, 1)
 x, y = torch.randn(8, 3), torch.randn(8)
 loss = F.mse_loss(model(x).squeeze(1), y) + F.l1_loss(model(x), y.unsqueeze(1))
 loss.backward()
-""",
-        ),
-        Good(
-            """\
-import torch
-
-x = torch.randn(8, requires_grad=True)
-y = torch.randn(5)
-loss = ((x[:, None] - y[None, :]) ** 2).mean()
-loss.backward()
-""",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-layer = nn.Linear(3, 2)
-x, offset = torch.randn(8, 3), torch.zeros(2)
-loss = ((layer(x) - offset) ** 2).mean()
-loss.backward()
-""",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(2, 1)
-x, y = torch.randn(4, 2), torch.randn(4)
-nn.L1Loss()(model(x), y.unsqueeze(1)).backward()
-(model(x).squeeze(-1) - y).pow(2).mean().backward()
 """,
         ),
     )

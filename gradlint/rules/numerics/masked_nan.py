@@ -57,71 +57,8 @@ loss.backward()
 """,
             shows="loss.isfinite() and x.grad.isnan().any()",
         ),
-        Bad(
-            """\
-import torch
-
-x = torch.tensor([0.0, 1.0, 4.0], requires_grad=True)
-roots = x.sqrt()  # GRD405
-loss = torch.where(x > 0, roots, torch.zeros_like(x)).sum()
-loss.backward()
-""",
-            shows="loss.isfinite() and x.grad.isnan().any()",
-        ),
-        Bad(
-            """\
-import torch
-
-hits = torch.tensor([3.0, 0.0], requires_grad=True)
-shots = torch.tensor([4.0, 0.0])
-rate = hits / shots  # GRD405
-rate = rate.masked_fill(shots == 0, 0.0)
-rate.sum().backward()
-""",
-            shows="rate.isfinite().all() and hits.grad.isnan().any()",
-        ),
-        Bad(
-            """\
-import torch
-
-p = torch.tensor([0.5, 0.5, 0.0], requires_grad=True)
-entropy = -(p * p.log())[p > 0].sum()  # GRD405
-entropy.backward()
-""",
-            shows="entropy.isfinite() and p.grad.isnan().any()",
-        ),
     )
     good = (
-        Good(
-            """\
-import torch
-
-x = torch.tensor([0.0, 1.0, 4.0], requires_grad=True)
-safe = torch.where(x > 0, x, torch.ones_like(x))
-torch.where(x > 0, safe.sqrt(), torch.zeros_like(x)).sum().backward()
-""",
-            shows="x.grad.isfinite().all()",
-        ),
-        Good(
-            """\
-import torch
-
-p = torch.tensor([0.5, 0.5, 0.0], requires_grad=True)
-positive = p[p > 0]
-entropy = -(positive * positive.log()).sum()
-entropy.backward()
-""",
-            shows="p.grad.isfinite().all()",
-        ),
-        Good(
-            """\
-import torch
-
-x = torch.tensor([-1.0, 0.0, 2.0], requires_grad=True)
-torch.where(x > 0, x * x, torch.sin(x)).sum().backward()
-""",
-            shows="x.grad.isfinite().all()",
-        ),
         Good(
             """\
 import torch

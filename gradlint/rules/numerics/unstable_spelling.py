@@ -57,27 +57,6 @@ loss.backward()
 """,
             shows="loss.isinf() and scores.grad.isnan().any()",
         ),
-        Bad(
-            """\
-import torch
-
-scores = torch.tensor([[100.0, 0.0]], requires_grad=True)
-weights = scores.exp() / scores.exp().sum(dim=1, keepdim=True)  # GRD407
-weights[0, 0].backward()
-""",
-            shows="weights.isnan().any() and scores.grad.isnan().any()",
-        ),
-        Bad(
-            """\
-import torch
-
-x = torch.tensor([-100.0, 100.0], requires_grad=True)
-gate = 1 / (1 + torch.exp(-x))  # GRD407
-hinge = torch.log(1 + torch.exp(x))  # GRD407
-(gate + hinge).sum().backward()
-""",
-            shows="hinge.isinf().any() and x.grad.isnan().any()",
-        ),
     )
     good = (
         Good(
@@ -90,29 +69,6 @@ loss = -F.log_softmax(scores, dim=1)[0, 1] + torch.logsumexp(scores, dim=1).sum(
 loss.backward()
 """,
             shows="scores.grad.isfinite().all()",
-        ),
-        Good(
-            """\
-import torch
-
-scores = torch.tensor([[200.0, 0.0]], requires_grad=True)
-shifted = scores - scores.max(dim=1, keepdim=True)[0]
-weights = shifted.exp() / shifted.exp().sum(dim=1, keepdim=True)
-weights[0, 0].backward()
-""",
-            shows="scores.grad.isfinite().all()",
-        ),
-        Good(
-            """\
-import torch
-import torch.nn.functional as F
-
-a, b = torch.randn(4, 8, requires_grad=True), torch.randn(4, 8)
-similarity = F.cosine_similarity(a[:, None], b[None], dim=-1) / 0.5
-loss = torch.log(similarity.exp().sum(1)).mean()
-loss.backward()
-""",
-            shows="a.grad.isfinite().all()",
         ),
     )
 

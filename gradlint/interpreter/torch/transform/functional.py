@@ -9,6 +9,7 @@ from gradlint.domain.graph import Edge, Node
 from gradlint.domain.shape import is_single, same_shape
 from gradlint.domain.state import State
 from gradlint.domain.value import Context, Ref, Tensor, Value
+from gradlint.domain.walk import certain_inputs, reachable
 from gradlint.interpreter.args import Args, Native
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode
@@ -122,18 +123,10 @@ def _depends(
 
 def _behind(root: Node) -> set[int] | None:
     """All nodes that a gradient may come to; None where that is not known."""
-    stack, seen = [root], {root.id}
-    while stack:
-        one = stack.pop()
-        if one.tracked is None:
-            return None
-        for edge in one.edges:
-            if edge.flows is None:
-                return None
-            if edge.flows and edge.node.id not in seen:
-                seen.add(edge.node.id)
-                stack.append(edge.node)
-    return seen
+    nodes = list(reachable([root], certain_inputs))
+    if any(one.tracked is None or any(edge.flows is None for edge in one.edges) for one in nodes):
+        return None
+    return {one.id for one in nodes}
 
 
 def _vector(
@@ -202,15 +195,7 @@ def _constants(
 
 def _takes_leaves(root: Node, own: set[int]) -> bool:
     """Whether a gradient would flow back to a leaf that is none of the function's own arguments."""
-    stack, seen = [root], {root.id}
-    while stack:
-        one = stack.pop()
-        if one.leaf is not None and one.id not in own:
-            return True
-        fresh = [edge.node for edge in one.edges if edge.flows is True and edge.node.id not in seen]
-        seen.update(other.id for other in fresh)
-        stack.extend(fresh)
-    return False
+    return any(one.leaf is not None and one.id not in own for one in reachable([root], certain_inputs))
 
 
 def _result(state: State, name: str, output: Value, given: tuple[Value, ...], node: cst.CSTNode) -> Value:

@@ -19,6 +19,7 @@ from gradlint.domain.graph import Edge, Node
 from gradlint.domain.refusal.transform import CapturedWrite, TransformUnsupported, Unsupported
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import Ref, Tensor, Unknown, Value
+from gradlint.domain.walk import back_to, inputs, reachable
 from gradlint.facts.aliases import bare, canonical, is_module
 from gradlint.facts.traits import FROM_SIZES, RANDOM, RANDOM_IN_TRAINING, SIZE_BY_VALUES
 from gradlint.interpreter.machine import Machine
@@ -68,19 +69,11 @@ def _differs(level: Level, node: Node) -> bool:
     """Whether a value was certainly computed from values that differ; as far as is looked."""
     if not level.mapped:
         return False
-    stack, seen = [node], {node.id}
-    while stack and len(seen) < _MOST:
-        one = stack.pop()
-        if one.id in level.mapped:
-            return True
-        if one.id > level.since:
-            fresh = [edge.node for edge in one.edges if edge.node.id not in seen]
-            seen.update(other.id for other in fresh)
-            stack.extend(fresh)
-    return False
+    return any(one.id in level.mapped for one in reachable([node], back_to(level.since, inputs), _MOST))
 
 
 _MOST = 200
+"""How many nodes are looked at: each operation below a level asks."""
 
 
 def mapped(machine: Machine, record: Tensor) -> Level | None:
