@@ -26,21 +26,17 @@ from gradlint.domain.value import (
     Value,
 )
 from gradlint.domain.walk import is_reachable, reachable
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import ACCUMULATES
 
 Root: TypeAlias = "Node | Unknown"
 Place: TypeAlias = "tuple[object, ...]"
 
-_GATHERING = frozenset(
-    {
-        *("add", "sub", "mul", "div", "true_divide", "add_", "sub_", "mul_", "div_", "lerp", "lerp_", "neg"),
-        *("sum", "mean", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "maximum", "minimum"),
-        *("max", "min", "where", "clone", "view", "reshape", "squeeze", "unsqueeze", "flatten", "to"),
-        *("select", "index", "index assignment", "copy_", "+", "-", "*", "/"),
-    }
-)
-"""Operations that put results together without computing a further step from them."""
-
 _ARITHMETIC = frozenset({"+", "-", "*", "/"})
+"""What Python's operators make of values that are not known."""
+
+_GATHERING = ACCUMULATES | _ARITHMETIC | {"index assignment"}
+"""Operations that put results together without computing a further step from them."""
 
 _LARGE = 200
 """How many items a bounded container may hold before its bound is none to speak of."""
@@ -161,7 +157,7 @@ def parts_of(state: State, root: Root) -> Parts:
 
 def _is_sum(root: Root) -> bool:
     if isinstance(root, Node):
-        return root.op.removeprefix("Tensor.").removeprefix("nn.functional.") in _GATHERING
+        return canonical(root.op) in _GATHERING
     return root.key is not None and root.key[0] in _ARITHMETIC
 
 

@@ -14,6 +14,7 @@ from gradlint.domain.refusal.modules import NoParameterRegistered, SuperInitMiss
 from gradlint.domain.state import State
 from gradlint.domain.value import Function, Instance, Mapping, Ref, Sequence, Tensor, Value
 from gradlint.domain.walk import inputs, leaves
+from gradlint.facts.traits import FACTORIES
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import find_in_class
@@ -86,7 +87,8 @@ def _building(machine: Machine) -> bool:
 
 # Tensors that are no parameters.
 
-_FACTORIES = frozenset({"randn", "rand", "zeros", "ones", "empty", "full", "eye", "normal", "FloatTensor", "Tensor"})
+_MAKING = FACTORIES | {"normal", "FloatTensor", "Tensor"}
+"""What makes a tensor of sizes or constants, as the source names it."""
 
 
 def _plain_leaf(machine: Machine, ref: Ref, record: Tensor, name: str, node: cst.CSTNode) -> None:
@@ -106,7 +108,7 @@ def _made_of_sizes(made: cst.CSTNode, record: Tensor) -> bool:
     """Whether a tensor is made as a parameter is, from sizes or constants: one that holds data is an input."""
     names = {call.func.attr.value for call in _calls(made) if isinstance(call.func, cst.Attribute)}
     names |= {call.func.value for call in _calls(made) if isinstance(call.func, cst.Name)}
-    if names & _FACTORIES:
+    if names & _MAKING:
         return True
     return "tensor" in names and record.shape is not None and all(isinstance(size, int) for size in record.shape)
 
