@@ -9,20 +9,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
-from typing import NamedTuple
 
 import libcst as cst
 
-from gradlint.domain.event import Event, KeptCycle, KeptGraph, Noticed
+from gradlint.domain.event import Event, KeptCycle, Noticed
 from gradlint.domain.graph import Node
-from gradlint.domain.value import Ref, Unknown, Value
-
-
-class Waiting(NamedTuple):
-    """A place that grows, and the roots within it: no fault if one of them is backpropagated after all."""
-
-    event: KeptGraph
-    within: tuple[object, ...]
 
 
 class Ledger:
@@ -35,18 +26,10 @@ class Ledger:
         """The backwards that made leaf and gradient keep each other, and whether a gradient was dropped later."""
         self.second: dict[cst.CSTNode, set[int]] = {}
         """The nodes of the gradients that they made, which have a graph."""
-        self.backwards = 0
-        self.steps = 0
-        self.depth = 0
-        """How many loops are being run."""
-        self.turns: list[int] = []
-        """When the turns of these began."""
         self.walked: set[int] = set()
         """The nodes that some backward may have run."""
         self.trained: set[cst.CSTNode] = set()
         """Where the leaves were made that some backward has reached."""
-        self.evaluated: set[cst.CSTNode] = set()
-        """Where the leaves were made of networks that were sent to evaluation."""
         self.frozen: dict[int, cst.CSTNode] = {}
         """Where leaves that had been trained were frozen last."""
         self.constants: dict[int, tuple[cst.CSTNode, cst.CSTNode | None]] = {}
@@ -56,8 +39,6 @@ class Ledger:
         were frozen, and the first step behind that."""
         self.lent: dict[int, Node] = {}
         """Graphs that went where gradlint does not look: they may be backpropagated there."""
-        self.stored: dict[tuple[object, Value], cst.CSTNode] = {}
-        """Where a container was given a value."""
         self.zeroed: defaultdict[int, int] = defaultdict(lambda: -1)
         """In how many loops, at the most, the gradients of an optimizer were cleared."""
         self.late: dict[cst.CSTNode, tuple[int, cst.CSTNode]] = {}
@@ -66,11 +47,6 @@ class Ledger:
         """The optimizers of which some step may have found gradients."""
         self.met: list[tuple[int, int]] = []
         """Nodes that were made alike on two paths, which met: the first has gone on for both."""
-        self.waiting: dict[cst.CSTNode, list[Waiting]] = {}
-        """Places that grow, by where, as they were found on each path."""
-        self.culprits: dict[object, bool] = {}
-        """What the places hold that grow, and whether one of them is at fault for certain, whatever follows."""
-        self.new_culprits: dict[object, bool] = {}
         self.retaining: dict[cst.CSTNode, set[int]] = {}
         """The backwards in loops that were asked to retain the graph, and what they retained."""
         self.useful: set[cst.CSTNode] = set()
@@ -102,25 +78,7 @@ class Ledger:
             if node.tracked is not False:
                 self.lent[node.id] = node
 
-    def store(self, container: Value, value: Value, syntax: cst.CSTNode) -> None:
-        """A container is given a value that may have a graph."""
-        if isinstance(container, Ref) and _may_hold(value):
-            self.stored[container.id, value] = syntax
-
-    def settle(self) -> None:
-        """A loop has been judged: what it has entered counts for the loops around it."""
-        for root, certain in self.new_culprits.items():
-            self.culprits[root] = certain or self.culprits.get(root, False)
-        self.new_culprits.clear()
-
     # What was seen, and what is left undone.
-
-    def kept(self) -> Iterator[Event]:
-        """The places that grow and hold what a backward has freed, or walks again in each turn: no other use helps."""
-        for found in self.waiting.values():
-            event = next((one.event for one in found if is_certain(one)), None)
-            if event is not None:
-                yield event
 
     def absences(self, explained: AbstractSet[cst.CSTNode] = frozenset()) -> Iterator[Event]:
         """What the program left undone. `explained`: optimizers of which is known what they should hold instead."""
@@ -139,41 +97,22 @@ class Ledger:
         for made, constant in self.constants.values():
             if constant is not None and not self.incomplete:
                 yield Noticed(made, "constants-in-optimizer", "", ((constant, "this step finds no gradient"),))
-        away = self._away()
-        for first, other in reversed(self.met):
-            if first in self.walked:
-                self.walked.add(other)
-            if first in away:
-                away.add(other)
-        for found in self.waiting.values():
-            if not any(map(is_certain, found)) and all(self._forgotten(one, away) for one in found):
-                yield found[0].event
+        away = self.joined(self.escaped()) if self.retaining else set()
         for syntax, retained in self.retaining.items():
             if syntax not in self.useful and retained and away.isdisjoint(retained) and not self.incomplete:
                 yield Noticed(syntax, "retain-graph-needless")
 
-    def _forgotten(self, one: Waiting, away: set[int]) -> bool:
-        """Whether a graph that is kept is certainly never walked, though its network is trained or evaluated here."""
-        nodes = [root for root in one.within if isinstance(root, Node)]
-        if self.incomplete or any(node.id in self.walked or node.id in away for node in nodes):
-            return False
-        return any(leaf.syntax in self.trained or leaf.syntax in self.evaluated for leaf in _leaves(nodes))
-
-    def _away(self) -> set[int]:
+    def escaped(self) -> set[int]:
         """All nodes that hang on a graph that was lent."""
-        if not self.waiting and not self.retaining:
-            return set()
         return {node.id for node in _reached(self.lent.values())}
 
-
-def _may_hold(value: Value) -> bool:
-    """Whether a value, or one in a tuple of such, may have a graph."""
-    return all(map(_may_hold, value)) if type(value) is tuple else isinstance(value, (Ref, Unknown, int, str, float))
-
-
-def is_certain(one: Waiting) -> bool:
-    """Whether what a place keeps is of no use any more, whatever follows."""
-    return one.event.spent or one.event.rewalked
+    def joined(self, nodes: AbstractSet[int]) -> set[int]:
+        """The nodes, and those that were made alike on another path that has been joined."""
+        found = set(nodes)
+        for first, other in reversed(self.met):
+            if first in found:
+                found.add(other)
+        return found
 
 
 def _reached(roots: Iterable[Node]) -> Iterator[Node]:
@@ -185,7 +124,3 @@ def _reached(roots: Iterable[Node]) -> Iterator[Node]:
             seen.add(node.id)
             yield node
             stack.extend(edge.node for edge in node.edges if edge.flows is not False)
-
-
-def _leaves(roots: Iterable[Node]) -> Iterator[Node]:
-    return (node for node in _reached(roots) if node.leaf is not None)

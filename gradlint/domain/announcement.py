@@ -12,7 +12,7 @@ runs at the moment of the announcement, before the machine goes on, on the state
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 import libcst as cst
@@ -85,6 +85,14 @@ class LoopVariableRebound(NamedTuple):
     value: Value
 
 
+class Stored(NamedTuple):
+    """A container is given a value."""
+
+    node: cst.CSTNode
+    container: Value
+    value: Value
+
+
 # Backward.
 
 
@@ -95,6 +103,87 @@ class Backpropagated(NamedTuple):
     certain: tuple[Node, ...]
 
 
+class Differentiated(NamedTuple):
+    """`torch.autograd.grad` runs through a graph; `possible` are the nodes on its way, by number."""
+
+    node: cst.CSTNode
+    possible: Mapping[int, Node]
+
+
+# Optimizers.
+
+
+class Stepped(NamedTuple):
+    """An optimizer steps over these parameters; they and their gradients are as they were before."""
+
+    node: cst.CSTNode
+    optimizer: Ref
+    parameters: Sequence[Ref]
+
+
+# Loops. The state that is handed over is that from before the loop, and stays as it is.
+
+
+class LoopBegan(NamedTuple):
+    """A loop begins; `loop` tells its run from all others."""
+
+    node: cst.CSTNode
+    loop: int
+
+
+class IterationBegan(NamedTuple):
+    """An iteration begins: whatever is made from now on has a number larger than `since`."""
+
+    node: cst.CSTNode
+    loop: int
+    since: int
+
+
+class IterationEnded(NamedTuple):
+    """An iteration has ended on these paths, which go on."""
+
+    node: cst.CSTNode
+    loop: int
+    paths: Sequence[State]
+
+
+class LoopEnded(NamedTuple):
+    """The last iteration has ended on these paths.
+
+    `bounded`: the program bounds the loop, by a number or by what it lists, rather than data. `listed`: the loop goes
+    over all that the program lists.
+    """
+
+    node: cst.CSTNode
+    loop: int
+    paths: Sequence[State]
+    bounded: bool
+    listed: bool
+
+
+# Calls.
+
+
+class CalledAgain(NamedTuple):
+    """A method that nobody calls was called twice in a row, from the state that is handed over.
+
+    `ends` are the paths after the first call, each with those after the second call that come from it.
+    """
+
+    node: cst.CSTNode
+    ends: Sequence[tuple[State, Sequence[State]]]
+
+
+# The end.
+
+
+class RunEnded(NamedTuple):
+    """All paths have been followed. `complete`: nothing that might matter was left out."""
+
+    node: cst.CSTNode
+    complete: bool
+
+
 Announcement: TypeAlias = (
     ModeSwitched
     | ModuleCalled
@@ -103,7 +192,16 @@ Announcement: TypeAlias = (
     | ContainerCopied
     | Differenced
     | LoopVariableRebound
+    | Stored
     | Backpropagated
+    | Differentiated
+    | Stepped
+    | LoopBegan
+    | IterationBegan
+    | IterationEnded
+    | LoopEnded
+    | CalledAgain
+    | RunEnded
 )
 
 
@@ -137,8 +235,35 @@ class Listener:
     def on_loop_variable_rebound(self, state: State, it: LoopVariableRebound) -> None:
         """Hear that a loop's variable got another value."""
 
+    def on_stored(self, state: State, it: Stored) -> None:
+        """Hear that a container was given a value."""
+
     def on_backpropagated(self, state: State, it: Backpropagated) -> None:
         """Hear that a backward ran."""
+
+    def on_differentiated(self, state: State, it: Differentiated) -> None:
+        """Hear that `autograd.grad` runs."""
+
+    def on_stepped(self, state: State, it: Stepped) -> None:
+        """Hear that an optimizer steps."""
+
+    def on_loop_began(self, state: State, it: LoopBegan) -> None:
+        """Hear that a loop begins."""
+
+    def on_iteration_began(self, state: State, it: IterationBegan) -> None:
+        """Hear that an iteration begins."""
+
+    def on_iteration_ended(self, state: State, it: IterationEnded) -> None:
+        """Hear that an iteration has ended."""
+
+    def on_loop_ended(self, state: State, it: LoopEnded) -> None:
+        """Hear that a loop has ended."""
+
+    def on_called_again(self, state: State, it: CalledAgain) -> None:
+        """Hear that a method was called twice in a row."""
+
+    def on_run_ended(self, state: State, it: RunEnded) -> None:
+        """Hear that the run is over."""
 
 
 Handler: TypeAlias = "Callable[[State, Announcement], None]"

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import libcst as cst
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened at one syntax node of the file."""
+    """Something that happened at one syntax node of the file.
+
+    `carried`: it may come of what one call of a method has left for the next.
+    """
 
     node: cst.CSTNode
+    carried: ClassVar[bool] = False
 
 
 @dataclass(frozen=True)
@@ -194,24 +198,6 @@ class LostLeaf(Event):
     idle: bool = False
     term: bool = False
     copied: cst.Call | None = None
-
-
-@dataclass(frozen=True)
-class KeptGraph(Event):
-    """A place that outlives the turns of a loop holds the graph of every turn; the node is where it grows.
-
-    `term` is what is added with its graph. `spent`: a backward has run through the graphs, so that nothing can use
-    them any more; else no backward ever does. `trained`: the loop runs a backward. `listed`: a container is given
-    the tensors, rather than a sum. `rewalked`: each turn is computed from the last, and each backward walks them all.
-    `nested`: what the container is given is not the tensor itself, but holds it.
-    """
-
-    term: cst.CSTNode | None
-    spent: bool
-    trained: bool
-    listed: bool
-    rewalked: bool = False
-    nested: bool = False
 
 
 @dataclass(frozen=True)

@@ -106,8 +106,6 @@ def interpret(
     state.enter(1, program.module_names("__main__"))
     state = _top_level(machine, state, module)
     _uncalled(machine, state, module)
-    for kept in machine.ledger.kept():
-        machine.emit(kept)
     seen = len(machine.events)
     machine.flow()
     units = () if loading is None else loading.units()

@@ -17,7 +17,7 @@ import libcst as cst
 from gradlint.detect.absence import Gradients, judge
 from gradlint.detect.holdings import Holdings
 from gradlint.detect.ledger import Ledger
-from gradlint.domain.announcement import Announcement, Handler, Listener, handlers
+from gradlint.domain.announcement import Announcement, Handler, Listener, RunEnded, handlers
 from gradlint.domain.event import Event, Noticed, OuterLoss, Refused
 from gradlint.domain.graph import Node
 from gradlint.domain.join import Meeting
@@ -83,7 +83,10 @@ Splitting: TypeAlias = "Callable[[Machine, list[State], Instr], list[State]]"
 
 
 class Machine:
-    """One run over one file."""
+    """One run over one file.
+
+    `iterations` says when the iterations that run began, from the outermost loop in.
+    """
 
     def __init__(self, program: Program, budget: int) -> None:
         self.program = program
@@ -97,6 +100,7 @@ class Machine:
         self.give_ups: Counter[str] = Counter()
         self.exits: list[Exit] = []
         self.stack: list[Code] = []
+        self.iterations: list[int] = []
         self.called: set[Code] = set()
         self.watched: set[int] = set()
         self.expected = 0
@@ -241,7 +245,7 @@ class Machine:
         """Give a part of the program its share of the steps; what runs out of them is given up, and counted."""
         outer, self.limit = self.limit, max(self.limit, self.budget - int(share * self.steps))
         depth, exits, expected = len(self.stack), len(self.exits), self.expected
-        loops = self.ledger.depth
+        loops = len(self.iterations)
         try:
             yield
         except OutOfBudgetError:
@@ -249,8 +253,7 @@ class Machine:
             del self.stack[depth:]
             del self.exits[exits:]
             self.expected = expected
-            self.ledger.depth = loops
-            del self.ledger.turns[loops:]
+            del self.iterations[loops:]
         finally:
             self.limit = outer
 
@@ -291,6 +294,7 @@ class Machine:
         verdicts = list(self.holdings.verdicts())
         for absence in self.ledger.absences({verdict.node for verdict in verdicts}):
             self.emit(absence)
+        self.announce(State(), RunEnded(self.program.nowhere, not self.ledger.incomplete))
         for verdict in verdicts:
             self.emit(verdict)
         judge(self)

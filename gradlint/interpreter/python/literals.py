@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gradlint.detect.network_alias import named
+from gradlint.domain.announcement import Stored
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     External,
@@ -100,7 +101,7 @@ def append(machine: Machine, state: State, instr: Append) -> None:
     assert isinstance(target, Ref)
     record = state[target]
     value = machine.read(state, instr.value)
-    machine.ledger.store(target, value, instr.node)
+    machine.announce(state, Stored(instr.node, target, value))
     if isinstance(record, Sequence):
         state.put(target.id, record._replace(items=(*record.items, value)))
         return

@@ -8,7 +8,7 @@ from gradlint.detect.absence import leaf_key
 from gradlint.detect.loop_order import fed, forget
 from gradlint.detect.lost_gradient import note_blind, note_lost
 from gradlint.detect.second_order import note_constant_gradients
-from gradlint.domain.announcement import Backpropagated
+from gradlint.domain.announcement import Backpropagated, Differentiated
 from gradlint.domain.event import Refused
 from gradlint.domain.graph import Edge, Node, Tri, fresh_number
 from gradlint.domain.state import State
@@ -88,12 +88,11 @@ def _backward(
     raised = found is None
     if found is None:
         found = walk(nodes)
-    elif retain and create is False and machine.ledger.depth:
+    elif retain and create is False and machine.iterations:
         machine.ledger.retain(node, found.possible.values())
     note_lost(machine, state, nodes, found, node)
     note_blind(machine, found)
     state.decide(LAST_BACKWARD, node)
-    machine.ledger.backwards += 1
     state.trained = fresh_number()
     machine.announce(state, Backpropagated(node, tuple(found.certain)))
     if not raised:
@@ -207,7 +206,7 @@ def _made(record: Tensor) -> list[tuple[cst.CSTNode, str]]:
 
 def _run_part(machine: Machine, state: State, part: Walk, node: cst.CSTNode, retain: bool | None) -> None:
     machine.ledger.walk(part.possible.values())
-    machine.ledger.backwards += 1
+    machine.announce(state, Differentiated(node, part.possible))
     if troubled(machine, state, part, node):
         state.free([one.id for one in part.certain], None)
     elif retain is False:

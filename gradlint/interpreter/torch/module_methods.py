@@ -26,7 +26,6 @@ from gradlint.interpreter.torch.module_parts import get_part, insert_part
 from gradlint.interpreter.torch.optim import clear_gradient
 from gradlint.interpreter.torch.parameters import children_of, is_module, modules_of, parameters_of
 from gradlint.interpreter.torch.registration import parameter_registered
-from gradlint.interpreter.torch.tensor import tensor_at
 
 Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
 
@@ -145,7 +144,6 @@ def _train(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNo
 def _eval(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     set_training(state, ref, False)
     machine.announce(state, ModeSwitched(node, ref, False))
-    machine.ledger.evaluated |= {tensor_at(state, one).node.syntax for _, one in parameters_of(state, ref)[0]}
     return ref
 
 

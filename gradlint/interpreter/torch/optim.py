@@ -11,6 +11,7 @@ from gradlint.detect import loop_order as order
 from gradlint.detect.absence import leaf_key
 from gradlint.detect.frozen import is_absent, note_idle_step
 from gradlint.detect.optimizers import SOURCES, holds_unknown, sources_of, stepped
+from gradlint.domain.announcement import Stepped
 from gradlint.domain.graph import leaves_behind
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import (
@@ -103,7 +104,7 @@ def _admit(machine: Machine, state: State, params: list[Ref], node: cst.CSTNode)
 
 def _tell_shared(machine: Machine, state: State, shared: Iterable[Ref], node: cst.CSTNode, subject: str = "") -> None:
     """A parameter in two groups is refused; in a loop, several may look like one."""
-    for one in shared if not machine.ledger.depth else ():
+    for one in shared if not machine.iterations else ():
         record = tensor_at(state, one)
         if SUMMARY not in record.tags:
             related = [] if record.syntax is None else [(record.syntax, "the parameter is made here")]
@@ -166,7 +167,6 @@ def _params(state: State, ref: Ref) -> tuple[Ref, ...]:
 
 def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """step(closure=None): parameters without a gradient are left out."""
-    machine.ledger.steps += 1
     made = state[ref]
     if isinstance(made, Instance) and made.attrs.get("<open>") is False:
         note_idle_step(machine, state, ref, _params(state, ref), node)
@@ -192,6 +192,7 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
     elif not isinstance(closure, Function):
         order.handed_out(machine, state, (ref,))
     stepped(machine, state, ref, frozenset(param.id for param in _params(state, ref)), node)
+    machine.announce(state, Stepped(node, ref, _params(state, ref)))
     last = state.facts.get(LAST_BACKWARD)
     for param in _params(state, ref):
         record = state.heap.get(param.id)
