@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from gradlint.detect.graph_growth import GraphGrowthDetector
 from gradlint.detect.loop_variable import LoopVariableDetector
+from gradlint.detect.network_alias import NetworkAliasDetector
 from gradlint.detect.state_dict import StateDictDetector
 from gradlint.detect.training_mode import TrainingModeDetector
 from gradlint.domain.announcement import Listener
@@ -14,6 +15,7 @@ from gradlint.interpreter.machine import Machine
 _ALL: tuple[Callable[[Machine], Listener], ...] = (
     GraphGrowthDetector,
     LoopVariableDetector,
+    NetworkAliasDetector,
     StateDictDetector,
     TrainingModeDetector,
 )

@@ -85,6 +85,28 @@ class LoopVariableRebound(NamedTuple):
     value: Value
 
 
+class Assigned(NamedTuple):
+    """A variable or an attribute is given an object."""
+
+    node: cst.CSTNode
+    value: Ref
+
+
+class Zipped(NamedTuple):
+    """`zip(*columns)`, before anything is taken from them."""
+
+    node: cst.CSTNode
+    columns: tuple[Value, ...]
+
+
+class Repeated(NamedTuple):
+    """`[*items] * times`"""
+
+    node: cst.CSTNode
+    items: tuple[Value, ...]
+    times: Value
+
+
 class Stored(NamedTuple):
     """A container is given a value."""
 
@@ -192,6 +214,9 @@ Announcement: TypeAlias = (
     | ContainerCopied
     | Differenced
     | LoopVariableRebound
+    | Assigned
+    | Zipped
+    | Repeated
     | Stored
     | Backpropagated
     | Differentiated
@@ -234,6 +259,15 @@ class Listener:
 
     def on_loop_variable_rebound(self, state: State, it: LoopVariableRebound) -> None:
         """Hear that a loop's variable got another value."""
+
+    def on_assigned(self, state: State, it: Assigned) -> None:
+        """Hear that a variable or an attribute was given an object."""
+
+    def on_zipped(self, state: State, it: Zipped) -> None:
+        """Hear that iterators are zipped."""
+
+    def on_repeated(self, state: State, it: Repeated) -> None:
+        """Hear that a list is multiplied."""
 
     def on_stored(self, state: State, it: Stored) -> None:
         """Hear that a container was given a value."""

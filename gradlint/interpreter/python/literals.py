@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gradlint.detect.network_alias import named
-from gradlint.domain.announcement import Stored
+from gradlint.domain.announcement import Assigned, Stored
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     External,
@@ -33,7 +32,7 @@ def copy(machine: Machine, state: State, instr: Copy) -> None:
     """dest = src"""
     value = machine.read(state, instr.src)
     if type(value) is Ref and type(instr.dest) is str:
-        named(machine, state, value, instr.node)
+        machine.announce(state, Assigned(instr.node, value))
     state.set(instr.dest, value)
 
 

@@ -10,7 +10,6 @@ import libcst as cst
 from gradlint.detect.absence import leaf_key
 from gradlint.detect.frozen import note_frozen
 from gradlint.detect.loop_order import zeroed
-from gradlint.detect.network_alias import loaded
 from gradlint.domain.announcement import ModeSwitched, StateDictLoaded, StateDictTaken
 from gradlint.domain.dtype import is_floating, named
 from gradlint.domain.state import State
@@ -226,7 +225,6 @@ def _state_dict(machine: Machine, state: State, ref: Ref, args: Args, node: cst.
 
 def _load(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """load_state_dict copies into each parameter in place; `strict` and `assign` may leave some as they were."""
-    loaded(machine, state, ref, args, node)
     machine.announce(state, StateDictLoaded(node, ref, args.get(0, "state_dict")))
     certain = not (args.has(1, "strict") or args.has(2, "assign") or args.open)
     for _, parameter in parameters_of(state, ref)[0]:
