@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gradlint.detect.custom_function import CustomFunctionDetector
 from gradlint.detect.graph_growth import GraphGrowthDetector
 from gradlint.detect.loop_variable import LoopVariableDetector
 from gradlint.detect.network_alias import NetworkAliasDetector
@@ -13,6 +14,7 @@ from gradlint.domain.announcement import Listener
 from gradlint.interpreter.machine import Machine
 
 _ALL: tuple[Callable[[Machine], Listener], ...] = (
+    CustomFunctionDetector,
     GraphGrowthDetector,
     LoopVariableDetector,
     NetworkAliasDetector,

@@ -186,6 +186,35 @@ class LoopEnded(NamedTuple):
 # Calls.
 
 
+class FunctionApplied(NamedTuple):
+    """`function.apply(*arguments)`: the forward of a custom function has run, and its result gets a graph next.
+
+    `ctx` is as forward has left it; `writes` are how many writes each argument had seen before, by address.
+    """
+
+    node: cst.CSTNode
+    function: Ref
+    ctx: Ref
+    arguments: tuple[Value, ...]
+    writes: Mapping[int, int]
+    result: Value
+
+
+class FunctionDifferentiated(NamedTuple):
+    """The backward of a custom function, defined at the node, was run aside for a forward that gave `result`.
+
+    `arrived` are the gradients that it was given, and `ends` the paths on which it ended, with what it returned.
+    Forward was `given` so many arguments, or those of the last that have defaults were left out, down to `fewest`.
+    """
+
+    node: cst.CSTNode
+    arrived: Sequence[Ref]
+    ends: Sequence[tuple[State, Value]]
+    result: Value
+    given: int
+    fewest: int
+
+
 class CalledAgain(NamedTuple):
     """A method that nobody calls was called twice in a row, from the state that is handed over.
 
@@ -225,6 +254,8 @@ Announcement: TypeAlias = (
     | IterationBegan
     | IterationEnded
     | LoopEnded
+    | FunctionApplied
+    | FunctionDifferentiated
     | CalledAgain
     | RunEnded
 )
@@ -292,6 +323,12 @@ class Listener:
 
     def on_loop_ended(self, state: State, it: LoopEnded) -> None:
         """Hear that a loop has ended."""
+
+    def on_function_applied(self, state: State, it: FunctionApplied) -> None:
+        """Hear that a custom function was applied."""
+
+    def on_function_differentiated(self, state: State, it: FunctionDifferentiated) -> None:
+        """Hear what the backward of a custom function does."""
 
     def on_called_again(self, state: State, it: CalledAgain) -> None:
         """Hear that a method was called twice in a row."""

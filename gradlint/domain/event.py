@@ -324,20 +324,6 @@ class LegacyVariable(Event):
 
 
 @dataclass(frozen=True)
-class KeptOnCtx(Event):
-    """A custom function keeps an input or a result as an attribute of `ctx`; the node is where it is set.
-
-    `name` is that of the attribute, `result` says which of both it keeps, `others` are the attributes that do so, too,
-    and were set before. `owner` is the class.
-    """
-
-    name: str
-    result: bool
-    others: tuple[str, ...] = ()
-    owner: cst.CSTNode | None = None
-
-
-@dataclass(frozen=True)
 class KeptCycle(Event):
     """A backward with `create_graph=True` after which no `.grad` is dropped.
 
