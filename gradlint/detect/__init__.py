@@ -7,7 +7,9 @@ from collections.abc import Callable
 from gradlint.detect.custom_function import CustomFunctionDetector
 from gradlint.detect.graph_growth import GraphGrowthDetector
 from gradlint.detect.loop_variable import LoopVariableDetector
+from gradlint.detect.module_use import ModuleUseDetector
 from gradlint.detect.network_alias import NetworkAliasDetector
+from gradlint.detect.registration import RegistrationDetector
 from gradlint.detect.state_dict import StateDictDetector
 from gradlint.detect.training_mode import TrainingModeDetector
 from gradlint.domain.announcement import Listener
@@ -17,7 +19,9 @@ _ALL: tuple[Callable[[Machine], Listener], ...] = (
     CustomFunctionDetector,
     GraphGrowthDetector,
     LoopVariableDetector,
+    ModuleUseDetector,
     NetworkAliasDetector,
+    RegistrationDetector,
     StateDictDetector,
     TrainingModeDetector,
 )

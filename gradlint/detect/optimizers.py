@@ -14,7 +14,6 @@ from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Tensor, Valu
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.parameters import SUPPOSED, is_module, modules_of, parameters_of
-from gradlint.interpreter.torch.registration import doubt_listed_parameters
 
 FAULT = "optimizer-misses-parameter"
 SOURCES = "<sources>"
@@ -31,7 +30,6 @@ def sources_of(machine: Machine, state: State, given: Value, node: cst.CSTNode) 
         module = machine.holdings.listed.get(value.id)
         if module is not None:
             found.append(module)
-            doubt_listed_parameters(machine, state, module)
         if value != given and is_used_up(state, value):
             faults.noticed(machine, FAULT, node, "used up")
     return tuple(found)

@@ -42,6 +42,29 @@ class ModuleCalled(NamedTuple):
     result: Value
 
 
+class ModuleEntered(NamedTuple):
+    """An object, most likely a module, is about to be called."""
+
+    node: cst.CSTNode
+    module: Ref
+
+
+class ModuleMade(NamedTuple):
+    """A module was made whose constructor nobody calls."""
+
+    node: cst.CSTNode
+    module: Ref
+
+
+class AttributeSet(NamedTuple):
+    """An attribute of an object or a tensor is about to be set."""
+
+    node: cst.CSTNode
+    owner: Ref
+    name: str
+    value: Value
+
+
 class StateDictTaken(NamedTuple):
     """`owner.state_dict()` gave the dict `made`."""
 
@@ -107,6 +130,14 @@ class Repeated(NamedTuple):
     times: Value
 
 
+class Discarded(NamedTuple):
+    """A statement reads the attribute `name` of something, which gives `value`, and does nothing with it."""
+
+    node: cst.CSTNode
+    name: str
+    value: Value
+
+
 class Stored(NamedTuple):
     """A container is given a value."""
 
@@ -133,6 +164,13 @@ class Differentiated(NamedTuple):
 
 
 # Optimizers.
+
+
+class ParametersGiven(NamedTuple):
+    """An optimizer is given the parameters of a module."""
+
+    node: cst.CSTNode
+    module: Ref
 
 
 class Stepped(NamedTuple):
@@ -184,6 +222,16 @@ class LoopEnded(NamedTuple):
 
 
 # Calls.
+
+
+class TorchCalled(NamedTuple):
+    """A function of torch, of the path `path`, is called; `open`: there are arguments that are not known."""
+
+    node: cst.CSTNode
+    path: str
+    positional: tuple[Value, ...]
+    keywords: Mapping[str, Value]
+    open: bool
 
 
 class FunctionApplied(NamedTuple):
@@ -238,6 +286,9 @@ class RunEnded(NamedTuple):
 Announcement: TypeAlias = (
     ModeSwitched
     | ModuleCalled
+    | ModuleEntered
+    | ModuleMade
+    | AttributeSet
     | StateDictTaken
     | StateDictLoaded
     | ContainerCopied
@@ -246,14 +297,17 @@ Announcement: TypeAlias = (
     | Assigned
     | Zipped
     | Repeated
+    | Discarded
     | Stored
     | Backpropagated
     | Differentiated
+    | ParametersGiven
     | Stepped
     | LoopBegan
     | IterationBegan
     | IterationEnded
     | LoopEnded
+    | TorchCalled
     | FunctionApplied
     | FunctionDifferentiated
     | CalledAgain
@@ -275,6 +329,15 @@ class Listener:
 
     def on_module_called(self, state: State, it: ModuleCalled) -> None:
         """Hear that a module gave a value."""
+
+    def on_module_entered(self, state: State, it: ModuleEntered) -> None:
+        """Hear that an object is called."""
+
+    def on_module_made(self, state: State, it: ModuleMade) -> None:
+        """Hear that a module was made that the program does not make."""
+
+    def on_attribute_set(self, state: State, it: AttributeSet) -> None:
+        """Hear that an attribute is set."""
 
     def on_state_dict_taken(self, state: State, it: StateDictTaken) -> None:
         """Hear that a state dict was taken."""
@@ -300,6 +363,9 @@ class Listener:
     def on_repeated(self, state: State, it: Repeated) -> None:
         """Hear that a list is multiplied."""
 
+    def on_discarded(self, state: State, it: Discarded) -> None:
+        """Hear that a statement does nothing with what it reads."""
+
     def on_stored(self, state: State, it: Stored) -> None:
         """Hear that a container was given a value."""
 
@@ -308,6 +374,9 @@ class Listener:
 
     def on_differentiated(self, state: State, it: Differentiated) -> None:
         """Hear that `autograd.grad` runs."""
+
+    def on_parameters_given(self, state: State, it: ParametersGiven) -> None:
+        """Hear that an optimizer is given the parameters of a module."""
 
     def on_stepped(self, state: State, it: Stepped) -> None:
         """Hear that an optimizer steps."""
@@ -323,6 +392,9 @@ class Listener:
 
     def on_loop_ended(self, state: State, it: LoopEnded) -> None:
         """Hear that a loop has ended."""
+
+    def on_torch_called(self, state: State, it: TorchCalled) -> None:
+        """Hear that a function of torch is called."""
 
     def on_function_applied(self, state: State, it: FunctionApplied) -> None:
         """Hear that a custom function was applied."""

@@ -13,6 +13,7 @@ from gradlint.detect.data_write import assigned_use, tell_data_write
 from gradlint.detect.frozen import note_frozen
 from gradlint.detect.loop_order import dropped, stepped_by_hand
 from gradlint.domain import dtype as dtypes
+from gradlint.domain.announcement import AttributeSet
 from gradlint.domain.event import Refused, SecondBackward
 from gradlint.domain.graph import Edge, Node, Term
 from gradlint.domain.shape import same_shape
@@ -211,8 +212,7 @@ def set_tensor_attribute(machine: Machine, state: State, ref: Ref, name: str, va
             slips.of_assigned(machine, state, name, node)
         if name == "requires_grad_" and (isinstance(value, bool) or _is_unknown_flag(value)):
             faults.noticed(machine, "set-requires-grad-by-name", node, "tensor")
-        elif frozen and isinstance(value, bool):
-            faults.noticed(machine, "module-flag", node, f"tensor.{name}")
+        machine.announce(state, AttributeSet(node, ref, name, value))
         state.decide(("set", ref, name), value)
 
 

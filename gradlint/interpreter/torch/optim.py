@@ -11,7 +11,7 @@ from gradlint.detect import loop_order as order
 from gradlint.detect.absence import leaf_key
 from gradlint.detect.frozen import is_absent, note_idle_step
 from gradlint.detect.optimizers import SOURCES, holds_unknown, sources_of, stepped
-from gradlint.domain.announcement import Stepped
+from gradlint.domain.announcement import ParametersGiven, Stepped
 from gradlint.domain.graph import leaves_behind
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import (
@@ -67,6 +67,8 @@ def fill_optimizer(machine: Machine, state: State, ref: Ref, args: Args, node: c
     """What an optimizer's constructor does: it takes leaves, and at least one."""
     unknown = args.open or holds_unknown(machine, state, args.get(0, "params"))
     sources = sources_of(machine, state, args.get(0, "params"), node)
+    for module in sources:
+        machine.announce(state, ParametersGiven(node, module))
     shared: list[Ref] = []
     params, is_open = _collect(machine, state, args.get(0, "params"), node, shared)
     _admit(machine, state, params, node)
