@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gradlint.detect.custom_function import CustomFunctionDetector
+from gradlint.detect.gradient_argument import GradientArgumentDetector
+from gradlint.detect.gradient_reads import GradientReadDetector
 from gradlint.detect.graph_growth import GraphGrowthDetector
+from gradlint.detect.graph_use import GraphUseDetector
+from gradlint.detect.hidden_write import HiddenWriteDetector
 from gradlint.detect.loop_variable import LoopVariableDetector
+from gradlint.detect.lost_gradient import LostGradientDetector
 from gradlint.detect.module_use import ModuleUseDetector
 from gradlint.detect.network_alias import NetworkAliasDetector
 from gradlint.detect.registration import RegistrationDetector
+from gradlint.detect.sampler import SamplerDetector
+from gradlint.detect.second_order import SecondOrderDetector
 from gradlint.detect.state_dict import StateDictDetector
 from gradlint.detect.training_mode import TrainingModeDetector
 from gradlint.domain.announcement import Listener
@@ -22,6 +29,13 @@ _ALL: tuple[Callable[[Machine], Listener], ...] = (
     ModuleUseDetector,
     NetworkAliasDetector,
     RegistrationDetector,
+    GradientArgumentDetector,
+    GradientReadDetector,
+    GraphUseDetector,
+    HiddenWriteDetector,
+    LostGradientDetector,
+    SamplerDetector,
+    SecondOrderDetector,
     StateDictDetector,
     TrainingModeDetector,
 )

@@ -107,7 +107,7 @@ class CustomFunctionDetector(Detector[None]):
 
     def _ignores(self, state: State, value: Value, gradients: Sequence[Ref]) -> bool:
         """Whether some gradient other than zero is returned, and none is computed from what arrives."""
-        if any(ref.id in self.machine.gradients.gone for ref in gradients):
+        if any(ref.id in self.machine.escaped for ref in gradients):
             return False  # Code that gradlint does not see was given it, and may have filled what is returned.
         tensors = [known_tensor(self.machine, state, part) for part in parts_of(value) if part is not None]
         if not tensors or any(ref is None for ref in tensors):

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import libcst as cst
 
-from gradlint.detect.absence import leaf_key
+from gradlint.detect.absence import LastBackward
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Bound, Instance, NoGradient, Ref, Sequence, Tensor, Value
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch import faults
-from gradlint.interpreter.torch.backward import LAST_BACKWARD
 
 _WISHES = frozenset({"detach", "data", "item", "no_grad", "numpy", "rewrap"})
 
@@ -50,20 +49,22 @@ def thaw(machine: Machine, state: State, values: Iterable[Value]) -> None:
                 stack.extend(record.attrs.values() if isinstance(record, Instance) else record.items)
 
 
-def is_left_off(machine: Machine, state: State, root: Node, backward: cst.CSTNode) -> bool:
+def is_left_off(
+    machine: Machine, state: State, root: Node, backward: cst.CSTNode, is_wanted: Callable[[Node], bool]
+) -> bool:
     """Whether a root has no graph because of a switch that is still off; it is reported at the switch."""
     switch: cst.CSTNode | None = None
     if state.off is not None and state.grad is False and root.id > state.off[0]:
         switch = state.off[1]
     elif machine.ledger.frozen:
-        switch = _freeze_behind(machine, state, root)
+        switch = _freeze_behind(machine, state, root, is_wanted)
     if switch is None:
         return False
     faults.refused(machine, "grad-mode-left-off", switch, related=[(backward, "the next backward finds no graph")])
     return True
 
 
-def _freeze_behind(machine: Machine, state: State, root: Node) -> cst.CSTNode | None:
+def _freeze_behind(machine: Machine, state: State, root: Node, is_wanted: Callable[[Node], bool]) -> cst.CSTNode | None:
     """Where a leaf was frozen that the root is computed from, on a way that the program has not cut."""
     seen: set[int] = set()
     stack = [root]
@@ -73,8 +74,7 @@ def _freeze_behind(machine: Machine, state: State, root: Node) -> cst.CSTNode | 
             continue
         seen.add(node.id)
         if node.leaf in machine.ledger.frozen and node.leaf is not None and _is_off(state, node.leaf):
-            wanted = node.syntax in machine.ledger.trained or leaf_key(node) in machine.gradients.optimized
-            return machine.ledger.frozen[node.leaf] if wanted else None
+            return machine.ledger.frozen[node.leaf] if is_wanted(node) else None
         stack.extend(edge.node for edge in node.edges)
     return None
 
@@ -92,7 +92,7 @@ def note_idle_step(machine: Machine, state: State, optimizer: Ref, params: tuple
         ledger.idle.setdefault(number, (made.syntax, frozen[params[0].id], step))
     else:
         ledger.idle.pop(number, None)
-        if LAST_BACKWARD in state.facts:
+        if LastBackward() in state.facts:
             constant = all(_is_constant(machine, state, param) for param in params)
             _, first = ledger.constants.get(number, (made.syntax, step))
             ledger.constants[number] = made.syntax, first if constant else None
@@ -104,7 +104,7 @@ def _is_constant(machine: Machine, state: State, param: Ref) -> bool:
         return False
     # A graph that went elsewhere fills no gradient of what is in none, unless the tensor went there itself.
     empty = record.accumulated is None or isinstance(record.accumulated, NoGradient)
-    kept = empty and not record.parameter and param.id not in machine.gradients.gone
+    kept = empty and not record.parameter and param.id not in machine.escaped
     return kept or is_absent(state, param, record.accumulated)
 
 

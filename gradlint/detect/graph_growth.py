@@ -7,7 +7,7 @@ only at the end of the program.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -15,6 +15,8 @@ import libcst as cst
 
 from gradlint.detect.detector import Detector
 from gradlint.detect.gathering import Parts, is_reachable, parts_of, reaches
+from gradlint.detect.graph_use import GraphUseDetector, nodes_behind
+from gradlint.detect.lost_gradient import LostGradientDetector
 from gradlint.domain.announcement import (
     Backpropagated,
     CalledAgain,
@@ -173,8 +175,8 @@ class GraphGrowthDetector(Detector[Growth]):
         """Report the places whose graphs no backward runs through."""
         if not it.complete or not self.facts.waiting:
             return
-        ledger = self.machine.ledger
-        used = ledger.joined(ledger.walked | ledger.escaped())
+        use = self.other(GraphUseDetector)
+        used = use.joined(use.facts.walked | use.escaped())
         for found in self.facts.waiting.values():
             if not any(one.certain for one in found) and all(self._is_unused(one, used) for one in found):
                 self.report(found[0].fault)
@@ -184,27 +186,13 @@ class GraphGrowthDetector(Detector[Growth]):
         nodes = [root for root in one.within if isinstance(root, Node)]
         if any(node.id in used for node in nodes):
             return False
-        trained = self.machine.ledger.trained
-        return any(leaf.syntax in trained or leaf.syntax in self.facts.evaluated for leaf in _leaves(nodes))
+        trained = self.other(LostGradientDetector).facts.trained | self.facts.evaluated
+        return any(node.leaf is not None and node.syntax in trained for node in nodes_behind(nodes))
 
 
 def _may_hold(value: Value) -> bool:
     """Whether a value, or one in a tuple of such, may have a graph."""
     return all(map(_may_hold, value)) if type(value) is tuple else isinstance(value, (Ref, Unknown, int, str, float))
-
-
-def _leaves(roots: list[Node]) -> Iterator[Node]:
-    """The leaves that a gradient from these may come to."""
-    seen: set[int] = set()
-    stack = list(roots)
-    while stack:
-        node = stack.pop()
-        if node.id in seen:
-            continue
-        seen.add(node.id)
-        if node.leaf is not None:
-            yield node
-        stack.extend(edge.node for edge in node.edges if edge.flows is not False)
 
 
 def _attribute_graphs(state: State, before: State) -> dict[Place, Node]:

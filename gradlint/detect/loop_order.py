@@ -343,7 +343,7 @@ def clipped(machine: Machine, state: State, params: list[Ref], node: cst.CSTNode
         return
     if whole and all(_is_empty(state, param) for param in params):
         if not machine.expected:
-            machine.gradients.clips[node] = None  # A fault where the program makes gradients at all.
+            machine.ledger.clips[node] = None  # A fault where the program makes gradients at all.
         return
     given = {param.id for param in params}
     for optimizer in machine.optimizers:

@@ -11,7 +11,7 @@ from typing import Any
 
 from gradlint import Config, check_paths, check_source
 from gradlint.domain.finding import Finding, Fix, Related, Span
-from gradlint.selection import Selection
+from gradlint.settings.selection import Selection
 from tests.golden.corpus import ONLY_FILE, Program, Unit
 from tests.golden.packages import Package
 

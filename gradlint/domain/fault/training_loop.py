@@ -67,3 +67,10 @@ class StateNotDetached(Fault):
 @dataclass(frozen=True)
 class MethodNotCalled(Fault):
     """A statement names a method, and does not call it."""
+
+
+@dataclass(frozen=True)
+class EpochNotSet(Fault):
+    """A further epoch goes over the data of a sampler, made at `sampler`, without a call of `set_epoch` before it."""
+
+    sampler: cst.CSTNode | None

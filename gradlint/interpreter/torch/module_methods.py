@@ -7,10 +7,9 @@ from typing import TypeAlias
 
 import libcst as cst
 
-from gradlint.detect.absence import leaf_key
 from gradlint.detect.frozen import note_frozen
 from gradlint.detect.loop_order import zeroed
-from gradlint.domain.announcement import ModeSwitched, StateDictLoaded, StateDictTaken
+from gradlint.domain.announcement import ModeSwitched, RequiresGradSet, StateDictLoaded, StateDictTaken
 from gradlint.domain.dtype import is_floating, named
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value, Write
@@ -159,9 +158,8 @@ def _requires_grad(machine: Machine, state: State, ref: Ref, args: Args, node: c
         record = state[parameter]
         assert isinstance(record, Tensor)
         note_frozen(machine, record, wanted if isinstance(wanted, bool) else None, node)
+        machine.announce(state, RequiresGradSet(node, parameter, wanted if isinstance(wanted, bool) else None))
         state.put(parameter.id, record._replace(grad=wanted if isinstance(wanted, bool) else None))
-        if wanted is not True:
-            machine.gradients.spared.add(leaf_key(record.node))
     return ref
 
 

@@ -8,10 +8,9 @@ from typing import TypeAlias
 import libcst as cst
 
 from gradlint.detect import loop_order as order
-from gradlint.detect.absence import leaf_key
 from gradlint.detect.frozen import is_absent, note_idle_step
 from gradlint.detect.optimizers import SOURCES, holds_unknown, sources_of, stepped
-from gradlint.domain.announcement import ParametersGiven, Stepped
+from gradlint.domain.announcement import GradientReleased, ParametersGiven, ParametersTaken, Stepped
 from gradlint.domain.graph import leaves_behind
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import (
@@ -33,7 +32,6 @@ from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.calls import call_in_place
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.torch import faults
-from gradlint.interpreter.torch.backward import LAST_BACKWARD, open_cycle
 from gradlint.interpreter.torch.inplace import bump
 from gradlint.interpreter.torch.tensor import SUMMARY, known_tensor, tensor_at
 
@@ -91,6 +89,7 @@ def fill_optimizer(machine: Machine, state: State, ref: Ref, args: Args, node: c
 
 def _admit(machine: Machine, state: State, params: list[Ref], node: cst.CSTNode) -> None:
     """An optimizer takes leaves, and non-leaves that retain their gradient."""
+    machine.announce(state, ParametersTaken(node, params))
     for param in params:
         record = tensor_at(state, param)
         if record.leaf is False and record.retains is False:
@@ -98,10 +97,7 @@ def _admit(machine: Machine, state: State, params: list[Ref], node: cst.CSTNode)
             faults.refused(machine, "nonleaf-optimizer", node, related=related)
             machine.holdings.offered |= {leaf.syntax for leaf in leaves_behind(record.node)}
         if record.node.leaf is not None:
-            machine.gradients.optimized.setdefault(leaf_key(record.node), set()).add(node)
             machine.holdings.held.add(record.node.leaf)
-            if record.grad is False:
-                machine.gradients.spared.add(leaf_key(record.node))
 
 
 def _tell_shared(machine: Machine, state: State, shared: Iterable[Ref], node: cst.CSTNode, subject: str = "") -> None:
@@ -195,17 +191,12 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
         order.handed_out(machine, state, (ref,))
     stepped(machine, state, ref, frozenset(param.id for param in _params(state, ref)), node)
     machine.announce(state, Stepped(node, ref, _params(state, ref)))
-    last = state.facts.get(LAST_BACKWARD)
     for param in _params(state, ref):
         record = state.heap.get(param.id)
         if not isinstance(record, Tensor) or record.grad is False:
             continue
         certain = isinstance(record.accumulated, Ref)
         absent = not certain and is_absent(state, param, record.accumulated)
-        bare = machine.gradients.bare
-        bare[leaf_key(record.node)] = absent and bare.get(leaf_key(record.node), True)
-        if not certain and isinstance(last, cst.CSTNode):
-            machine.gradients.starved.setdefault(leaf_key(record.node), set()).add(last)
         if not absent:
             bump(machine, state, param, Write(node, "optimizer.step", certain))
     return result
@@ -260,7 +251,7 @@ def clear_gradient(machine: Machine, state: State, param: Ref, args: Args, node:
         return
     drop = args.get(0, "set_to_none", True)
     if drop is True:
-        open_cycle(machine, state, record.accumulated)
+        machine.announce(state, GradientReleased(node, record.accumulated))
         state.put(param.id, record._replace(accumulated=NoGradient(record.syntax, fresh_address())))
     elif is_absent(state, param, record.accumulated):
         return

@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from gradlint.detect.absence import Gradients
 from gradlint.detect.ledger import Ledger
 from gradlint.domain.announcement import CalledAgain
-from gradlint.domain.event import Event, Noticed, SecondBackward, StaleSaved
+from gradlint.domain.event import Event, Noticed
 from gradlint.domain.graph import Node
+from gradlint.domain.refusal.backward import SecondBackward, StaleSaved
 from gradlint.domain.state import State
 from gradlint.domain.value import Function, Instance, Mapping, Ref, Value
 from gradlint.domain.value import Sequence as Listed
@@ -176,8 +176,8 @@ def _apart(machine: Machine) -> Iterator[None]:
     kept = {name: getattr(machine, name) for name in _PER_RUN}
     facts = [(one, one.set_aside()) for one in machine.listeners]
     machine.events, machine.exits, machine.stack, machine.called, machine.iterations = [], [], [], set(), []
-    machine.gradients, machine.ledger = Gradients(), Ledger()
-    machine.rootless, machine.rooted, machine.emptied = [], set(), {}
+    machine.ledger, machine.escaped, machine.emptied = Ledger(), {}, {}
+    machine.doubtful, machine.passed = [], set()
     machine.give_ups, machine.by_hand = Counter(), Counter(machine.by_hand)
     machine.optimizers = list(machine.optimizers)
     machine.holdings = machine.holdings.copy()
@@ -192,8 +192,8 @@ def _apart(machine: Machine) -> Iterator[None]:
 
 
 _PER_RUN = (
-    *("events", "exits", "stack", "called", "iterations", "gradients", "ledger", "rootless", "rooted", "emptied"),
-    *("give_ups", "by_hand", "optimizers", "holdings", "limit", "walked", "backwards", "expected", "abroad"),
+    *("events", "exits", "stack", "called", "iterations", "ledger", "escaped", "doubtful", "passed", "emptied"),
+    *("give_ups", "by_hand", "optimizers", "holdings", "limit", "backwards", "expected", "abroad"),
 )
 
 
