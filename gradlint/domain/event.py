@@ -17,11 +17,11 @@ import libcst as cst
 class Event:
     """Something that happened at one syntax node of the file.
 
-    `carried`: it may come of what one call of a method has left for the next.
+    `carried`: what one call of a method may have left for the next, that brings the event about.
     """
 
     node: cst.CSTNode
-    carried: ClassVar[bool] = False
+    carried: ClassVar[Literal["graph", "gradients"] | None] = None
 
     def in_uncalled(self, *, method: bool) -> Event | None:
         """Return what the event comes to in a function, or method, that nobody calls and that runs no backward.

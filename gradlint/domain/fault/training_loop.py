@@ -44,7 +44,7 @@ class GraphAccumulates(Fault):
     spent: bool
     listed: bool
     nested: bool
-    carried: ClassVar[bool] = True
+    carried: ClassVar = "graph"
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class StateNotDetached(Fault):
     """Each iteration computes a state from the last, `former`, and each backward runs through all before."""
 
     former: cst.CSTNode | None
-    carried: ClassVar[bool] = True
+    carried: ClassVar = "graph"
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,8 @@ import libcst as cst
 
 from gradlint.detect.ledger import Ledger
 from gradlint.domain.announcement import CalledAgain
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event, Noticed, Refusal
 from gradlint.domain.graph import Node
-from gradlint.domain.refusal.backward import SecondBackward, StaleSaved
 from gradlint.domain.state import State
 from gradlint.domain.value import Function, Instance, Mapping, Ref, Value
 from gradlint.domain.value import Sequence as Listed
@@ -104,7 +103,7 @@ def _second_steps(
     calls.begin()
     first = _trained(_turn(machine, [start.fork()], trial.made, methods), start.trained)
     calls.end(first)
-    if not first or any(isinstance(event, _RAISING) for event in machine.events):
+    if not first or any(map(_is_refused, machine.events)):
         return [], []
     seen, mark = len(machine.events), max(end.trained for end in first)
     calls.begin()
@@ -113,14 +112,15 @@ def _second_steps(
     if not second:
         return [], []
     calls.over(second, bounded=True)
-    found = [event for event in machine.events if event.carried]
-    if all(_raised(end) for end in second):
-        found.extend(event for event in machine.events[seen:] if isinstance(event, _RAISING))
+    raised = all(_raised(end) for end in second)
+    found = [event for event in machine.events[seen:] if event.carried and (raised or not _is_refused(event))]
     found.extend(event for event in machine.events[seen:] if _is_missing(event))
     return found, first + second
 
 
-_RAISING = (SecondBackward, StaleSaved)
+def _is_refused(event: Event) -> bool:
+    """Whether torch refuses what a call before has left."""
+    return event.carried is not None and isinstance(event, Refusal)
 
 
 def _is_missing(event: Event) -> bool:
