@@ -17,7 +17,7 @@ import libcst as cst
 from gradlint.domain.event import Event
 from gradlint.domain.finding import Finding
 from gradlint.fixes.mend import mend, without_fix_on_other_rows
-from gradlint.judgement import finding_about, findings_of, judge
+from gradlint.judgement import finding_about, findings_of, grounded, judge
 from gradlint.outcome import Checked, Crash, Outcome
 from gradlint.rules.base import Rule
 from gradlint.rules.registry import all_rules
@@ -52,8 +52,17 @@ class Interpreted(Protocol):
         """What the interpreter let go of, counted."""
 
 
-Interpret = Callable[[cst.Module, int, str, Neighbours], Interpreted]
-"""Takes the module, its number of lines, which bounds the work, and its file with those that it may import."""
+class Interpret(Protocol):
+    """What runs a module."""
+
+    def __call__(
+        self, module: cst.Module, lines: int, path: str, neighbours: Neighbours, *, assumes: bool = True
+    ) -> Interpreted:
+        """Take the module, its number of lines, which bounds the work, and its file with those that it may import.
+
+        With `assumes` false nothing is taken that is not known.
+        """
+
 
 Progress = Callable[[int, int], None]
 
@@ -157,9 +166,12 @@ class Checker:
             return self._refuse(unit, text, filename, config)
         if not is_about_torch(text) and not also:
             return Checked(filename)
-        interpretation = self._interpret(unit.module, text.count("\n") + 1, path, self._files)
-        rules = self._rules_for(config, filename)
+        run = partial(self._interpret, unit.module, text.count("\n") + 1, path, self._files)
+        interpretation, rules = run(), self._rules_for(config, filename)
         found, elsewhere = self._judged(interpretation, unit.module, filename, rules)
+        if any(finding.assumptions for finding in (*found, *elsewhere)):
+            bare = self._judged(run(assumes=False), unit.module, filename, rules)
+            found, elsewhere = grounded(found, bare[0]), grounded(elsewhere, bare[1])
         if "\f" in text:
             found = tuple(without_fix_on_other_rows(finding, text, unit.module.code) for finding in found)
         found += tuple(finding for finding in also if not any(map(finding.repeats, found)))

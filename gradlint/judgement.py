@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import NamedTuple
 
 import libcst as cst
 
 from gradlint.domain.event import Event
-from gradlint.domain.finding import SEVERITY_OF, Evidence, Finding, Fix, Related, Span
+from gradlint.domain.finding import SEVERITY_OF, Assumed, Effect, Evidence, Finding, Fix, Related, Severity, Span
 from gradlint.fixes.locate import Locator
 from gradlint.rules.base import Repair, Report, Rule
 from gradlint.source.place import Places
@@ -81,6 +81,17 @@ def findings_of(
     return tuple(sorted(found.values(), key=lambda finding: finding.sort_key))
 
 
+def grounded(found: Iterable[Finding], bare: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The findings, of which those that are there without assumptions, too, rest on none."""
+    certain = {(one.filename, one.code, one.span): one.severity for one in bare}
+    return tuple(
+        replace(one, assumptions=(), severity=certain[one.filename, one.code, one.span])
+        if one.assumptions and (one.filename, one.code, one.span) in certain
+        else one
+        for one in found
+    )
+
+
 def finding_about(unusable: Unusable, rule: Rule, filename: str) -> Finding:
     """The finding that a file cannot be judged at all."""
     at = unusable.position
@@ -105,7 +116,7 @@ def _finding(verdict: Verdict, atlas: Atlas, locator: Locator, filename: str) ->
         code=rule.code,
         name=rule.name,
         message=report.message,
-        severity=report.severity or (rule.severity if effect == rule.effect else SEVERITY_OF[effect]),
+        severity=_severity(verdict, effect),
         effect=effect,
         filename=filename if path is None else path,
         span=span,
@@ -113,13 +124,24 @@ def _finding(verdict: Verdict, atlas: Atlas, locator: Locator, filename: str) ->
         hint=report.hint,
         related=tuple(_related(atlas, path, filename, node, message) for node, message in report.related),
         fix=None if path is not None else _fix(report.repair, atlas, locator),
+        assumptions=tuple(
+            Assumed(one.kind, one.text, _related(atlas, path, filename, one.node, one.text))
+            for one in event.assumptions
+        ),
         evidence=_evidence(event, atlas, path, filename),
     )
 
 
+def _severity(verdict: Verdict, effect: Effect) -> Severity:
+    """How much a finding weighs: an error rests on no assumption."""
+    rule = verdict.rule
+    severity = verdict.report.severity or (rule.severity if effect == rule.effect else SEVERITY_OF[effect])
+    return "warning" if severity == "error" and verdict.event.assumptions else severity
+
+
 def _evidence(event: Event, atlas: Atlas, path: str | None, filename: str) -> Evidence:
     """The data of an event: its fields by name, with syntax nodes as places."""
-    given = {one.name: getattr(event, one.name) for one in fields(event) if one.name != "node"}
+    given = {one.name: getattr(event, one.name) for one in fields(event) if one.name not in ("node", "assumptions")}
     facts = tuple((name, value) for name, value in given.items() if isinstance(value, (str, int, float)))
     nodes = [
         (name, node)

@@ -102,7 +102,7 @@ def _confirmation(rules: Sequence[Rule]) -> str:
 
 
 def _evidence_cells(rule: Rule) -> tuple[str, ...]:
-    errors = tuple(bad.error for bad in rule.bad if bad.error is not None and rule.effect != "invalid")
+    errors = () if rule.effect == "invalid" else rule.errors
     shown = evidence(rule.name, rule.effect, errors).replace("|", "\\|")
     return f"[{rule.code}]({_filename(rule)})", f"`{rule.name}`", rule.effect, shown
 

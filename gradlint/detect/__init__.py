@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gradlint.detect.custom_function import CustomFunctionDetector
-from gradlint.detect.gradient_argument import GradientArgumentDetector
+from gradlint.detect.data_write import DataWriteDetector
+from gradlint.detect.element_types import ElementTypeDetector
+from gradlint.detect.flags import FlagDetector
+from gradlint.detect.formula import FormulaDetector
 from gradlint.detect.gradient_reads import GradientReadDetector
 from gradlint.detect.graph_growth import GraphGrowthDetector
 from gradlint.detect.graph_use import GraphUseDetector
 from gradlint.detect.hidden_write import HiddenWriteDetector
+from gradlint.detect.legacy import LegacyDetector
 from gradlint.detect.loop_variable import LoopVariableDetector
 from gradlint.detect.lost_gradient import LostGradientDetector
 from gradlint.detect.module_use import ModuleUseDetector
@@ -17,8 +21,10 @@ from gradlint.detect.network_alias import NetworkAliasDetector
 from gradlint.detect.registration import RegistrationDetector
 from gradlint.detect.sampler import SamplerDetector
 from gradlint.detect.second_order import SecondOrderDetector
+from gradlint.detect.spelling import SpellingDetector
 from gradlint.detect.state_dict import StateDictDetector
 from gradlint.detect.training_mode import TrainingModeDetector
+from gradlint.detect.uninitialised import UninitialisedDetector
 from gradlint.domain.announcement import Listener
 from gradlint.interpreter.machine import Machine
 
@@ -29,15 +35,21 @@ _ALL: tuple[Callable[[Machine], Listener], ...] = (
     ModuleUseDetector,
     NetworkAliasDetector,
     RegistrationDetector,
-    GradientArgumentDetector,
     GradientReadDetector,
     GraphUseDetector,
     HiddenWriteDetector,
+    DataWriteDetector,
+    ElementTypeDetector,
+    FlagDetector,
+    FormulaDetector,
+    LegacyDetector,
     LostGradientDetector,
     SamplerDetector,
     SecondOrderDetector,
+    SpellingDetector,
     StateDictDetector,
     TrainingModeDetector,
+    UninitialisedDetector,
 )
 
 

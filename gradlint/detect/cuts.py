@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from gradlint.domain.graph import Edge, Node
+from gradlint.domain.graph import NOT_COMPUTED_FROM, Edge, Node
 
 
 class Cut(NamedTuple):
@@ -57,9 +57,6 @@ ACCIDENTS = frozenset({"item", "numpy", "rewrap", "nondiff", "integer", "zero"})
 
 _WISHES = frozenset({"copy", "detach", "no_grad", "grad-off", "data", "leaf", "parameter", "grad", "gradient"})
 _NUMBERS = frozenset({"item", "numpy", "rewrap"})
-_NO_WAYS = frozenset({"overwritten", "scored"})
-"""A value that is gone, and one whose density is asked for: what either was computed from is none of the loss's."""
-
 _UNTOLD = frozenset({"untracked"})
 
 MOST_CUTS = 4_000
@@ -92,7 +89,7 @@ def lost_leaves(root: Node, reached: set[int]) -> list[Lost]:
                     node, way.cut, way.wished, way.reborn, way.dropped, way.picked, way.cuts, way.direct
                 )
         for edge in node.edges:
-            if edge.cut not in _NO_WAYS:
+            if edge.cut not in NOT_COMPUTED_FROM:
                 stack.append(_along(way, edge))
     return list(found.values())
 

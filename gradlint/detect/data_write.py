@@ -4,44 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import libcst as cst
-
-from gradlint.detect.loop_order import stepped_by_hand
-from gradlint.domain.event import DataUse, DataWrite
+from gradlint.detect.detector import Detector
+from gradlint.domain.announcement import LeafWritten
+from gradlint.domain.fault.inplace import DataUse, DataWrite
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
-from gradlint.domain.value import Ref, Tensor
+from gradlint.domain.value import Tensor
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.reachable import Search
-from gradlint.interpreter.torch.tensor import tensor_at
 
-_ALIASES = frozenset({"data", "detach", "select", "view"})
 _LOOKED_AT = 4_000
 """At how many objects a look for graphs that are still held ends."""
 
 _ARITHMETIC = frozenset({"add_", "sub_", "mul_", "div_", "addcmul_", "addcdiv_", "lerp_"})
 
 
-def note_data_write(
-    machine: Machine, state: State, ref: Ref, op: str, sources: Sequence[Edge], node: cst.CSTNode
-) -> None:
-    """A write in place to an alias that `.data` made of a leaf which requires grad."""
-    record = tensor_at(state, ref)
-    origin = record.node
-    while origin.op in _ALIASES and origin.edges:
-        origin = origin.edges[0].node
-    leaf = state.heap.get(origin.leaf) if origin.leaf is not None else None
-    if not isinstance(leaf, Tensor) or leaf.grad is not True or leaf.memory != record.memory:
-        return
-    tell_data_write(machine, state, leaf, _use(leaf, op, sources), op, node)
-    if origin.leaf is not None:
-        stepped_by_hand(machine, state, origin.leaf, sources, node)
+class DataWriteDetector(Detector[None]):
+    """Needs no facts but the graphs behind what is written, and those that the program holds."""
 
+    def begin(self) -> None:
+        """Begin without facts."""
 
-def tell_data_write(machine: Machine, state: State, leaf: Tensor, use: DataUse, op: str, node: cst.CSTNode) -> None:
-    """Report a write through `.data` to a leaf."""
-    kept = _is_kept(machine, state, leaf.memory)
-    machine.emit(DataWrite(node, use, op, leaf.syntax, leaf.parameter, kept, state.grad is not False))
+    def on_leaf_written(self, state: State, it: LeafWritten) -> None:
+        """Report a write through `.data`."""
+        leaf = state.heap[it.leaf]
+        assert isinstance(leaf, Tensor)
+        if it.by_data:
+            kept = _is_kept(self.machine, state, leaf.memory)
+            use, recorded = _use(leaf, it.op, it.sources), state.grad is not False
+            self.report(DataWrite(it.node, use, it.op, leaf.syntax, leaf.parameter, kept, recorded))
 
 
 def _is_kept(machine: Machine, state: State, memory: int) -> bool:
@@ -63,10 +54,14 @@ def _is_kept(machine: Machine, state: State, memory: int) -> bool:
 
 
 def _use(leaf: Tensor, op: str, sources: Sequence[Edge]) -> DataUse:
-    """What a write in place is for. One that only scales or bounds the old value clips it."""
-    found = behind(sources, leaf.node)
+    """What a write is for. One that only scales or bounds the old value clips it."""
+    found = _behind(sources, leaf.node)
     if "gradient" in found:
         return "update"
+    if op == "=":
+        if "self" in found:
+            return "average" if "other" in found else "assign"
+        return "load"
     if op.startswith("clamp"):
         return "clip"
     if op in ("mul_", "div_") and not found:
@@ -76,17 +71,7 @@ def _use(leaf: Tensor, op: str, sources: Sequence[Edge]) -> DataUse:
     return "update" if op in _ARITHMETIC else "initialise"
 
 
-def assigned_use(leaf: Tensor, source: Tensor | None) -> DataUse:
-    """What `t.data = u` is for: an update where a gradient stands behind u."""
-    found = set() if source is None else behind([Edge(source.node, None)], leaf.node)
-    if "gradient" in found:
-        return "update"
-    if "other" in found:
-        return "average" if "self" in found else "load"
-    return "assign" if "self" in found else "load"
-
-
-def behind(sources: Sequence[Edge], own: Node) -> set[str]:
+def _behind(sources: Sequence[Edge], own: Node) -> set[str]:
     """What stands behind a value: "gradient", "self" (the leaf that is written to), "other" leaves."""
     found: set[str] = set()
     stack = [edge.node for edge in sources]

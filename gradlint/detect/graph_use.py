@@ -58,7 +58,7 @@ class GraphUseDetector(Detector[GraphUse]):
         self._walk(it.possible.keys())
         if it.retain and it.create is False and not it.raised and self.machine.iterations:
             retained = self.facts.retaining.setdefault(it.node, set())
-            retained.update(node.id for node in it.possible.values() if node.frees)
+            retained.update(node.id for node in it.possible.values() if state.frees(node))
             if any(node.tracked is None for node in it.possible.values()):
                 self.facts.useful.add(it.node)
 

@@ -41,7 +41,7 @@ class RegistrationDetector(Detector[Placed]):
 
     def on_attribute_set(self, state: State, it: AttributeSet) -> None:
         """Look at containers, and at tensors that are no parameters, as attributes of a module."""
-        if not isinstance(it.value, Ref) or not is_module(state, it.owner):
+        if not isinstance(it.value, Ref) or not isinstance(it.owner, Ref) or not is_module(state, it.owner):
             return
         new = state.heap.get(it.value.id)
         if isinstance(new, (Sequence, Mapping)):

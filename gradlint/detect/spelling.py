@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from functools import cached_property
 
 import libcst as cst
 
-from gradlint.domain.event import LegacyVariable, MisspeltName, RemovedName
+from gradlint.detect.detector import Detector
+from gradlint.domain.announcement import AttributeRead, AttributeSet, NameMissing, TorchCalled
 from gradlint.domain.fault.modules import ModuleFlag
+from gradlint.domain.fault.spelling import DeprecatedName, MisspeltName, RemovedName
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
-from gradlint.domain.value import Class, External, Instance, Ref, Value
+from gradlint.domain.value import Class, External, Instance, Ref, Tensor, Unknown, Value
 from gradlint.facts.names import (
     MODULE,
     OPTIMIZER,
@@ -19,67 +22,128 @@ from gradlint.facts.names import (
     is_same_word,
     meant,
     meant_keyword,
-    names_of,
     newer,
     replacement,
 )
-from gradlint.interpreter.args import Args
-from gradlint.interpreter.machine import Machine
 
-_KINDS = {"module": MODULE, "optimizer": OPTIMIZER}
-
-
-def of_namespace(machine: Machine, path: str, name: str, node: cst.CSTNode) -> None:
-    """torch.nn.functional.soft_max, or an import of it"""
-    if machine.guarded:
-        return
-    instead = replacement(f"{path}.{name}")
-    if instead is not None:
-        machine.emit(RemovedName(node, "name", f"{path}.{name}", instead, True))
-        return
-    instead = newer(f"{path}.{name}")
-    if instead is not None:
-        machine.emit(RemovedName(node, "deprecated", f"{path}.{name}", instead, False))
-        return
-    real = meant(path, name)
-    if real is not None:
-        machine.emit(MisspeltName(node, path, name, real, is_same_word(name, real)))
+_MISSPELT_FLAGS = frozenset({"require_grad", "requires_grads", "require_grads"})
+"""Attributes that are none of torch's, and look like `requires_grad`: on parameters, they are meant to freeze."""
 
 
-def of_tensor(machine: Machine, made: Node, name: str, node: cst.CSTNode) -> None:
-    """loss.backwards; what is merely used like a tensor may be another sort of matrix, with methods of its own.
+class SpellingDetector(Detector[None]):
+    """Needs no facts but the names that torch has."""
 
-    What containers and texts have is no slip: where a value may be a tensor or a dictionary of tensors, the program
-    knows which.
-    """
-    if machine.guarded or made.op in _UNSEEN or name in _OF_CONTAINERS:
-        return
-    instead = replacement(f"{TENSOR}.{name}")
-    if instead is not None:
-        if is_from_torch(made):
-            machine.emit(RemovedName(node, "name", name, instead, True))
-        return
-    real = meant(TENSOR, name)
-    if real is not None:
-        machine.emit(MisspeltName(node, "tensor", name, real, is_same_word(name, real)))
+    def begin(self) -> None:
+        """Begin without facts."""
+
+    def on_attribute_read(self, state: State, it: AttributeRead) -> None:
+        """Report torch.nn.functional.soft_max, or an import of it."""
+        if self.machine.guarded:
+            return
+        owner = it.owner.path
+        path = f"{owner}.{it.name}"
+        if (instead := replacement(path)) is not None:
+            self.report(RemovedName(it.node, path, instead))
+        elif (instead := newer(path)) is not None:
+            self.report(DeprecatedName(it.node, path, instead))
+        elif (real := meant(owner, it.name)) is not None:
+            self.report(MisspeltName(it.node, owner, it.name, real, is_same_word(it.name, real)))
+
+    def on_name_missing(self, state: State, it: NameMissing) -> None:
+        """Report loss.backwards, model.paramters, optimizer.zero_grads."""
+        if self.machine.guarded:
+            return
+        record = state[it.owner]
+        if isinstance(record, Tensor):
+            self._of_tensor(record.node, it.name, it.node)
+        elif isinstance(record, Instance):
+            self._of_object(state, record, it.name, it.node)
+
+    def _of_tensor(self, made: Node, name: str, node: cst.CSTNode) -> None:
+        """Report a name that tensors lack; what is merely used like one may be a matrix with methods of its own.
+
+        What containers and texts have is no slip: where a value may be a tensor or a dictionary of tensors, the program
+        knows which.
+        """
+        if made.op in _UNSEEN or name in _OF_CONTAINERS:
+            return
+        instead = replacement(f"{TENSOR}.{name}")
+        if instead is not None:
+            if _is_from_torch(made):
+                self.report(RemovedName(node, name, instead))
+        elif (real := meant(TENSOR, name)) is not None:
+            self.report(MisspeltName(node, "tensor", name, real, is_same_word(name, real)))
+
+    def _of_object(self, state: State, record: Instance, name: str, node: cst.CSTNode) -> None:
+        """Report a name of a class whose bases are all known, and that nobody gives the name."""
+        is_optimizer = _is_optimizer(state, record.cls)
+        real = meant(OPTIMIZER if is_optimizer else MODULE, name)
+        if real is None or record.open or not _is_known(state, record.cls) or name in self._assigned:
+            return
+        kind = "optimizer" if is_optimizer else "module"
+        self.report(MisspeltName(node, kind, name, real, is_same_word(name, real)))
+
+    def on_torch_called(self, state: State, it: TorchCalled) -> None:
+        """Report torch.randn(3, require_grad=True): torch takes no other names than its own, and raises."""
+        if not it.keywords:
+            return
+        record = None if it.receiver is None else state[it.receiver]
+        if record is None:
+            self._keywords(it.name, it.keywords, it.node)
+        elif isinstance(record, Tensor):
+            self._keywords(f"{TENSOR}.{it.name}", it.keywords, it.node, record.node)
+        elif isinstance(record, Instance) and not record.open and _is_known(state, record.cls):
+            owner = OPTIMIZER if _is_optimizer(state, record.cls) else MODULE
+            self._keywords(f"{owner}.{it.name.removeprefix('super.')}", it.keywords, it.node)
+
+    def _keywords(self, path: str, keywords: Collection[str], node: cst.CSTNode, made: Node | None = None) -> None:
+        """Report names that a function or method does not take; `made` is the tensor, which may be of another sort."""
+        if self.machine.guarded or not isinstance(node, cst.Call):
+            return
+        for name in keywords:
+            real = meant_keyword(path, name)
+            if real is not None and real not in keywords and (made is None or _is_from_torch(made)):
+                self.report(MisspeltName(node, path, name, real, is_same_word(name, real), keyword=True))
+
+    def on_attribute_set(self, state: State, it: AttributeSet) -> None:
+        """Report x.require_grad = True: a new attribute.
+
+        Programs hang things of their own on tensors: only slips of this flag are reported.
+        """
+        record = state.heap.get(it.owner.id) if isinstance(it.owner, Ref) else None
+        if isinstance(record, Tensor) and record.parameter and it.name in _MISSPELT_FLAGS:
+            if isinstance(it.value, bool):
+                self.report(ModuleFlag(it.node, it.name, "tensor"))
+        elif isinstance(record, Tensor) and meant(TENSOR, it.name) == "requires_grad":
+            self.report(MisspeltName(it.node, "tensor", it.name, "requires_grad", True, assigned=True))
+        elif isinstance(it.owner, Unknown) and isinstance(it.value, bool) and self._is_only_set(it.name):
+            self.report(ModuleFlag(it.node, it.name, "tensor"))
+
+    def _is_only_set(self, name: str) -> bool:
+        """Whether a name is a slip of `requires_grad` that the file only ever assigns, and never reads.
+
+        Then what is not known is most likely a parameter of a network that is not known either.
+        """
+        if meant(TENSOR, name) != "requires_grad":
+            return False
+        code = self.machine.program.nowhere
+        assert isinstance(code, cst.Module)
+        uses = re.findall(rf"(\.?)\b{name}\b\s*(=?)(?!=)", code.code)
+        return all(dot and assigned for dot, assigned in uses)
+
+    @cached_property
+    def _assigned(self) -> frozenset[str]:
+        """Every attribute that the file assigns, defines, or names in a string, to whatever object."""
+        collector = _Collector()
+        self.machine.program.nowhere.visit(collector)
+        return frozenset(collector.names)
 
 
-def of_keywords(
-    machine: Machine, path: str, keywords: Collection[str], node: cst.CSTNode, made: Node | None = None
-) -> None:
-    """torch.randn(3, require_grad=True): torch takes no other names than its own, and raises.
-
-    Of a method, `made` is the tensor, which may be a matrix of another sort.
-    """
-    if machine.guarded or not isinstance(node, cst.Call):
-        return
-    for name in keywords:
-        real = meant_keyword(path, name)
-        if real is not None and real not in keywords and (made is None or is_from_torch(made)):
-            machine.emit(MisspeltName(node, path, name, real, is_same_word(name, real), keyword=True))
+_MOST = 200
+_UNSEEN = frozenset({"input", "call", "gradient"})
 
 
-def is_from_torch(made: Node) -> bool:
+def _is_from_torch(made: Node) -> bool:
     """Whether a value is certainly a tensor: made by torch, of tensors made by torch, as far as is looked."""
     stack, seen = [made], {made.id}
     while stack and len(seen) < _MOST:
@@ -91,48 +155,6 @@ def is_from_torch(made: Node) -> bool:
             seen.update(one.id for one in fresh)
             stack.extend(fresh)
     return True
-
-
-_MOST = 200
-_UNSEEN = frozenset({"input", "call", "gradient"})
-
-
-def of_assigned(machine: Machine, state: State, name: str, node: cst.CSTNode) -> None:
-    """x.require_grad = True: a new attribute. Programs hang things of their own on tensors: only this slip is told."""
-    if name == "volatile":
-        machine.emit(LegacyVariable(node, True, None, None, state.grad is not False))
-    elif meant(TENSOR, name) == "requires_grad":
-        machine.emit(MisspeltName(node, "tensor", name, "requires_grad", True, assigned=True))
-
-
-def of_unknown(machine: Machine, name: str, node: cst.CSTNode) -> None:
-    """p.require_grad = False, for a p that is not known: most likely a parameter of a network that is not known either.
-
-    Told if the file only ever assigns the name, and never reads it.
-    """
-    if meant(TENSOR, name) != "requires_grad":
-        return
-    code = machine.program.nowhere
-    assert isinstance(code, cst.Module)
-    uses = re.findall(rf"(\.?)\b{name}\b\s*(=?)(?!=)", code.code)
-    if all(dot and assigned for dot, assigned in uses):
-        machine.emit(ModuleFlag(node, name, "tensor"))
-
-
-def of_object(machine: Machine, state: State, record: Instance, kind: str, name: str, node: cst.CSTNode) -> None:
-    """model.paramters, optimizer.zero_grads; of a class whose bases are all known, and that nobody gives the name."""
-    real = None if machine.guarded else meant(_KINDS[kind], name)
-    if real is None or record.open or not _is_known(state, record.cls) or name in assigned_names(machine):
-        return
-    machine.emit(MisspeltName(node, kind, name, real, is_same_word(name, real)))
-
-
-def of_method(machine: Machine, state: State, record: Instance, name: str, args: Args, node: cst.CSTNode) -> None:
-    """model.zero_grad(set_to_nome=True); of a class as in `of_object`."""
-    cls = record.cls
-    if not record.open and args.keywords and _is_known(state, cls):
-        owner = OPTIMIZER if _is_optimizer(state, cls) else MODULE
-        of_keywords(machine, f"{owner}.{name.removeprefix('super.')}", args.keywords, node)
 
 
 def _is_optimizer(state: State, cls: Value) -> bool:
@@ -156,15 +178,6 @@ _OF_CONTAINERS = frozenset(name for kind in (dict, list, set, str) for name in d
 _WRAPPING = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel"})
 
 
-def assigned_names(machine: Machine) -> frozenset[str]:
-    """Every attribute that the file assigns, defines, or names in a string, to whatever object."""
-    if machine.assigned is None:
-        collector = _Collector()
-        machine.program.nowhere.visit(collector)
-        machine.assigned = frozenset(collector.names)
-    return machine.assigned
-
-
 class _Collector(cst.CSTVisitor):
     def __init__(self) -> None:
         self.names: set[str] = set()
@@ -186,9 +199,3 @@ class _Collector(cst.CSTVisitor):
         elif isinstance(node, (cst.Tuple, cst.List)):
             for element in node.elements:
                 self._target(element.value)
-
-
-def has_name(path: str, name: str) -> bool | None:
-    """hasattr(torch.nn, "name"), for what was measured."""
-    known = names_of(path)
-    return None if known is None else name in known

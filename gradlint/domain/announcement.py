@@ -17,9 +17,9 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import libcst as cst
 
-from gradlint.domain.graph import Node, Saved, Tri
+from gradlint.domain.graph import Edge, Node, Saved, Tri
 from gradlint.domain.state import State
-from gradlint.domain.value import Ref, Value, Write
+from gradlint.domain.value import External, Ref, Value, Write
 
 # Modules.
 
@@ -56,15 +56,6 @@ class ModuleMade(NamedTuple):
     module: Ref
 
 
-class AttributeSet(NamedTuple):
-    """An attribute of an object or a tensor is about to be set."""
-
-    node: cst.CSTNode
-    owner: Ref
-    name: str
-    value: Value
-
-
 class StateDictTaken(NamedTuple):
     """`owner.state_dict()` gave the dict `made`."""
 
@@ -90,6 +81,38 @@ class ContainerCopied(NamedTuple):
     node: cst.CSTNode
     original: Ref
     copy: Ref
+
+
+class AttributeRead(NamedTuple):
+    """`owner.name` is read or imported, where `owner` is torch or a name below it."""
+
+    node: cst.CSTNode
+    owner: External
+    name: str
+
+
+class NameMissing(NamedTuple):
+    """A tensor, a module or an optimizer is asked for an attribute that it is not known to have."""
+
+    node: cst.CSTNode
+    owner: Ref
+    name: str
+
+
+class AttributeSet(NamedTuple):
+    """`owner.name = value`, which for a tensor means nothing to torch."""
+
+    node: cst.CSTNode
+    owner: Value
+    name: str
+    value: Value
+
+
+class Discarded(NamedTuple):
+    """A statement names an attribute, `value`, and does nothing with it; or it compares an attribute of `value`."""
+
+    node: cst.CSTNode
+    value: Value
 
 
 class Differenced(NamedTuple):
@@ -128,14 +151,6 @@ class Repeated(NamedTuple):
     node: cst.CSTNode
     items: tuple[Value, ...]
     times: Value
-
-
-class Discarded(NamedTuple):
-    """A statement reads the attribute `name` of something, which gives `value`, and does nothing with it."""
-
-    node: cst.CSTNode
-    name: str
-    value: Value
 
 
 class Stored(NamedTuple):
@@ -194,6 +209,90 @@ class PathsJoined(NamedTuple):
 
     node: cst.CSTNode
     alike: Iterable[tuple[int, int]]
+
+
+# Calls.
+
+
+class TorchCalled(NamedTuple):
+    """A function or a class of torch is called, or a method of a tensor, a module or another object of torch's.
+
+    `name` is the path (`torch.optim.SGD`); of a method, of which `receiver` is the object, the name alone, below
+    `super.` where a class of the program calls that of its base. `open`: there are arguments that are not known.
+    """
+
+    node: cst.CSTNode
+    name: str
+    receiver: Ref | None
+    positional: tuple[Value, ...]
+    keywords: dict[str, Value]
+    open: bool
+
+
+class ModuleConfigured(NamedTuple):
+    """The constructor of torch's own module class `path` runs, for an object of it or of a class derived from it."""
+
+    node: cst.CSTNode
+    path: str
+    positional: tuple[Value, ...]
+    keywords: dict[str, Value]
+    open: bool
+
+
+class FactorsMoved(NamedTuple):
+    """An operation is given its `factors` before its tensors, as former versions of torch took them."""
+
+    node: cst.CSTNode
+    op: str
+    factors: tuple[str, ...]
+
+
+class VariableMade(NamedTuple):
+    """`Variable(data, requires_grad, volatile)`"""
+
+    node: cst.CSTNode
+    data: Ref
+    requires_grad: Value
+    volatile: bool
+
+
+# Writes.
+
+
+class LeafWritten(NamedTuple):
+    """A leaf that requires grad is written past the tape, by a value computed from `sources`.
+
+    `op` is what writes; "=" gives the leaf the memory of another tensor. `by_data`: it writes through `.data`.
+    """
+
+    node: cst.CSTNode
+    leaf: int
+    sources: Sequence[Edge]
+    op: str
+    by_data: bool
+
+
+# Operations.
+
+
+class Operated(NamedTuple):
+    """An operation of torch runs: announced before it writes, and before its result is made.
+
+    `op` is its name in the facts table (`Tensor.add_`, `nn.functional.softmax`, `nn.Softmax`). `operands` are its
+    arguments by name, tensors among them as terms. `inputs` are the tensors that it is given, parameters of a module
+    among them: the label in the facts table, and the tensor, or the graph of what may be one.
+    """
+
+    node: cst.CSTNode
+    op: str
+    operands: Mapping[str, object]
+    inputs: Sequence[tuple[str, Ref | None, Node | None]]
+
+
+class DefaultTypeSet(NamedTuple):
+    """The default element type of torch is set."""
+
+    node: cst.CSTNode
 
 
 # Loops over data.
@@ -376,16 +475,6 @@ class LoopEnded(NamedTuple):
 # Calls.
 
 
-class TorchCalled(NamedTuple):
-    """A function of torch, of the path `path`, is called; `open`: there are arguments that are not known."""
-
-    node: cst.CSTNode
-    path: str
-    positional: tuple[Value, ...]
-    keywords: Mapping[str, Value]
-    open: bool
-
-
 class FunctionApplied(NamedTuple):
     """`function.apply(*arguments)`: the forward of a custom function has run, and its result gets a graph next.
 
@@ -453,12 +542,14 @@ Announcement: TypeAlias = (
     | StateDictTaken
     | StateDictLoaded
     | ContainerCopied
+    | AttributeRead
+    | NameMissing
+    | Discarded
     | Differenced
     | LoopVariableRebound
     | Assigned
     | Zipped
     | Repeated
-    | Discarded
     | Stored
     | Backpropagated
     | Differentiated
@@ -468,10 +559,16 @@ Announcement: TypeAlias = (
     | IterationBegan
     | IterationEnded
     | LoopEnded
-    | TorchCalled
     | FunctionApplied
     | FunctionDifferentiated
     | CalledAgain
+    | TorchCalled
+    | ModuleConfigured
+    | FactorsMoved
+    | VariableMade
+    | LeafWritten
+    | Operated
+    | DefaultTypeSet
     | Rewrapped
     | RequiresGradSet
     | NetworkSupposed
@@ -528,6 +625,15 @@ class Listener:
     def on_container_copied(self, state: State, it: ContainerCopied) -> None:
         """Hear that a list or dict was copied."""
 
+    def on_attribute_read(self, state: State, it: AttributeRead) -> None:
+        """Hear that a name of torch is read."""
+
+    def on_name_missing(self, state: State, it: NameMissing) -> None:
+        """Hear that an object is asked for an attribute that it is not known to have."""
+
+    def on_discarded(self, state: State, it: Discarded) -> None:
+        """Hear that a statement does nothing with an attribute."""
+
     def on_differenced(self, state: State, it: Differenced) -> None:
         """Hear of a difference of tensors."""
 
@@ -543,11 +649,29 @@ class Listener:
     def on_repeated(self, state: State, it: Repeated) -> None:
         """Hear that a list is multiplied."""
 
-    def on_discarded(self, state: State, it: Discarded) -> None:
-        """Hear that a statement does nothing with what it reads."""
-
     def on_stored(self, state: State, it: Stored) -> None:
         """Hear that a container was given a value."""
+
+    def on_torch_called(self, state: State, it: TorchCalled) -> None:
+        """Hear that something of torch is called."""
+
+    def on_module_configured(self, state: State, it: ModuleConfigured) -> None:
+        """Hear that a constructor of a module class of torch runs."""
+
+    def on_factors_moved(self, state: State, it: FactorsMoved) -> None:
+        """Hear that factors stand before tensors."""
+
+    def on_variable_made(self, state: State, it: VariableMade) -> None:
+        """Hear that `Variable` is called."""
+
+    def on_leaf_written(self, state: State, it: LeafWritten) -> None:
+        """Hear that a leaf is written past the tape."""
+
+    def on_operated(self, state: State, it: Operated) -> None:
+        """Hear that an operation of torch runs."""
+
+    def on_default_type_set(self, state: State, it: DefaultTypeSet) -> None:
+        """Hear that the default element type is set."""
 
     def on_rewrapped(self, state: State, it: Rewrapped) -> None:
         """Hear that values were copied without their graph."""
@@ -626,9 +750,6 @@ class Listener:
 
     def on_loop_ended(self, state: State, it: LoopEnded) -> None:
         """Hear that a loop has ended."""
-
-    def on_torch_called(self, state: State, it: TorchCalled) -> None:
-        """Hear that a function of torch is called."""
 
     def on_function_applied(self, state: State, it: FunctionApplied) -> None:
         """Hear that a custom function was applied."""

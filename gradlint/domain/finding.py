@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
+from gradlint.domain.assumption import AssumptionKind
 from gradlint.domain.confirmation import Confirmation
 
 Severity = Literal["error", "warning", "info"]
@@ -52,6 +53,15 @@ class Related:
 
 Move: TypeAlias = "Callable[[Related], Related | None]"
 """Where a related place stands in another text; None where it does not stand in that text at all."""
+
+
+@dataclass(frozen=True)
+class Assumed:
+    """Something that a finding rests on and that was not known: what it is drawn from, a sentence, and the place."""
+
+    kind: AssumptionKind
+    text: str
+    place: Related
 
 
 @dataclass(frozen=True)
@@ -103,6 +113,7 @@ class Finding:
 
     `message` says what torch will do, `hint` what to write instead. `span` is the cause. `lines` is the range of
     rows of the statement (first, last) on any of which a `# noqa` counts. `confirmation` is set where torch was asked.
+    `assumptions` are what it rests on and what was not known; an error rests on none.
     `evidence` is what the fault says of itself; its `places` have no text of their own.
     """
 
@@ -118,6 +129,7 @@ class Finding:
     related: tuple[Related, ...] = ()
     fix: Fix | None = None
     confirmation: Confirmation | None = None
+    assumptions: tuple[Assumed, ...] = ()
     evidence: Evidence | None = field(default=None, compare=False)
 
     @property

@@ -5,17 +5,18 @@ Every operation on tensors makes a `Node`. Where autograd records the operation 
 flows back, though a value flowed forward, is a *cut*; it has a kind and a place. So `depends_on` is what a walk over
 all edges finds, `reaches` what a walk over the differentiable edges of tracked nodes finds (design, section 1).
 
-Nodes are immutable and shared by the states that a program splits into. What changes with time (which nodes are
-freed, how far a version counter has moved) is kept in the state.
+Nodes are frozen, and shared by the states that a program splits into. What changes with time (which nodes are freed,
+how far a version counter has moved) is kept in the state.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import FrozenInstanceError
 from itertools import count
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, NoReturn, TypeAlias
 
 import libcst as cst
 
@@ -52,7 +53,8 @@ def ancient() -> Iterator[None]:
 class Saved(NamedTuple):
     """A tensor kept for backward: which version counter and memory, and how many writes each had seen by then.
 
-    `node` is the graph behind it where it may require grad: a second derivative goes there.
+    `node` is the graph behind it where it may require grad: a second derivative goes there. `own`: it is a result of
+    the operation that saves it, so that this graph is the operation's own node.
     """
 
     counter: int
@@ -62,6 +64,7 @@ class Saved(NamedTuple):
     label: str
     multi: bool = False
     node: Node | None = None
+    own: bool = False
 
 
 class Edge(NamedTuple):
@@ -71,6 +74,9 @@ class Edge(NamedTuple):
     flows: Tri = True
     cut: str | None = None
 
+
+NOT_COMPUTED_FROM = frozenset({"overwritten", "scored"})
+"""Cuts at a value that is gone, and at one whose density is asked for: the result is computed from neither."""
 
 NO_OPERANDS: Mapping[str, object] = MappingProxyType({})
 """Of a node that is no call with arguments, or not one that is known."""
@@ -129,24 +135,41 @@ class Node:
         place: cst.CSTNode | None = None,
         operands: Mapping[str, object] | None = None,
         key: LeafKey | None = None,
+        live: bool = False,
     ) -> None:
-        self.id = next(_numbers)
-        self.op = op
-        self.syntax = syntax
-        self.place = place
-        self.key = key
-        self.edges = tuple(edges)
-        self.tracked = tracked
-        self.saved = saved
-        self.maybe_saved = maybe_saved
-        self.leaf = leaf
-        self.cut = cut
-        self.operands: Mapping[str, object] = operands or NO_OPERANDS
-        self.frees = bool(saved) or None if frees is None else frees
-        self.live: bool = tracked is not False or leaf is not None or any(edge[0].live for edge in self.edges)
+        self.id: Final = next(_numbers)
+        self.op: Final = op
+        self.syntax: Final = syntax
+        self.place: Final = place
+        self.key: Final = key
+        self.edges: Final = tuple(edges)
+        self.tracked: Final = tracked
+        self.saved: Final = saved
+        self.maybe_saved: Final = maybe_saved
+        self.leaf: Final = leaf
+        self.cut: Final = cut
+        self.operands: Final[Mapping[str, object]] = operands or NO_OPERANDS
+        self.frees: Final = bool(saved) or None if frees is None else frees
+        self.live: Final[bool] = (
+            live or tracked is not False or leaf is not None or True in [edge[0].live for edge in self.edges]
+        )
+        # Slots are written fastest like this: object.__setattr__ takes three times as long to make a node.
+        self.__class__ = _FrozenNode
 
     def __repr__(self) -> str:
         return f"<{self.op} {self.id} tracked={self.tracked}>"
+
+
+class _FrozenNode(Node):
+    """A node that is made: the class of every node, which refuses what `__init__` of its base still may."""
+
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise FrozenInstanceError(f"cannot assign to field {name!r}: nodes are shared by states")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise FrozenInstanceError(f"cannot delete field {name!r}: nodes are shared by states")
 
 
 def leaf_key(leaf: Node) -> LeafKey:

@@ -59,6 +59,8 @@ class Meeting:
             return None
         if left.freed is not right.freed and self._old(left.freed) != self._old(right.freed):
             return None
+        if left.severed != right.severed:
+            return None
         frames: list[tuple[int, str | int, Value]] = []
         try:
             for frame in left.dirty_frames | right.dirty_frames:

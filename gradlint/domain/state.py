@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from gradlint.domain.graph import Site, Tri, fresh_number
+from gradlint.domain.graph import Node, Site, Tri, fresh_number
 from gradlint.domain.value import Ref, Value, Write
 
 MISSING = object()
@@ -65,7 +65,8 @@ def rebound(now: dict[str | int, Value], before: dict[str | int, Value]) -> Iter
 class State:
     """Heap, frames, and what is known of the path: the truth of tests, the grad mode.
 
-    `owed`: the optimizers that have used gradients which nothing has cleared since.
+    `owed`: the optimizers that have used gradients which nothing has cleared since. `severed`: the nodes of which a
+    result was detached in place, so that it is unknown what a backward through the others finds.
     """
 
     __slots__ = (
@@ -87,6 +88,7 @@ class State:
         "off",
         "once",
         "owed",
+        "severed",
         "site",
         "spent",
         "trained",
@@ -104,6 +106,7 @@ class State:
         self.once: frozenset[int] = frozenset()
         self.twice: frozenset[int] = frozenset()
         self.owed: frozenset[int] = frozenset()
+        self.severed: frozenset[int] = frozenset()
         self.history: Fork | None = None
         self.grad: Tri = True
         self.blocked: Blocked | None = None
@@ -130,6 +133,7 @@ class State:
         other.trained = self.trained
         other.spent, other.once, other.twice = self.spent, self.once, self.twice
         other.owed = self.owed
+        other.severed = self.severed
         other.grad = self.grad
         other.blocked = self.blocked
         other.inference = self.inference
@@ -227,6 +231,15 @@ class State:
     def free(self, nodes: list[int], syntax: cst.CSTNode | None) -> None:
         """Remember which nodes a backward has freed, and where; without a place, that it raised on them."""
         self.freed = {**self.freed, **dict.fromkeys(nodes, syntax)}
+
+    def sever(self, node: Node) -> None:
+        """A result of a node is detached in place: what a backward freed, or will free, may not be behind the rest."""
+        self.severed |= {node.id}
+        self.freed = {number: place for number, place in self.freed.items() if number != node.id}
+
+    def frees(self, node: Node) -> Tri:
+        """Whether a backward through a node frees something, so that a second one raises."""
+        return None if node.id in self.severed else node.frees
 
     def spend(self, roots: Iterable[int]) -> None:
         """Remember the roots of a backward that did not retain the graph: it is of no use any more."""

@@ -35,6 +35,7 @@ class Ref:
         return f"@{self.id}"
 
 
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Unknown:
     """A value that is not known: a symbol, equal only to itself.
 
@@ -43,19 +44,10 @@ class Unknown:
     expression over unchanged unknowns is the same symbol (the same test goes the same way twice).
     """
 
-    __slots__ = ("key", "kind", "origin", "syntax")
-
-    def __init__(
-        self,
-        kind: str | None = None,
-        origin: Node | None = None,
-        key: tuple[object, ...] | None = None,
-        syntax: cst.CSTNode | None = None,
-    ) -> None:
-        self.kind = kind
-        self.origin = origin
-        self.key = key
-        self.syntax = syntax
+    kind: str | None = None
+    origin: Node | None = None
+    key: tuple[object, ...] | None = None
+    syntax: cst.CSTNode | None = None
 
     def __repr__(self) -> str:
         return f"?{self.kind or ''}"

@@ -8,6 +8,7 @@ import libcst as cst
 
 from gradlint.detect.loop_order import forget
 from gradlint.domain.announcement import NumberBackpropagated, StateDictLoaded, StateDictTaken
+from gradlint.domain.refusal.tensors import FlagCalled
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Bound,
@@ -31,7 +32,7 @@ from gradlint.interpreter.python import containers
 from gradlint.interpreter.python.builtins.table import FUNCTIONS
 from gradlint.interpreter.python.classes import instantiate
 from gradlint.interpreter.python.strings import text_method
-from gradlint.interpreter.torch import custom, faults
+from gradlint.interpreter.torch import custom
 from gradlint.interpreter.torch.functions import call_torch, with_mode
 from gradlint.interpreter.torch.hooks import remove_all
 from gradlint.interpreter.torch.methods import call_tensor_method
@@ -76,7 +77,7 @@ def _flag_called(machine: Machine, args: Args, node: cst.CSTNode) -> None:
     if not args.positional:
         return
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value == "requires_grad":
-        faults.refused(machine, "set-requires-grad-by-name", node)
+        machine.emit(FlagCalled(node))
 
 
 def _bound(machine: Machine, state: State, func: Bound, args: Args, node: cst.CSTNode) -> Value:

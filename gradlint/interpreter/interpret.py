@@ -24,6 +24,7 @@ from gradlint.interpreter.python import expression_statement as discard
 from gradlint.interpreter.python import literals as making
 from gradlint.interpreter.python import operators as operator
 from gradlint.interpreter.python.builtins.table import FUNCTIONS
+from gradlint.interpreter.python.calls import with_defaults
 from gradlint.interpreter.python.classes import find_in_class, instantiate
 from gradlint.interpreter.python.contexts import DUAL
 from gradlint.interpreter.reachable import graphs_in
@@ -86,11 +87,13 @@ def interpret(
     neighbours: Neighbours | None = None,
     listeners: Callable[[Machine], Iterable[Listener]] = lambda machine: (),
     observer: Observer | None = None,
+    assumes: bool = True,
 ) -> Interpretation:
     """Run a module on the abstract torch. `lines` bounds the steps; without it the module is counted.
 
     `path` is its file, from which names are imported that `neighbours` knows. `listeners` are made for the machine,
-    and hear what it announces; an `observer` is shown each step.
+    and hear what it announces; an `observer` is shown each step. With `assumes` false nothing is taken that is not
+    known: neither what a name stands for, nor that a parameter has its default.
     """
     count = lines if lines is not None else module.code.count("\n")
     loading = Loading(neighbours) if neighbours is not None and path else None
@@ -98,7 +101,7 @@ def interpret(
     program.walks_back = _may_walk(module, path, neighbours)
     least = STEPS_TO_TRAIN if program.walks_back else STEPS_AT_LEAST
     machine = Machine(program, max(least, STEPS_PER_LINE * count))
-    machine.observer = observer
+    machine.observer, machine.assumes = observer, assumes
     machine.listen(listeners(machine))
     state = State()
     state.enter(1, program.module_names("__main__"))
@@ -154,14 +157,16 @@ def _function(machine: Machine, state: State, function: Function, args: Args) ->
         return []
     events, backwards = len(machine.events), machine.backwards
     ends: list[State] = []
-    with machine.bounded(SHARE):
+    with machine.bounded(SHARE), machine.assuming():
         # Between the top level and this call anything may have run.
         state.escape()
         forget(state)
         state.decide(DUAL, None)  # Whoever calls it may have entered one.
         region = machine.open(state)
         supposed = supposed_arguments(machine, state, function.code.node, function)
-        results = run_method(machine, state, function, args._replace(keywords=supposed))
+        results = run_method(
+            machine, state, function, with_defaults(machine, function, args._replace(keywords=supposed))
+        )
         for end, value in results:
             # Whoever calls the function may do anything with what it returns, and with what it was given.
             machine.announce(end, GraphsShared(function.code.node, tuple(graphs_in(end, (value, *args.positional)))))
@@ -237,13 +242,14 @@ def _class(machine: Machine, state: State, cls: Ref) -> Iterator[Trial]:
     after = state.fork()
     keeping: list[tuple[Function, frozenset[str]]] = []
     training: list[Function] = []
-    with machine.bounded(SHARE):
+    with machine.bounded(SHARE), machine.assuming():
         region = machine.open(after)
         after.site = record.code.node, None
         init = record.attrs.get("__init__")
         supposed = supposed_arguments(machine, after, record.code.node, init) if isinstance(init, Function) else {}
         made = instantiate(machine, after, cls, Args((), supposed, True), record.code.node)
         machine.close([after], region)
+        assumed = machine.assumed
         fresh = after.fork()
         unsettle(after, made)
         if isinstance(made, Ref) and is_module(after, made):
@@ -261,4 +267,4 @@ def _class(machine: Machine, state: State, cls: Ref) -> Iterator[Trial]:
             if names := attributes_kept(after, ends, made):
                 keeping.append((method, names))
     if (keeping or training) and isinstance(made, Ref):
-        yield Trial(fresh, made, tuple(keeping), tuple(training))
+        yield Trial(fresh, made, assumed, tuple(keeping), tuple(training))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import libcst as cst
@@ -26,8 +27,8 @@ from gradlint.domain.announcement import (
     RunEnded,
     handlers,
 )
-from gradlint.domain.event import Event, OuterLoss, Refused
-from gradlint.domain.fault.backward import NonleafGradRead
+from gradlint.domain.assumption import Assumption
+from gradlint.domain.event import Event, Refused
 from gradlint.domain.graph import Node
 from gradlint.domain.join import Meeting
 from gradlint.domain.shape import Sym
@@ -125,23 +126,41 @@ class Machine:
         self.by_hand: Counter[cst.CSTNode] = Counter()
         self.scaled: set[int] = set()
         self.without_backward: dict[int, cst.CSTNode] = {}
-        self.other_default = False
-        self.unfilled: dict[object, cst.CSTNode] = {}
         self.inferences: set[cst.CSTNode | None] = set()
         self.guarded = 0
         self.transforms: list[Level] = []
         self.reentrant: dict[int, tuple[bool, frozenset[int]]] = {}
         self.hooked: set[int] = set()
         self.hooked_elsewhere: set[Value] = set()
-        self.assigned: frozenset[str] | None = None
         self.emptied: dict[cst.CSTNode, bool] = {}
         self._builders: dict[tuple[cst.CSTNode, str], cst.CSTNode | None] = {}
         self.holdings = Holdings()
         self.sizes: dict[Unknown, Sym] = {}
         self._symbols: dict[tuple[object, ...], Unknown] = {}
         self.observer: Observer | None = None
+        self.assumes = True
+        """Whether values may be made up for what nobody in sight gives."""
+        self.assumed: tuple[Assumption, ...] = ()
+        """What has been assumed on the way to what is run now."""
+        self.all_assumed: tuple[Assumption, ...] = ()
         self.listeners: tuple[Listener, ...] = ()
         self._handlers = handlers(())
+
+    def assume(self, assumption: Assumption) -> None:
+        """What is run from here on may rest on an assumption."""
+        if assumption not in self.assumed:
+            self.assumed = (*self.assumed, assumption)
+        if assumption not in self.all_assumed:
+            self.all_assumed = (*self.all_assumed, assumption)
+
+    @contextmanager
+    def assuming(self) -> Iterator[None]:
+        """What is assumed in here counts for what is run in here."""
+        former = self.assumed
+        try:
+            yield
+        finally:
+            self.assumed = former
 
     # Announcements.
 
@@ -278,6 +297,7 @@ class Machine:
     def end(self, state: State) -> tuple[list[Event], list[Event]]:
         """End the run; return what was seen, and what the program leaves undone."""
         node = self.program.nowhere
+        self.assumed = self.all_assumed
         self.announce(state, PathsEnded(node))
         seen = len(self.events)
         for made, empty in self.emptied.items():
@@ -326,14 +346,14 @@ class Machine:
             frame = names.get("<outer>")
         return self.program.unbound(self, state, name, names)
 
-    def symbol(self, *key: object, kind: str | None = None) -> Unknown:
-        """The symbol for an expression over unknowns; the same key gives the same symbol."""
+    def symbol(self, *key: object, kind: str | None = None, syntax: cst.CSTNode | None = None) -> Unknown:
+        """The symbol for an expression over unknowns; the same key gives the same symbol, made at the first place."""
         try:
             found = self._symbols.get(key)
         except TypeError:  # An unhashable part, such as a slice: no expression can be told to be the same.
-            return Unknown(kind)
+            return Unknown(kind, syntax=syntax)
         if found is None:
-            found = self._symbols[key] = Unknown(kind, key=key)
+            found = self._symbols[key] = Unknown(kind, key=key, syntax=syntax)
         return found
 
     # Events.
@@ -345,6 +365,8 @@ class Machine:
         """
         if self.expected or (self.warned and _is_warned_of(event)):
             return
+        if self.assumed:
+            event = replace(event, assumptions=self.assumed)
         self.events.append(event)
         if unless is not None:
             self.doubtful.append((event, unless))
@@ -382,7 +404,7 @@ class Machine:
 
 def _is_warned_of(event: Event) -> bool:
     """Whether torch warns of it, so that a program which looks at the warnings knows."""
-    return isinstance(event, (OuterLoss, NonleafGradRead))
+    return event.warned
 
 
 SIMPLE: dict[type[Instr], Simple] = {}

@@ -26,6 +26,10 @@ def _finding(finding: Finding, url: str | None) -> dict[str, object]:
         "location": _position(finding.span.start),
         "end_location": _position(finding.span.end),
         "related": [_related(other, finding) for other in finding.related],
+        "assumptions": [
+            {"kind": one.kind, "text": one.text, "location": _position(one.place.span.start)}
+            for one in finding.assumptions
+        ],
         "url": url,
         "fix": None if finding.fix is None else _fix(finding.fix),
         **({} if finding.confirmation is None else {"confirmation": asdict(finding.confirmation)}),

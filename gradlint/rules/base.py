@@ -161,7 +161,7 @@ class Rule(ABC):
     """One fault. Subclasses stand one to a file; file, class, and code match.
 
     `fix` says what repairs the rule may offer; the tests compare it with those of the examples.
-    `torch_says` is a pattern of the errors that confirm a finding, where those of the examples are too few.
+    `torch_says` holds patterns of the errors that confirm a finding, where those of the examples here are too few.
     The docstring of the subclass is its documentation: the first line is the summary, then paragraphs headed
     `What torch does`, `Why it matters`, `When it may be wrong`, `Instead`, `References`.
     """
@@ -172,7 +172,7 @@ class Rule(ABC):
     events: ClassVar[tuple[type[Event], ...]]
     bad: ClassVar[tuple[Bad, ...]]
     good: ClassVar[tuple[Good, ...]]
-    torch_says: ClassVar[str | None] = None
+    torch_says: ClassVar[tuple[str, ...]] = ()
     fix: ClassVar[FixKind | None] = None
     default: ClassVar[bool] = True
 
@@ -182,10 +182,14 @@ class Rule(ABC):
         return SEVERITY_OF[self.effect]
 
     @property
+    def errors(self) -> tuple[str, ...]:
+        """Patterns of the errors that confirm a finding: `torch_says`, or else those of the examples."""
+        return self.torch_says or tuple(sorted({bad.error for bad in self.bad if bad.error is not None}))
+
+    @property
     def error(self) -> str | None:
-        """A pattern of the errors that confirm a finding: `torch_says`, or else those of the examples."""
-        errors = sorted({bad.error for bad in self.bad if bad.error is not None})
-        return self.torch_says or "|".join(f"(?:{error})" for error in errors) or None
+        """One pattern for all `errors`; None where no error confirms a finding."""
+        return "|".join(f"(?:{error})" for error in self.errors) or None
 
     @abstractmethod
     def check(self, event: Event) -> Iterator[Report]:

@@ -15,6 +15,7 @@ from gradlint.rules.base import Rule
 from gradlint.rules.registry import all_rules
 from gradlint.settings.config import Config
 from gradlint.settings.selection import Selection
+from tests.rules.examples import bad_of
 
 
 class Claim(NamedTuple):
@@ -30,9 +31,9 @@ class Claim(NamedTuple):
 def found_in_bad() -> tuple[Claim, ...]:
     """What each rule finds in its bad examples, as far as a run could show it."""
     return tuple(
-        Claim(f"{rule.code}-bad-{number}", rule, bad.code, finding)
+        Claim(name, rule, bad.code, finding)
         for rule in all_rules()
-        for number, bad in enumerate(rule.bad, 1)
+        for name, bad in bad_of(rule).items()
         for finding in _findings(rule, bad.code)
         if obstacle(finding.name, finding.effect) is None
     )

@@ -12,6 +12,7 @@ from gradlint.check import check_source
 from gradlint.domain.confirmation import Confirmation
 from gradlint.entrypoints.proving import prover
 from gradlint.rules.registry import all_rules
+from tests.rules.examples import bad_of
 
 _PASSING = re.compile(r"0x[0-9a-f]+")
 
@@ -21,7 +22,7 @@ def main(codes: list[str]) -> int:
     done, bad = 0, 0
     with prover(shrink=True) as torch:
         for rule in all_rules():
-            examples = [bad.code for bad in rule.bad] if not codes or rule.code in codes else []
+            examples = [bad.code for bad in bad_of(rule).values()] if not codes or rule.code in codes else []
             findings = [(code, one) for code in examples for one in check_source(code) if one.code == rule.code]
             for code, finding in findings:
                 verdict = torch.confirm(finding, code)

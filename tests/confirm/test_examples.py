@@ -104,8 +104,14 @@ def _check_effect(verdict: Confirmation) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *("GRD101-bad-1", "GRD103-bad-1", "GRD105-bad-1", "GRD204-bad-1", "GRD302-bad-2", "GRD405-bad-1"),
-        *("GRD501-bad-1", "GRD608-bad-2"),
+        "GRD101-bad-1",
+        "GRD103-bad-1",
+        "GRD105-bad-1",
+        "GRD204-bad-1",
+        "GRD302-bad-the-code-between-an-encoder-and-a-head",
+        "GRD405-bad-1",
+        "GRD501-bad-1",
+        "GRD608-bad-an-optimizer-of-the-encoder-only",
     ],
 )
 def test_a_repro_fails_in_a_fresh_python(asked: list[Answer], name: str) -> None:

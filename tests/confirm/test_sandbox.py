@@ -14,11 +14,12 @@ from gradlint.confirm.run.sandbox import Sandbox
 from gradlint.rules.base import Bad
 from gradlint.rules.registry import all_rules
 from tests.harness.marks import marks_of
+from tests.rules.examples import bad_of
 
 RAISING = {
-    f"{rule.code}-bad-{n}": bad
+    name: bad
     for rule in all_rules()
-    for n, bad in enumerate(rule.bad, 1)
+    for name, bad in bad_of(rule).items()
     if rule.effect != "invalid" and bad.error is not None
 }
 SLIPS = {key: bad for key, bad in RAISING.items() if "no attribute" in str(bad.error) and key.startswith("GRD801")}

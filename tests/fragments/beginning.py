@@ -60,6 +60,30 @@ vae = Coder()
 opt = optim.SGD(vae.parameters(), lr=0.1)
 
 X, y = torch.randn(20, 4), torch.rand(20, 1)
+
+
+class Results(dict[str, torch.Tensor]):
+    """Named results; a loop over them takes the values."""
+
+    def __iter__(self):  # type: ignore[no-untyped-def]
+        return iter(self.values())
+
+
+class Named(nn.Module):
+    """A network with named results."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(4, 3)
+
+    def forward(self, x):  # type: ignore[no-untyped-def]
+        """The results of a layer, and a loss of them."""
+        hidden = self.layer(x)
+        return Results(loss=hidden.pow(2).mean(), hidden=hidden)
+
+
+named_model = Named()
+only_detaches = False
 n_features, lr = 4, 0.1
 
 

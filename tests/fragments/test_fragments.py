@@ -24,7 +24,6 @@ every_block = pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.n
 
 _BEGINNING = (HERE / "beginning.py").read_text(encoding="utf-8")
 _RUN = re.compile(r"^# run: ", re.MULTILINE)
-_SHOWS = re.compile(r"^# shows: (?P<expression>.+)$", re.MULTILINE)
 
 
 @every_block
@@ -39,8 +38,7 @@ def test_torch_does_what_the_fragment_says(block: Block) -> None:
     comment, rest = block.code.split("\n", 1)
     assert comment.startswith("#")
     rest = _RUN.sub("", rest)
-    shows = _SHOWS.search(block.code)
-    outcome = run_under_torch(f"exec({_BEGINNING!r})\n{rest}", shows and shows["expression"])
+    outcome = run_under_torch(f"exec({_BEGINNING!r})\n{rest}", block.shows)
     assert raise_complaints(block.marks.raises, outcome) == []
-    if shows is not None:
+    if block.shows is not None:
         assert outcome.shown is True

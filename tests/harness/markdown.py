@@ -11,8 +11,10 @@ from tests.harness.marks import Marks, marks_of
 
 _FENCE = "```"
 _HEADING = re.compile(r"(?P<level>#{1,6}) (?P<title>.+)")
+_STATEMENT = re.compile(r"^# (?P<kind>error|shows): (?P<text>.+)\n", re.MULTILINE)
 KNOWN_GAP = "Known gap"
 NOT_REPORTED = "Not reported yet"
+EXAMPLES = "More examples"
 
 
 @dataclass(frozen=True)
@@ -35,14 +37,47 @@ class Block:
         return NOT_REPORTED in self.headings
 
     @property
+    def is_example(self) -> bool:
+        """Tell whether the block is an example of a rule: it is fixed and confirmed, as those of the class are."""
+        return EXAMPLES in self.headings
+
+    @property
     def marks(self) -> Marks:
         """What the comments of the block promise."""
         return marks_of(self.code)
 
     @property
+    def program(self) -> str:
+        """The code without the lines of their own that state what torch does."""
+        return _STATEMENT.sub("", self.code).rstrip() + "\n"
+
+    @property
+    def shows(self) -> str | None:
+        """The expression that is true when the program has run through, of a line `# shows: EXPRESSION`."""
+        return self._stated("shows")
+
+    @property
+    def raises(self) -> tuple[int, str | None] | None:
+        """Where torch raises, and the pattern of its text.
+
+        A line `# error: PATTERN` may hold the pattern; the place is then the mark `# raises`, or the first finding.
+        """
+        marks, error = self.marks, self._stated("error")
+        if error is None:
+            return marks.raises
+        line = marks.first_finding if marks.raises is None else marks.raises[0]
+        if line is None or (marks.raises is not None and marks.raises[1] is not None):
+            raise PageError(f"{self.page}:{self.line}: no place, or another text, for the error {error!r}")
+        return line, error
+
+    @property
     def name(self) -> str:
         """A short name for test reports: page, row, and the innermost heading."""
         return f"{self.page.name}:{self.line}:{self.headings[-1].lower().replace(' ', '-')}"
+
+    def _stated(self, kind: str) -> str | None:
+        found = (match["text"] for match in _STATEMENT.finditer(self.code) if match["kind"] == kind)
+        return next(found, None)
 
 
 class PageError(ValueError):

@@ -1,6 +1,6 @@
 """The pages of this folder specify the interpreter, those of `tests/rules` hold the long tail of each rule.
 
-Gradlint and torch judge each program on them.
+Gradlint and torch judge each program on them, but for the examples of the rules, which `tests/rules` judges.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.harness.marks import reveal_lines
 from tests.harness.torch_run import run_under_torch
 
 HERE = Path(__file__).parent
-BLOCKS = (*blocks_under(HERE), *blocks_under(HERE.parent / "rules"))
+BLOCKS = (*blocks_under(HERE), *(block for block in blocks_under(HERE.parent / "rules") if not block.is_example))
 every_block = pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.name)
 
 
@@ -41,7 +41,9 @@ def test_gradlint_reveals_exactly_what_is_written(block: Block) -> None:
 @every_block
 def test_torch_raises_where_it_is_marked_and_nowhere_else(block: Block) -> None:
     """What a page says of torch is executed."""
-    assert raise_complaints(block.marks.raises, run_under_torch(block.code)) == []
+    outcome = run_under_torch(block.code, block.shows)
+    assert raise_complaints(block.raises, outcome) == []
+    assert outcome.shown is (None if block.shows is None else True)
 
 
 @every_block
@@ -54,7 +56,7 @@ def test_torch_lies_inside_what_gradlint_reveals(block: Block) -> None:
     abstract = {line: answer.facts for line, answer in reveals_of(block.code).items()}
     complaints = containment_complaints(abstract, run_under_torch(block.code).reveals)
     if block.is_known_gap:
-        assert complaints or bool(block.marks.findings) != (block.marks.raises is not None)
+        assert complaints or bool(block.marks.findings) != (block.raises is not None)
     else:
         assert complaints == []
 
@@ -64,5 +66,5 @@ def test_a_fault_without_a_rule_stands_under_its_heading(block: Block) -> None:
     """Torch raises with a finding in an ordinary section, and without one where nothing is reported yet."""
     if block.is_not_reported:
         assert not block.marks.findings
-    elif block.marks.raises is not None and not block.is_known_gap:
+    elif block.raises is not None and not block.is_known_gap:
         assert block.marks.findings

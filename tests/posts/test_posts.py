@@ -20,14 +20,7 @@ from tests.harness.torch_run import run_under_torch
 BLOCKS = blocks_under(Path(__file__).parent)
 every_block = pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.name)
 
-_SHOWS = re.compile(r"^# shows: (?P<expression>.+)$", re.MULTILINE)
 _WANTED = re.compile(r"^# wanted: (?P<codes>.+)$", re.MULTILINE)
-
-
-def shows_of(block: Block) -> str | None:
-    """The expression that must be true when the program has run through."""
-    match = _SHOWS.search(block.code)
-    return match and match["expression"]
 
 
 def wanted_of(block: Block) -> list[str] | None:
@@ -47,10 +40,9 @@ def test_gradlint_finds_exactly_what_is_marked(block: Block) -> None:
 @every_block
 def test_torch_does_what_the_block_says(block: Block) -> None:
     """Torch raises where it is marked and nowhere else, and what a block shows is so."""
-    shows = shows_of(block)
-    outcome = run_under_torch(block.code, shows)
+    outcome = run_under_torch(block.code, block.shows)
     assert raise_complaints(block.marks.raises, outcome) == []
-    if shows is not None:
+    if block.shows is not None:
         assert outcome.shown is True
 
 

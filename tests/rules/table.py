@@ -13,6 +13,7 @@ from gradlint.rules.registry import all_rules
 from tests.harness.judge import raise_complaints
 from tests.harness.marks import marks_of
 from tests.harness.torch_run import run_under_torch
+from tests.rules.examples import bad_of, good_of
 from tests.rules.expectation import expected_raise
 
 
@@ -20,9 +21,9 @@ def rows() -> Iterator[tuple[str, ...]]:
     """A row for each rule."""
     yield ("code", "name", "effect", "severity", "fix", "bad shown", "good run")
     for rule in all_rules():
-        bad = sum(shows_its_effect(example) for example in rule.bad)
-        good = sum(runs(example) for example in rule.good)
-        counts = (f"{bad}/{len(rule.bad)}", f"{good}/{len(rule.good)}")
+        bad = sum(shows_its_effect(example) for example in bad_of(rule).values())
+        good = sum(runs(example) for example in good_of(rule).values())
+        counts = (f"{bad}/{len(bad_of(rule))}", f"{good}/{len(good_of(rule))}")
         yield (rule.code, rule.name, rule.effect, rule.severity, rule.fix or "-", *counts)
 
 

@@ -18,9 +18,10 @@ from gradlint.rules.registry import all_rules
 from gradlint.settings.config import Config
 from tests.harness.program import FILENAME
 from tests.harness.torch_run import run_under_torch
+from tests.rules.examples import bad_of
 
 FIXABLE = tuple(rule for rule in all_rules() if rule.fix is not None)
-BAD = {f"{rule.code}-bad-{n}": (rule, bad) for rule in FIXABLE for n, bad in enumerate(rule.bad, 1)}
+BAD = {name: (rule, bad) for rule in FIXABLE for name, bad in bad_of(rule).items()}
 
 every_bad = pytest.mark.parametrize(("rule", "bad"), BAD.values(), ids=BAD.keys())
 
@@ -28,7 +29,8 @@ every_bad = pytest.mark.parametrize(("rule", "bad"), BAD.values(), ids=BAD.keys(
 @pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
 def test_a_rule_says_what_fixes_its_examples_get(rule: Rule) -> None:
     """Neither more nor less is promised."""
-    offered = [finding.fix for bad in rule.bad for finding in reported(rule, bad.code) if finding.fix is not None]
+    found = [finding for bad in bad_of(rule).values() for finding in reported(rule, bad.code)]
+    offered = [finding.fix for finding in found if finding.fix is not None]
     kinds = [kind for kind, safe in (("safe", True), ("unsafe", False)) if any(fix.safe is safe for fix in offered)]
     assert rule.fix == (" or ".join(kinds) or None)
 

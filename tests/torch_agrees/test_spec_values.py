@@ -31,7 +31,7 @@ KNOWN_GAPS = {
 
 
 def _programs() -> dict[str, str]:
-    """All programs by name: those of pages and headings, of fixtures, and of the rules' examples."""
+    """All programs by name: those of pages and headings, of fixtures, and of the rules' classes."""
     found: dict[str, str] = {}
     for block in (block for folder in PAGES for block in blocks_under(TESTS / folder)):
         if not block.is_known_gap:

@@ -21,8 +21,8 @@ _LOCAL = frozenset(
     )
 )
 _COMMENTS = {"unused-suppression": "a comment is nothing that runs"}
-_ARGUMENT = re.compile(r"argument `(?:\w+\.)*(\w+)`")
-_NAME = re.compile(r"(?:has no|to make it) `(?:\w+\.)*(\w+)`")
+_NAMES = frozenset({"MisspeltName", "RemovedName", "RemovedArgument", "FunctionWithoutApply"})
+"""Faults of a `name` that is not there."""
 
 
 def obstacle(name: str, effect: str) -> str | None:
@@ -34,14 +34,30 @@ def pattern_of(finding: Finding, patterns: Mapping[str, str]) -> str | None:
     """What torch's message holds if the finding is right: that of its rule, or the name that the finding says is not
     there; None where no error is known."""
     found = [patterns[finding.code]] if finding.code in patterns else []
-    found += [f"unexpected keyword argument '{name}'" for name in _ARGUMENT.findall(finding.message)]
-    found += [f"has no attribute '{name}'" for name in _NAME.findall(finding.message)]
+    name = _absent(finding)
+    if name:
+        found.append(f"unexpected keyword argument '{name}'" if _is_argument(finding) else f"has no attribute '{name}'")
     return "|".join(f"(?:{one})" for one in found) or None
 
 
 def slips_of(finding: Finding) -> tuple[str, ...]:
     """The names that a finding says nothing has."""
-    return tuple(_NAME.findall(finding.message)) if finding.name == "misspelt-name" else ()
+    name = _absent(finding)
+    return (name,) if name and finding.name == "misspelt-name" and not _is_argument(finding) else ()
+
+
+def _absent(finding: Finding) -> str:
+    """The name that is read and not there, without what it is a name of; empty where the fault is another."""
+    found = finding.evidence
+    if found is None or found.fault not in _NAMES or found.fact("assigned") is True:
+        return ""
+    return str(found.fact("name")).rpartition(".")[2]
+
+
+def _is_argument(finding: Finding) -> bool:
+    """Whether the name that is not there is one of an argument."""
+    found = finding.evidence
+    return found is not None and (found.fault == "RemovedArgument" or found.fact("keyword") is True)
 
 
 def is_local(finding: Finding) -> bool:
@@ -67,4 +83,4 @@ def evidence(name: str, effect: str, errors: tuple[str, ...]) -> str:
 
 def _plain(pattern: str) -> str:
     """A pattern as the text that it stands for."""
-    return re.sub(r"\\(.)", r"\1", pattern).replace(".*", "...")
+    return re.sub(r"\\(\W)", r"\1", pattern).replace(".*", "...")

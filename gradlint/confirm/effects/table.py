@@ -10,7 +10,6 @@ from gradlint.confirm.effects.measure import Measure
 from gradlint.domain.finding import Finding
 
 _SCALED = re.compile(r"of a scaled loss")
-_KIND = re.compile(r"gets ([\w-]+) from")
 
 
 def _joined(families: Iterable[Mapping[str, Measure]]) -> dict[str, Measure]:
@@ -31,8 +30,7 @@ def measure_of(finding: Finding) -> Measure | None:
     if finding.effect == "raises":
         return None
     if finding.name == "activation-loss-mismatch":
-        kind = _KIND.search(finding.message)
-        return None if kind is None else wrong.GETS.get(kind[1])
+        return None if finding.evidence is None else wrong.GETS.get(str(finding.evidence.fact("kind")))
     if finding.name == "clip-misplaced" and any(_SCALED.search(other.message) for other in finding.related):
         return training.STILL_SCALED
     return MEASURES.get(finding.name)

@@ -1,24 +1,29 @@
-"""Judges of one call: what torch computes and nobody means, or refuses, told by the formula of the operands.
+"""What torch computes and nobody means, told by the formula of an operation's operands.
 
-Each judge is asked about the operations it is registered for, before they are done, and reports with an event.
+Each judge is asked about the operations that it is registered for.
 """
 
 from __future__ import annotations
 
-from gradlint.detect.formula import activation, spelling, unfilled
-from gradlint.detect.formula import dtypes as types
-from gradlint.detect.formula import loss_broadcast as outer
-from gradlint.detect.formula import masked_nan as masked
-from gradlint.detect.formula import root_at_zero as root
+from gradlint.detect.detector import Detector
+from gradlint.detect.formula import activation, loss_broadcast, masked_nan, root_at_zero, spelling
 from gradlint.detect.formula.register import JUDGES
 from gradlint.detect.formula.terms import plain
-from gradlint.interpreter.torch.operation import Operation
+from gradlint.domain.announcement import Operated
+from gradlint.domain.state import State
 
-FAMILIES = (activation, masked, outer, root, spelling, types, unfilled)
+FAMILIES = (activation, masked_nan, loss_broadcast, root_at_zero, spelling)
 """Each registers its judges."""
 
 
-def judge(call: Operation) -> None:
-    """Ask the judges of this operation."""
-    for one in JUDGES.get(plain(call.name), ()):
-        one(call)
+class FormulaDetector(Detector[None]):
+    """Needs no facts but the formula itself."""
+
+    def begin(self) -> None:
+        """Begin without facts."""
+
+    def on_operated(self, state: State, it: Operated) -> None:
+        """Report what the judges of this operation find."""
+        for judge in JUDGES.get(plain(it.op), ()):
+            for fault in judge(state, it):
+                self.report(fault)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from gradlint.detect.formula.register import judges
 from gradlint.detect.formula.terms import op_of, plain, term, unwrapped
-from gradlint.domain.event import WrongActivation
+from gradlint.domain.announcement import Operated
+from gradlint.domain.fault.losses import Activation, WrongActivation
 from gradlint.domain.graph import Term
-from gradlint.interpreter.torch.operation import Operation
+from gradlint.domain.state import State
 
 _PROBABILITIES = frozenset({"softmax", "sigmoid", "softmin", "hardsigmoid"})
 _LOG_PROBABILITIES = frozenset({"log_softmax", "logsigmoid"})
@@ -19,7 +22,7 @@ _AFFINE = frozenset(
 _RAW = _AFFINE | {"relu", "leaky_relu", "elu", "gelu", "silu"}
 """Operations whose results are scores: any number may come out."""
 
-_WRONG = {
+_WRONG: dict[str, tuple[str, Activation, frozenset[str]]] = {
     "cross_entropy": ("input", "scores", _PROBABILITIES),
     "nll_loss": ("input", "log-probabilities", _PROBABILITIES | _RAW),
     "binary_cross_entropy_with_logits": ("input", "scores", _PROBABILITIES | _LOG_PROBABILITIES),
@@ -31,20 +34,20 @@ _WRONG = {
 
 
 @judges(*_WRONG)
-def _loss(call: Operation) -> None:
+def _loss(state: State, it: Operated) -> Iterator[WrongActivation]:
     """A loss of the table."""
-    loss = plain(call.name)
+    loss = plain(it.op)
     name, takes, wrong = _WRONG[loss]
-    found = call.terms.get(name)
+    found = it.operands.get(name)
     if not isinstance(found, Term):
         return
     found = _before(found)
     got = op_of(found)
     if got in wrong:
-        call.machine.emit(WrongActivation(call.node, loss, takes, got, _kind(got), found.node.syntax))
+        yield WrongActivation(it.node, loss, takes, got, _kind(got), found.node.syntax)
 
 
-def _kind(op: str) -> str:
+def _kind(op: str) -> Activation:
     """What an operation gives."""
     if op in _PROBABILITIES:
         return "probabilities"

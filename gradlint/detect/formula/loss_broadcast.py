@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TypeAlias
 
 from gradlint.detect.formula.register import judges
 from gradlint.detect.formula.terms import op_of, operand, pair, term
-from gradlint.domain.event import OuterLoss
+from gradlint.domain.announcement import Operated
+from gradlint.domain.fault.losses import CrossedShapes
 from gradlint.domain.graph import Term
-from gradlint.interpreter.torch.operation import Operation
+from gradlint.domain.state import State
 
 Sizes: TypeAlias = "tuple[object, ...]"
 
@@ -20,39 +22,39 @@ _ARITHMETIC = frozenset({"add", "sub", "mul", "div"})
 
 
 @judges("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
-def _pointwise(call: Operation) -> None:
+def _pointwise(state: State, it: Operated) -> Iterator[CrossedShapes]:
     """A loss that compares element by element."""
-    prediction, target = call.terms.get("input"), call.terms.get("target")
+    prediction, target = it.operands.get("input"), it.operands.get("target")
     if not isinstance(prediction, Term) or not isinstance(target, Term):
         return
     one, other = prediction.shape, target.shape
     if one is not None and other is not None and are_crossed(one, other):
-        call.machine.emit(OuterLoss(call.node, call.node, one, other))
+        yield CrossedShapes(it.node, it.node, one, other)
         return
     for side in (prediction, target):
-        _tell_crossing(call, side, 8)
+        yield from _crossings(it, side, 8)
 
 
 @judges("mean", "sum")
-def _reduced(call: Operation) -> None:
+def _reduced(state: State, it: Operated) -> Iterator[CrossedShapes]:
     """(prediction - target) squared, or its absolute value, over everything."""
-    found = call.terms.get("input")
-    if not isinstance(found, Term) or call.terms.get("dim") is not None:
+    found = it.operands.get("input")
+    if not isinstance(found, Term) or it.operands.get("dim") is not None:
         return
     name = op_of(found)
     if name in ("abs", "square") or (name == "pow" and operand(found.node, "exponent") == 2):
         inner = term(found.node)
         if inner is not None and op_of(inner) == "sub":
-            _tell_crossing(call, inner, 1)
+            yield from _crossings(it, inner, 1)
     elif name == "mul":
         left, right = pair(found.node)
         same = isinstance(left, Term) and isinstance(right, Term) and left.node is right.node
         if same and isinstance(left, Term) and op_of(left) == "sub":
-            _tell_crossing(call, left, 1)
+            yield from _crossings(it, left, 1)
 
 
-def _tell_crossing(call: Operation, found: Term, depth: int) -> None:
-    """Report the arithmetic, in the formula of a term, in which a natural column meets a row."""
+def _crossings(it: Operated, found: Term, depth: int) -> Iterator[CrossedShapes]:
+    """Find the arithmetic, in the formula of a term, in which a natural column meets a row."""
     name = op_of(found)
     if name not in _ARITHMETIC or depth == 0:
         return
@@ -60,11 +62,11 @@ def _tell_crossing(call: Operation, found: Term, depth: int) -> None:
     for one, other in ((left, right), (right, left)):
         if isinstance(one, Term) and isinstance(other, Term) and _is_column(one) and _is_row(other):
             shapes = [side.shape or () for side in (left, right) if isinstance(side, Term)]
-            call.machine.emit(OuterLoss(call.node, found.node.syntax, shapes[0], shapes[1]))
+            yield CrossedShapes(it.node, found.node.syntax, shapes[0], shapes[1])
             return
     for one in (left, right):
         if isinstance(one, Term):
-            _tell_crossing(call, one, depth - 1)
+            yield from _crossings(it, one, depth - 1)
 
 
 def _is_row(found: Term) -> bool:

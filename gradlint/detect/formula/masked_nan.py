@@ -5,17 +5,15 @@ The condition itself proves that the excluded numbers come up: `where(x > 0, log
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import libcst as cst
+from collections.abc import Iterator
+from typing import Literal, NamedTuple, TypeAlias
 
 from gradlint.detect.formula.register import judges
 from gradlint.detect.formula.terms import VIEWS, op_of, operand, pair, plain, term
-from gradlint.domain.event import MaskedSingularity
+from gradlint.domain.announcement import Operated
+from gradlint.domain.fault.numerics import MaskedSingularity
 from gradlint.domain.graph import Node, Term
 from gradlint.domain.state import State
-from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.torch.operation import Operation
 
 
 class Excluded(NamedTuple):
@@ -27,52 +25,60 @@ class Excluded(NamedTuple):
 
 
 @judges("where")
-def _where(call: Operation) -> None:
+def _where(state: State, it: Operated) -> Iterator[MaskedSingularity]:
     """where(condition, a, b)"""
-    condition = call.terms.get("condition")
+    condition = it.operands.get("condition")
     if not isinstance(condition, Term):
         return
     for name, taken in (("input", True), ("other", False)):
-        branch = call.terms.get(name, call.terms.get("self") if name == "input" else None)
+        branch = it.operands.get(name, it.operands.get("self") if name == "input" else None)
         if isinstance(branch, Term):
-            look(call.machine, call.state, call.node, branch, condition, taken, "where")
+            yield from _hidden(state, it, branch, condition, taken, "where")
 
 
 @judges("masked_fill")
-def _masked_fill(call: Operation) -> None:
+def _masked_fill(state: State, it: Operated) -> Iterator[MaskedSingularity]:
     """x.masked_fill(mask, value): what the mask names is excluded"""
-    values, mask = call.terms.get("input", call.terms.get("self")), call.terms.get("mask")
+    values, mask = it.operands.get("input", it.operands.get("self")), it.operands.get("mask")
     if isinstance(values, Term) and isinstance(mask, Term):
-        look(call.machine, call.state, call.node, values, mask, False, "masked_fill")
+        yield from _hidden(state, it, values, mask, False, "masked_fill")
 
 
 @judges("masked_select")
-def _masked_select(call: Operation) -> None:
+def _masked_select(state: State, it: Operated) -> Iterator[MaskedSingularity]:
     """x.masked_select(mask)"""
-    values, mask = call.terms.get("input", call.terms.get("self")), call.terms.get("mask")
+    values, mask = it.operands.get("input", it.operands.get("self")), it.operands.get("mask")
     if isinstance(values, Term) and isinstance(mask, Term):
-        look(call.machine, call.state, call.node, values, mask, True, "masked_select")
+        yield from _hidden(state, it, values, mask, True, "masked_select")
 
 
 @judges("nan_to_num")
-def _nan_to_num(call: Operation) -> None:
+def _nan_to_num(state: State, it: Operated) -> Iterator[MaskedSingularity]:
     """nan_to_num(x): something is expected to be infinite or NaN"""
-    values = call.terms.get("input", call.terms.get("self"))
-    if isinstance(values, Term) and values.grad is True and call.state.grad is True:
+    values = it.operands.get("input", it.operands.get("self"))
+    if isinstance(values, Term) and values.grad is True and state.grad is True:
         found = singular(values, None)
         if found is not None:
-            call.machine.emit(MaskedSingularity(found.syntax, plain(found.op), call.node, "nan_to_num"))
+            yield MaskedSingularity(found.syntax, plain(found.op), it.node, "nan_to_num")
 
 
 @judges("mul")
-def _mul(call: Operation) -> None:
+def _mul(state: State, it: Operated) -> Iterator[MaskedSingularity]:
     """mask * x"""
-    left, right = call.terms.get("input"), call.terms.get("other")
+    left, right = it.operands.get("input"), it.operands.get("other")
     for mask, values in ((left, right), (right, left)):
         if isinstance(mask, Term) and isinstance(values, Term):
             mask = _uncast(mask)
             if op_of(mask) in _COMPARISONS:
-                look(call.machine, call.state, call.node, values, mask, True, "a product with a mask")
+                yield from _hidden(state, it, values, mask, True, "product")
+
+
+@judges("index")
+def _subscript(state: State, it: Operated) -> Iterator[MaskedSingularity]:
+    """x[mask]"""
+    values, mask = it.operands.get("input"), it.operands.get("indices")
+    if isinstance(values, Term) and isinstance(mask, Term):
+        yield from _hidden(state, it, values, mask, True, "subscript")
 
 
 def _uncast(mask: Term) -> Term:
@@ -116,9 +122,12 @@ def _against(subject: Term, kept: str, bound: float) -> Excluded:
     return Excluded(subject.node, zero[kept], negative[kept])
 
 
-def look(
-    machine: Machine, state: State, syntax: cst.CSTNode, values: Term, condition: Term, taken: bool, how: str
-) -> None:
+Selection: TypeAlias = Literal["where", "masked_fill", "masked_select", "product", "subscript"]
+
+
+def _hidden(
+    state: State, it: Operated, values: Term, condition: Term, taken: bool, by: Selection
+) -> Iterator[MaskedSingularity]:
     """Search the formula of the values for an operation that is singular at what the condition excludes."""
     if state.grad is not True or values.grad is not True:
         return
@@ -130,7 +139,7 @@ def look(
     for one in excluded(condition, taken):
         found = found or singular(values, one)
     if found is not None:
-        machine.emit(MaskedSingularity(found.syntax, plain(found.op), syntax, how))
+        yield MaskedSingularity(found.syntax, plain(found.op), it.node, by)
 
 
 _DEFECTS = frozenset({"isnan", "isinf", "isfinite"})

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
-from gradlint.interpreter.torch.operation import Operation
+from gradlint.domain.announcement import Operated
+from gradlint.domain.event import Fault
+from gradlint.domain.state import State
 
-Judge: TypeAlias = "Callable[[Operation], None]"
+Judge: TypeAlias = "Callable[[State, Operated], Iterator[Fault]]"
 
 JUDGES: dict[str, list[Judge]] = {}
 """Judges by the plain name of the operation."""

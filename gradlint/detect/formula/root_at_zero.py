@@ -2,76 +2,78 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from gradlint.detect.formula.constant import constant
 from gradlint.detect.formula.register import judges
 from gradlint.detect.formula.terms import plain
 from gradlint.detect.formula.zeros import zeros_in
-from gradlint.domain.event import RootOfZero
+from gradlint.domain.announcement import Operated
+from gradlint.domain.fault.numerics import SingularPoint
 from gradlint.domain.graph import Term
 from gradlint.domain.shape import is_single
-from gradlint.interpreter.torch.operation import Operation
+from gradlint.domain.state import State
 
 
 @judges("sqrt")
-def _sqrt(call: Operation) -> None:
+def _sqrt(state: State, it: Operated) -> Iterator[SingularPoint]:
     """x.sqrt()"""
-    _judge(call)
+    yield from _judge(state, it)
 
 
 @judges("log", "log2", "log10", "rsqrt")
-def _pole(call: Operation) -> None:
+def _pole(state: State, it: Operated) -> Iterator[SingularPoint]:
     """x.log(); where the value is infinite as well, nobody begins with zeros but to mask them."""
-    found = _input(call)
-    zeros = None if found is None else zeros_in(call.state, found)
-    if zeros is not None and not zeros.fresh:
-        call.machine.emit(RootOfZero(call.node, plain(call.name), zeros.syntax, zeros.why, "infinite"))
+    found = _input(state, it)
+    zeros = None if found is None else zeros_in(state, found)
+    if zeros is not None and zeros.kind != "fresh":
+        yield SingularPoint(it.node, plain(it.op), zeros.syntax, zeros.kind, "infinite")
 
 
 @judges("acos", "asin", "atanh")
-def _bound(call: Operation) -> None:
+def _bound(state: State, it: Operated) -> Iterator[SingularPoint]:
     """torch.acos(x) with x exactly 1 or -1"""
-    found = _input(call)
-    number = None if found is None else constant(call.state, found)
+    found = _input(state, it)
+    number = None if found is None else constant(state, found)
     if found is not None and number in (1.0, -1.0):
-        why = f"{number:g}, the bound of its range"
-        call.machine.emit(RootOfZero(call.node, plain(call.name), found.node.syntax, why, "infinite"))
+        yield SingularPoint(it.node, plain(it.op), found.node.syntax, "bound", "infinite", number)
 
 
 @judges("pow")
-def _pow(call: Operation) -> None:
+def _pow(state: State, it: Operated) -> Iterator[SingularPoint]:
     """x ** 0.5"""
-    exponent = call.terms.get("exponent")
+    exponent = it.operands.get("exponent")
     if isinstance(exponent, float) and 0 < exponent < 1:
-        _judge(call)
+        yield from _judge(state, it)
 
 
-def _input(call: Operation) -> Term | None:
+def _input(state: State, it: Operated) -> Term | None:
     """What an operation is computed of, if a gradient flows back to it."""
-    found = call.terms.get("input", call.terms.get("self"))
-    return found if isinstance(found, Term) and found.grad is True and call.state.grad is True else None
+    found = it.operands.get("input", it.operands.get("self"))
+    return found if isinstance(found, Term) and found.grad is True and state.grad is True else None
 
 
-def _judge(call: Operation) -> None:
-    found = _input(call)
-    zeros = None if found is None else zeros_in(call.state, found)
+def _judge(state: State, it: Operated) -> Iterator[SingularPoint]:
+    found = _input(state, it)
+    zeros = None if found is None else zeros_in(state, found)
     if zeros is not None:
-        call.machine.emit(RootOfZero(call.node, plain(call.name), zeros.syntax, zeros.why))
+        yield SingularPoint(it.node, plain(it.op), zeros.syntax, zeros.kind, "NaN")
 
 
 @judges("std", "var")
-def _spread(call: Operation) -> None:
+def _spread(state: State, it: Operated) -> Iterator[SingularPoint]:
     """The standard deviation of one element, of which there is none: 0 / 0."""
-    found = _input(call)
+    found = _input(state, it)
     if found is None:
         return
-    plain_call = set(call.terms) <= {"input", "self", "dim", "keepdim"}
-    dim = call.terms.get("dim")
+    plain_call = set(it.operands) <= {"input", "self", "dim", "keepdim"}
+    dim = it.operands.get("dim")
     shape = found.shape
     if not plain_call or not shape:
         return
     alone = is_single(shape) if dim is None else _is_one(shape, dim)  # type: ignore[arg-type]
     if alone is True:
-        call.machine.emit(RootOfZero(call.node, plain(call.name), found.node.syntax, "one element has no spread"))
+        yield SingularPoint(it.node, plain(it.op), found.node.syntax, "single", "NaN")
 
 
 def _is_one(shape: tuple[object, ...], dim: object) -> bool:

@@ -2,92 +2,93 @@
 
 from __future__ import annotations
 
-import libcst as cst
+from collections.abc import Iterator
 
 from gradlint.detect.formula.register import judges
 from gradlint.detect.formula.terms import is_number, op_of, operand, pair, term, unwrapped
 from gradlint.detect.formula.value_range import is_bounded
-from gradlint.domain.event import UnstableFormula
+from gradlint.domain.announcement import Operated
+from gradlint.domain.fault.numerics import Stable, UnstableFormula
 from gradlint.domain.graph import Term
-from gradlint.interpreter.torch.operation import Operation
+from gradlint.domain.state import State
 
 
 @judges("log")
-def _log(call: Operation) -> None:
+def _log(state: State, it: Operated) -> Iterator[UnstableFormula]:
     """log(softmax), log(sigmoid), log(1 - sigmoid), log(1 + exp), log(sum(exp))"""
-    inner = call.terms.get("input")
+    inner = it.operands.get("input")
     if not isinstance(inner, Term):
         return
     name, node = op_of(inner), inner.node
     if name == "softmax":
-        _say(call, "log_softmax", inner)
+        yield _by_hand(it, "log_softmax", inner)
     elif name == "sigmoid":
-        _say(call, "logsigmoid", inner)
+        yield _by_hand(it, "logsigmoid", inner)
     elif name in ("mul", "div"):
-        _scaled(call, inner)
+        yield from _scaled(it, inner)
     elif name == "sub":
         left, right = pair(node)
         if is_number(left, 1) and isinstance(right, Term) and op_of(right) == "sigmoid":
-            _say(call, "logsigmoid of the negative", inner, right)
+            yield _by_hand(it, "logsigmoid of the negative", inner, right)
     elif name == "rsub":
         left, right = pair(node)
         if is_number(right, 1) and isinstance(left, Term) and op_of(left) == "sigmoid":
-            _say(call, "logsigmoid of the negative", inner, left)
+            yield _by_hand(it, "logsigmoid of the negative", inner, left)
     elif name == "add":
         exponential = _one_plus_exp(inner)
         if exponential is not None:
-            _say(call, "softplus", inner, exponential)
+            yield _by_hand(it, "softplus", inner, exponential)
     elif name in ("sum", "cumsum"):
         exponential = term(node)
         if exponential is not None and op_of(exponential) == "exp" and not _bounded_exponent(exponential):
-            _say(call, "logsumexp" if name == "sum" else "logcumsumexp", inner, exponential)
+            yield _by_hand(it, "logsumexp" if name == "sum" else "logcumsumexp", inner, exponential)
 
 
-def _scaled(call: Operation, inner: Term) -> None:
+def _scaled(it: Operated, inner: Term) -> Iterator[UnstableFormula]:
     """log(softmax(x) * k): the logarithm of the factor is a term beside `log_softmax`."""
     left, right = pair(inner.node)
     if isinstance(left, Term) and op_of(left) == "softmax" and not isinstance(right, Term):
-        _say(call, "log_softmax plus the logarithm of the factor", inner, left)
+        yield _by_hand(it, "scaled log_softmax", inner, left)
 
 
 @judges("log1p")
-def _log1p(call: Operation) -> None:
+def _log1p(state: State, it: Operated) -> Iterator[UnstableFormula]:
     """log1p(exp(x))"""
-    inner = call.terms.get("input")
+    inner = it.operands.get("input")
     if isinstance(inner, Term) and op_of(inner) == "exp" and not _bounded_exponent(inner):
-        _say(call, "softplus", inner)
+        yield _by_hand(it, "softplus", inner)
 
 
 @judges("div")
-def _div(call: Operation) -> None:
+def _div(state: State, it: Operated) -> Iterator[UnstableFormula]:
     """exp(x) / sum(exp(x)), 1 / (1 + exp(-x))"""
-    above, below = call.terms.get("input"), call.terms.get("other")
+    above, below = it.operands.get("input"), it.operands.get("other")
     if not isinstance(below, Term):
         return
     if is_number(above, 1):
-        _inverse(call, below)
+        yield from _inverse(state, it, below)
     elif isinstance(above, Term) and op_of(above) == "exp":
         total = unwrapped(below)
         summed = term(total.node) if op_of(total) == "sum" else None
         if summed is not None and _same_exp(above, summed) and not _bounded_exponent(above):
-            _say(call, "softmax", total, above)
+            yield _by_hand(it, "softmax", total, above)
 
 
 @judges("reciprocal")
-def _reciprocal(call: Operation) -> None:
+def _reciprocal(state: State, it: Operated) -> Iterator[UnstableFormula]:
     """(1 + exp(-x)).reciprocal()"""
-    inner = call.terms.get("input", call.terms.get("self"))
+    inner = it.operands.get("input", it.operands.get("self"))
     if isinstance(inner, Term):
-        _inverse(call, inner)
+        yield from _inverse(state, it, inner)
 
 
-def _inverse(call: Operation, below: Term) -> None:
+def _inverse(state: State, it: Operated, below: Term) -> Iterator[UnstableFormula]:
     """One over `1 + exp(-x)`: the value is right everywhere, and the gradient is NaN where `exp` overflows."""
-    if call.state.grad is False or below.grad is False:
+    if state.grad is False or below.grad is False:
         return
     exponential = _one_plus_exp(below)
     if exponential is not None:
-        _say(call, "sigmoid", below, exponential)
+        yield _by_hand(it, "sigmoid", below, exponential)
 
 
 def _same_exp(one: Term, other: Term) -> bool:
@@ -114,6 +115,5 @@ def _bounded_exponent(exponential: Term) -> bool:
     return exponent is not None and is_bounded(exponent)
 
 
-def _say(call: Operation, instead: str, *parts: Term) -> None:
-    nodes: tuple[cst.CSTNode, ...] = tuple(part.node.syntax for part in parts)
-    call.machine.emit(UnstableFormula(call.node, instead, nodes))
+def _by_hand(it: Operated, instead: Stable, *parts: Term) -> UnstableFormula:
+    return UnstableFormula(it.node, instead, tuple(part.node.syntax for part in parts))

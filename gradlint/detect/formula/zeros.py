@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import libcst as cst
 
@@ -17,12 +17,14 @@ Axes: TypeAlias = "tuple[int, int] | None"
 
 
 class Zeros(NamedTuple):
-    """Where zeros come from, why, and where in the tensor they stand. `fresh`: they are what a leaf was made with."""
+    """Where zeros come from, what makes them, and where in the tensor they stand.
+
+    That is a value less itself, each row less each row, or what a leaf was made with.
+    """
 
     syntax: cst.CSTNode
-    why: str
+    kind: Literal["same", "rows", "fresh"]
     axes: Axes
-    fresh: bool = False
 
 
 def zeros_in(state: State, found: Term, depth: int = LONGEST) -> Zeros | None:
@@ -79,7 +81,7 @@ def _fresh_zeros(state: State, node: Node) -> Zeros | None:
     made = term(node, "value")
     if made is None or op_of(made) not in ("zeros", "zeros_like") or is_written(state, node):
         return None
-    return Zeros(node.syntax, "the zeros that it begins with", None, True)
+    return Zeros(node.syntax, "fresh", None)
 
 
 def _difference(state: State, node: Node, left: Term, right: Term) -> Zeros | None:
@@ -87,7 +89,7 @@ def _difference(state: State, node: Node, left: Term, right: Term) -> Zeros | No
     one, other = inserted(left), inserted(right)
     one_value = left.node is right.node  # A leaf less itself is zero, whatever is written to it.
     if one_value or is_alike(_original(left.node), _original(right.node), lambda leaf: not is_written(state, leaf)):
-        return Zeros(node.syntax, "a value less itself", None)
+        return Zeros(node.syntax, "same", None)
     if one is None and other is not None:
         one = Inserted(left.node, 0)
     elif other is None and one is not None:
@@ -95,7 +97,7 @@ def _difference(state: State, node: Node, left: Term, right: Term) -> Zeros | No
     if one is None or other is None or one.base is not other.base or abs(one.axis - other.axis) != 1:
         return None
     axes = (min(one.axis, other.axis), max(one.axis, other.axis))
-    return Zeros(node.syntax, "the difference of each row with itself", axes)
+    return Zeros(node.syntax, "rows", axes)
 
 
 def _original(node: Node) -> Node:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import libcst as cst
 
@@ -47,6 +48,7 @@ class GradientUninitialised(Fault):
 class NonleafGradRead(Fault):
     """The `.grad` of a result, made at `made`, is read, which is None; torch warns."""
 
+    warned: ClassVar[bool] = True
     made: cst.CSTNode | None
 
 

@@ -3,15 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import libcst as cst
 
 from gradlint.domain.event import Fault
 
+DataUse: TypeAlias = Literal["update", "assign", "initialise", "load", "average", "scale", "clip"]
+
 
 @dataclass(frozen=True)
 class LoopVariableAssigned(Fault):
     """The variable of a loop over parameters gets another value, and the parameter stays as it is."""
+
+
+@dataclass(frozen=True)
+class DataWrite(Fault):
+    """A write through `.data` to a leaf that requires grad. `use` says what for, judged by the values written.
+
+    `kept`: the program still holds a graph that saved the old value, and that no backward has freed. `recorded`:
+    grad mode is on, or may be.
+    """
+
+    use: DataUse
+    op: str
+    made: cst.CSTNode | None = None
+    parameter: bool = False
+    kept: bool = False
+    recorded: bool = True
 
 
 @dataclass(frozen=True)

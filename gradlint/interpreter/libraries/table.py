@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.graph import Edge, Node
+from gradlint.domain.refusal.tensors import DeepcopiedNonleaf, NumpyOnGrad
 from gradlint.domain.shape import is_single
 from gradlint.domain.state import State
 from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Unknown, Value
@@ -16,7 +17,6 @@ from gradlint.interpreter.program import origins
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.python.dataclass_fields import field
 from gradlint.interpreter.reveal import reveal_to_user
-from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.functions import limits
 from gradlint.interpreter.torch.methods import call_tensor_method
 from gradlint.interpreter.torch.operands import operand_of, tensors_in
@@ -51,8 +51,7 @@ def _numpy(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Val
             if scalar and is_single(record.shape) is not False:  # type: ignore[arg-type]
                 continue
             if record.grad is True and state.grad is True and not args.open and not _is_chosen(machine, state, name):
-                related = [] if record.syntax is None else [(record.syntax, "the tensor comes from here")]
-                faults.refused(machine, "numpy-on-grad", node, related=related)
+                machine.emit(NumpyOnGrad(node, record.syntax))
                 refused = True
     if refused:
         return Unknown("array", syntax=node)
@@ -150,9 +149,7 @@ def _copied_tensor(machine: Machine, state: State, ref: Ref, node: cst.CSTNode, 
     if ref.id in memo:
         return memo[ref.id]
     if record.leaf is False:
-        related = [] if record.syntax is None else [(record.syntax, "the tensor is a result of this operation")]
-        subject = "" if memo else "itself"
-        faults.refused(machine, "deepcopy-nonleaf", node, subject, related)
+        machine.emit(DeepcopiedNonleaf(node, record.syntax, alone=not memo))
         return ref
     if record.grad is True:
         fresh = new_leaf(

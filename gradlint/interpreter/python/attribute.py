@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gradlint.detect import spelling as slips
 from gradlint.domain import dtype as dtypes
-from gradlint.domain.announcement import Assigned, GraphsShared
+from gradlint.domain.announcement import Assigned, AttributeRead, AttributeSet, GraphsShared
 from gradlint.domain.refusal.functions import FunctionWithoutApply
 from gradlint.domain.state import State
 from gradlint.domain.value import (
@@ -60,7 +59,7 @@ def get_attribute(machine: Machine, state: State, obj: Value, name: str, node: c
         if name in _OF_TYPES and (known := _OF_TYPES[name](dtypes.named(obj.path.removeprefix("torch.")))) is not None:
             return known
         if obj.path.startswith("torch"):
-            slips.of_namespace(machine, obj.path, name, node)
+            machine.announce(state, AttributeRead(node, obj, name))
         return machine.program.external(f"{obj.path}.{name}")
     if isinstance(obj, Unknown):
         return _of_unknown(machine, state, obj, name, node)
@@ -226,10 +225,9 @@ def _of_unknown(machine: Machine, state: State, obj: Unknown, name: str, node: c
 
 
 def _cut_whole(state: State, whole: object) -> None:
-    """A part of something with a graph is taken off it in place: a backward may find nothing behind the rest."""
+    """A part of something with a graph is taken off it in place."""
     if isinstance(whole, Unknown) and whole.origin is not None:
-        whole.origin.frees = None
-        state.freed = {node: place for node, place in state.freed.items() if node != whole.origin.id}
+        state.sever(whole.origin)
 
 
 def set_attr(machine: Machine, state: State, instr: SetAttr) -> None:
@@ -244,8 +242,7 @@ def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: 
         ref = shown_tensor(machine, state, obj, name)
         if ref is None:
             machine.announce(state, GraphsShared(node, origins(state, (value,))))
-            if isinstance(value, bool):
-                slips.of_unknown(machine, name, node)
+            machine.announce(state, AttributeSet(node, obj, name, value))
             state.decide(("set", obj, name), value)
             return
         obj = ref

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import libcst as cst
 
+from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import Site
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import (
@@ -263,6 +264,18 @@ def bind_parameters(machine: Machine, state: State, function: Function, args: Ar
         else:
             names[name] = machine.program.parameter(machine, state, function, param)
     return names
+
+
+def with_defaults(machine: Machine, function: Function, args: Args) -> Args:
+    """The arguments of a call that nobody in sight makes: that the others have their defaults is an assumption."""
+    if not machine.assumes:
+        return args._replace(open=True)
+    given = {*args.keywords, *(param.name for param in function.code.params[: len(args.positional)])}
+    defaults = {name for name, _ in function.defaults} - given
+    for param in function.code.params if defaults else ():
+        if param.name in defaults:
+            machine.assume(Assumption("default", param.name, "", param.node))
+    return args
 
 
 def call_in_place(machine: Machine, state: State, func: Value, args: Args, node: cst.CSTNode) -> Value:

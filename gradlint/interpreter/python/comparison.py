@@ -18,7 +18,7 @@ from gradlint.domain.value import (
 )
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.counters import compared
-from gradlint.interpreter.python.operators import CONSTANT, FOLD, fold, operate
+from gradlint.interpreter.python.operators import CONSTANT, FOLD, fold, gives_bool, operate
 from gradlint.interpreter.world.placeholders import SUPPOSED_CALL
 from gradlint.source.core import (
     Compare,
@@ -40,12 +40,12 @@ def _compare(machine: Machine, state: State, instr: Compare, left: Value, right:
             machine.announce(state, GradientTested(instr.node, left.read, asserted=False))
         same = _identical(state, left, right)
         if same is None:
-            return machine.symbol("==", left, right, kind="bool") if op == "is" else _negated(machine, left, right)
+            return _equal(machine, left, right, instr) if op == "is" else _negated(machine, left, right, instr)
         return same is (op == "is")
     if op in ("in", "not in"):
         found = _contains(state, left, right)
         if found is None:
-            return machine.symbol(op, left, right, kind="bool")
+            return machine.symbol(op, left, right, kind="bool", syntax=instr.node)
         return found is (op == "in")
     if op in ("==", "!=") and (_is_none(left) or _is_none(right)):
         same = _identical(state, left, right)
@@ -61,15 +61,24 @@ def _compare(machine: Machine, state: State, instr: Compare, left: Value, right:
     if counted is not None:
         return counted
     if op == "!=" and not isinstance(left, Ref) and not isinstance(right, Ref):
-        return _negated(machine, left, right)
+        return _negated(machine, left, right, instr)
     value = operate(machine, state, op, left, right, instr.node)
-    if isinstance(value, Unknown) and value.kind is None and value.origin is None:
-        value.kind = "bool" if not isinstance(left, Unknown) or left.kind == "number" else None
+    if isinstance(value, Unknown) and _is_bare(value) and gives_bool(left):
+        return Unknown("bool", syntax=value.syntax)
     return value
 
 
-def _negated(machine: Machine, left: Value, right: Value) -> Value:
-    return machine.symbol("not", machine.symbol("==", left, right, kind="bool"), kind="bool")
+def _is_bare(value: Unknown) -> bool:
+    """Whether nothing is known of a value, not even what it was made of."""
+    return value.kind is None and value.origin is None and value.key is None
+
+
+def _equal(machine: Machine, left: Value, right: Value, instr: Compare) -> Value:
+    return machine.symbol("==", left, right, kind="bool", syntax=instr.node)
+
+
+def _negated(machine: Machine, left: Value, right: Value, instr: Compare) -> Value:
+    return machine.symbol("not", _equal(machine, left, right, instr), kind="bool")
 
 
 def _is_none(value: Value) -> bool:

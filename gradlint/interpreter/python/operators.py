@@ -187,10 +187,17 @@ def symbolic(machine: Machine, op: str, left: Value, right: Value, node: cst.CST
     made = arithmetic(op, left, right) if kind == "array" else None
     if made is not None:
         return Unknown("array", None, ("array", *made, node), node)
-    symbol = machine.symbol(op, left, right, kind=kind)
-    if symbol.syntax is None:
-        symbol.syntax = node
-    return symbol
+    if kind is None and op in COMPARISONS and gives_bool(left):
+        kind = "bool"
+    return machine.symbol(op, left, right, kind=kind, syntax=node)
+
+
+COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
+
+
+def gives_bool(left: Value) -> bool:
+    """Whether a comparison certainly gives a bool: where the left side is not known it may be an array."""
+    return not isinstance(left, Unknown) or left.kind == "number"
 
 
 def derived(op: str, node: cst.CSTNode, origins: list[Node]) -> Node:

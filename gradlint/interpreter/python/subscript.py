@@ -15,7 +15,7 @@ from gradlint.interpreter.python.literals import is_key
 from gradlint.interpreter.python.named_tuples import items_in_order
 from gradlint.interpreter.python.operators import shares_memory
 from gradlint.interpreter.torch.index import index_tensor, write_tensor
-from gradlint.interpreter.torch.legacy_calls import tell_number_indexed
+from gradlint.interpreter.torch.legacy_calls import refuses_index
 from gradlint.interpreter.torch.module import index_module, replace_module
 from gradlint.interpreter.torch.tensor import known_tensor
 from gradlint.source.core import Item, SetItem
@@ -64,7 +64,7 @@ def _is_number(machine: Machine, state: State, obj: Unknown, index: Value, node:
     """loss.data.numpy()[0]: the array of a tensor without dimensions has no items either."""
     shared = obj.key[1] if obj.key is not None and obj.key[0] == "memory" else None
     record = state.heap.get(shared.id) if isinstance(shared, Ref) else None
-    return isinstance(record, Tensor) and tell_number_indexed(machine, record, index, node, "array")
+    return isinstance(record, Tensor) and refuses_index(machine, record, index, node, array=True)
 
 
 def write_item(machine: Machine, state: State, instr: SetItem) -> None:

@@ -6,18 +6,18 @@ from collections.abc import Mapping
 
 import libcst as cst
 
-from gradlint.detect.formula import judge
-from gradlint.detect.inplace_broadcast import tell_growth
+from gradlint.domain.announcement import Operated
 from gradlint.domain.dtype import can_require_grad
-from gradlint.domain.event import Refused, RefusedWrite, WriteRefusal
 from gradlint.domain.graph import Edge, Node, Saved
+from gradlint.domain.refusal.inplace import InferenceChange, InferenceSaved, OutRequiresGrad, UnrebasedView
+from gradlint.domain.refusal.tensors import NoDerivative
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value, Write
 from gradlint.facts import Entry, MustMay, alias_of
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.inplace import bump, write
+from gradlint.interpreter.torch.inplace_broadcast import refuse_result
 from gradlint.interpreter.torch.operands import operands_of
 from gradlint.interpreter.torch.operation import Input, Operation
 from gradlint.interpreter.torch.result import results
@@ -51,7 +51,7 @@ def apply(
     _refused_inputs(call)
     _broken_views(call)
     _inference_saved(call)
-    judge(call)
+    machine.announce(state, Operated(node, call.name, call.terms, call.inputs))
     writes = call.labels(entry.row.writes)
     out = call.bound.get("out")
     if out is not None:
@@ -87,7 +87,7 @@ def _refused_inputs(call: Operation) -> None:
         given.label in refused and given.ref is not None and call.grad_of(given) is True for given in call.inputs
     )
     if wrong or (call.config and call.name in _WEIGHTED and _weighs_by_trained(call, call.config)):
-        faults.refused(call.machine, "input-may-not-require-grad", call.node, call.name)
+        call.machine.emit(NoDerivative(call.node, call.name))
 
 
 _WEIGHTED = frozenset(f"nn.{name}Loss" for name in ("CrossEntropy", "NLL", "BCE", "BCEWithLogits", "MultiMargin"))
@@ -118,15 +118,14 @@ def _broken_views(call: Operation) -> None:
 
 
 def broken_view(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> None:
-    """Report the write behind a view from split, unbind or no_grad that is used after its base was written."""
+    """Refuse a view from split, unbind or no_grad that is used after its base was written."""
     record = tensor_at(state, ref)
     view = record.view
     if view is None or view.kind not in ("multi", "no_grad") or record.grad is not True:
         return
     for what in state.writes(record.counter)[view.version :]:
         if what.certain:
-            reason: WriteRefusal = "multi-view" if view.kind == "multi" else "no-grad-view"
-            machine.emit(RefusedWrite(what.syntax, reason, what.op, None, record.syntax, used=node))
+            machine.emit(UnrebasedView(what.syntax, what.op, "multi" if view.kind == "multi" else "no_grad", node))
             return
 
 
@@ -141,9 +140,7 @@ def _inference_saved(call: Operation) -> None:
     for given in made:
         if given.label in saved and given.ref is not None:
             syntax = tensor_at(call.state, given.ref).syntax
-            related = [] if syntax is None else [(syntax, "made in inference mode here")]
-            mode = call.machine.inference_mode
-            call.machine.emit(Refused(call.node, "inference-saved", call.name, tuple(related), mode))
+            call.machine.emit(InferenceSaved(call.node, call.name, syntax, call.machine.inference_mode))
             return
 
 
@@ -176,7 +173,7 @@ def _write(call: Operation, writes: MustMay) -> Value:
                 certain=label in writes.must, frees=call.frees(),
             )  # fmt: skip
             if done and label in writes.must:
-                tell_growth(call, given.ref)
+                refuse_result(call, given.ref)
             if op.removesuffix("_") in RESHAPED:
                 _reshape(call, given.ref)
             last = given.ref
@@ -223,10 +220,10 @@ def _out(call: Operation, out: Value) -> Value:
     needs = either([call.tracked(), both(record.grad, state.grad)])
     refuses = call.entry.row.out_with_grad == "raises" or record.grad is True
     if needs is True and refuses and call.entry.row.out_with_grad != "works":
-        faults.refused(machine, "out-requires-grad", call.node, call.name)
+        machine.emit(OutRequiresGrad(call.node, call.name))
         return out
     if record.inference is True and state.inference is False:
-        machine.emit(Refused(call.node, "inference-write", "out=", mode=machine.inference_mode))
+        machine.emit(InferenceChange(call.node, "out=", machine.inference_mode))
     bump(machine, state, target, Write(call.node, "out="))
     size = result(call.name, operands_of(machine, state, call.bound))
     shape = size.shape if isinstance(size, Operand) else None

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import libcst as cst
 
-from gradlint.detect import spelling as slips
-from gradlint.detect.data_write import assigned_use, tell_data_write
 from gradlint.detect.frozen import note_frozen
 from gradlint.detect.loop_order import dropped, stepped_by_hand
 from gradlint.domain import dtype as dtypes
-from gradlint.domain.announcement import AttributeSet, GradientRead, GradientReleased, RequiresGradSet
-from gradlint.domain.event import Refused
+from gradlint.domain.announcement import (
+    AttributeSet,
+    GradientRead,
+    GradientReleased,
+    LeafWritten,
+    NameMissing,
+    RequiresGradSet,
+)
 from gradlint.domain.graph import Edge, Node, Term
 from gradlint.domain.refusal.backward import SecondBackward
+from gradlint.domain.refusal.inplace import InferenceChange
+from gradlint.domain.refusal.tensors import DataIncompatible, FlagOnNonleaf, GradientMismatch, IntegerRequiresGrad
 from gradlint.domain.shape import same_shape
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import (
@@ -32,7 +38,6 @@ from gradlint.domain.value import (
 )
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.apply import apply
 from gradlint.interpreter.torch.backward import REPLACED
 from gradlint.interpreter.torch.names import method_fact
@@ -54,7 +59,7 @@ def tensor_attribute(machine: Machine, state: State, ref: Ref, name: str, node: 
         entry = method_fact(name)
         if entry is not None:
             return apply(machine, state, entry, Args((ref,)), node)
-    slips.of_tensor(machine, tensor_at(state, ref).node, name, node)
+    machine.announce(state, NameMissing(node, ref, name))
     return Bound(ref, name)
 
 
@@ -188,27 +193,14 @@ _GETTERS: dict[str, Getter] = {
 }
 
 
-MISSPELT_FLAGS = frozenset({"require_grad", "requires_grads", "require_grads"})
-"""Attributes that are none of torch's, and look like `requires_grad`: on parameters, they are meant to freeze."""
-
-
 def set_tensor_attribute(machine: Machine, state: State, ref: Ref, name: str, value: Value, node: cst.CSTNode) -> None:
     """t.name = value"""
     setter = _SETTERS.get(name)
     if setter is not None:
         setter(machine, state, ref, value, node)
     else:
-        frozen = tensor_at(state, ref).parameter and name in MISSPELT_FLAGS
-        if not frozen:
-            slips.of_assigned(machine, state, name, node)
-        if name == "requires_grad_" and (isinstance(value, bool) or _is_unknown_flag(value)):
-            faults.noticed(machine, "set-requires-grad-by-name", node, "tensor")
         machine.announce(state, AttributeSet(node, ref, name, value))
         state.decide(("set", ref, name), value)
-
-
-def _is_unknown_flag(value: Value) -> bool:
-    return isinstance(value, Unknown) and value.kind in ("bool", "number", "int")
 
 
 def _set_data(machine: Machine, state: State, ref: Ref, value: Value, node: cst.CSTNode) -> None:
@@ -219,15 +211,15 @@ def _set_data(machine: Machine, state: State, ref: Ref, value: Value, node: cst.
         return  # The second half of `t.data -= ...`, which wrote in place already.
     source = None if given is None else tensor_at(state, given)
     if _no_tensor(state, value):
-        faults.refused(machine, "data-incompatible", node)
+        machine.emit(DataIncompatible(node))
         return
     if source is not None and record.grad is True and _incompatible(record, source):
-        faults.refused(machine, "data-incompatible", node)
+        machine.emit(DataIncompatible(node))
         return
     if record.grad is True and record.leaf is True:
-        tell_data_write(machine, state, record, assigned_use(record, source), "=", node)
-        if source is not None:
-            stepped_by_hand(machine, state, ref.id, [Edge(source.node, None)], node)
+        sources = () if source is None else (Edge(source.node, None),)
+        machine.announce(state, LeafWritten(node, ref.id, sources, "=", by_data=True))
+        stepped_by_hand(machine, state, ref.id, sources, node)
     # What was saved of the tensor itself sees the new memory, what was saved of a view of it does not.
     state.put(record.memory, (*state.writes(record.memory), Write(node, REPLACED, certain=False)))
     dtype = source.dtype if source is not None else None
@@ -261,17 +253,17 @@ def _set_grad(machine: Machine, state: State, ref: Ref, value: Value, node: cst.
     record = tensor_at(state, ref)
     given = known_tensor(machine, state, value)
     if given == ref:
-        faults.refused(machine, "grad-assigned-mismatch", node, "itself")
+        machine.emit(GradientMismatch(node, itself=True))
         return
     if given is not None:
         other = tensor_at(state, given)
         fits = same_shape(other.shape, record.shape)  # type: ignore[arg-type]
         if fits is False or dtypes.same_dtype(other.dtype, record.dtype) is False:
-            faults.refused(machine, "grad-assigned-mismatch", node)
+            machine.emit(GradientMismatch(node))
             return
         value = given
     elif value is not None and not isinstance(value, NoGradient) and _no_tensor(state, value):
-        faults.refused(machine, "grad-assigned-mismatch", node)
+        machine.emit(GradientMismatch(node))
         return
     if value is None or isinstance(value, NoGradient):
         machine.announce(state, GradientReleased(node, record.accumulated))
@@ -285,7 +277,12 @@ def _set_requires_grad(machine: Machine, state: State, ref: Ref, value: Value, n
     set_flag(machine, state, ref, value if isinstance(value, bool) else None, node, ".requires_grad")
 
 
-def set_flag(machine: Machine, state: State, ref: Ref, wanted: bool | None, node: cst.CSTNode, spelled: str) -> None:
+Spelled: TypeAlias = Literal["requires_grad_", ".requires_grad"]
+
+
+def set_flag(
+    machine: Machine, state: State, ref: Ref, wanted: bool | None, node: cst.CSTNode, spelled: Spelled
+) -> None:
     """requires_grad switched: on leaves, and on floating types only."""
     record = tensor_at(state, ref)
     if SUMMARY in record.tags and wanted is not record.grad:
@@ -298,14 +295,13 @@ def set_flag(machine: Machine, state: State, ref: Ref, wanted: bool | None, node
     if record.leaf is False:
         # Measured: `requires_grad_(True)` on a result that requires grad is let pass, the assignment never is.
         if not wanted or spelled == ".requires_grad":
-            related = [] if record.syntax is None else [(record.syntax, "the result of this operation is no leaf")]
-            faults.refused(machine, "flag-on-nonleaf", node, spelled, related)
+            machine.emit(FlagOnNonleaf(node, spelled, record.syntax))
         return
     if wanted and record.inference is True and state.inference is False:
-        machine.emit(Refused(node, "inference-write", spelled, mode=machine.inference_mode))
+        machine.emit(InferenceChange(node, spelled, machine.inference_mode))
         return
     if wanted and dtypes.can_require_grad(record.dtype) is False:
-        faults.refused(machine, "integer-requires-grad", node, record.dtype or "")
+        machine.emit(IntegerRequiresGrad(node, record.dtype))
         state.put(ref.id, record._replace(grad=None, dtype=None, node=Node("input", node, tracked=None)))
         return
     if record.leaf is None:

@@ -93,7 +93,7 @@ def run_backward(
         state.free([node.id for node in found.certain], None)
         return found, True
     if retain is False:
-        freed = [node.id for node in found.certain if node.frees]
+        freed = [node.id for node in found.certain if state.frees(node)]
         state.free(freed, syntax)
         state.spend(root.id for root in roots)
     elif retain:

@@ -23,7 +23,6 @@ from gradlint.interpreter.torch.backward import (
 from gradlint.interpreter.torch.backward_roots import check_root, gradient_arguments, is_number, retains, roots_of
 from gradlint.interpreter.torch.checkpoint import refuses_walk
 from gradlint.interpreter.torch.hooks import gradients_pass
-from gradlint.interpreter.torch.legacy_calls import tell_gone_keyword
 from gradlint.interpreter.torch.operands import tensors_in
 from gradlint.interpreter.torch.tensor import either, new_tensor, tensor_at
 from gradlint.interpreter.torch.transform.levels import unsupported
@@ -31,7 +30,6 @@ from gradlint.interpreter.torch.transform.levels import unsupported
 
 def tensor_backward(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """t.backward(gradient=None, retain_graph=None, create_graph=False, inputs=None)"""
-    tell_gone_keyword(machine, "retain_variables", "retain_graph", args, node)
     gradient = args.get(0, "gradient")
     retain = retains(args, args.get(1, "retain_graph"), args.get(2, "create_graph", False))
     inputs = args.get(3, "inputs")
@@ -41,7 +39,6 @@ def tensor_backward(machine: Machine, state: State, ref: Ref, args: Args, node: 
 
 def autograd_backward(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """torch.autograd.backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False)"""
-    tell_gone_keyword(machine, "retain_variables", "retain_graph", args, node)
     if machine.transforms:
         unsupported(machine, node, "method", "backward")
         return None
@@ -119,7 +116,6 @@ def _only(machine: Machine, state: State, inputs: Value) -> set[int] | None:
 
 def autograd_grad(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """torch.autograd.grad(outputs, inputs, grad_outputs, retain_graph, create_graph, ..., allow_unused)"""
-    tell_gone_keyword(machine, "retain_variables", "retain_graph", args, node)
     roots = roots_of(machine, state, args.get(0, "outputs"), node)
     if not roots and is_number(machine, state, args.get(0, "outputs"), node):
         return Unknown("raised")
@@ -185,7 +181,7 @@ def _run_part(machine: Machine, state: State, part: Walk, node: cst.CSTNode, ret
     if troubled(machine, state, part, node):
         state.free([one.id for one in part.certain], None)
     elif retain is False:
-        state.free([one.id for one in part.certain if one.frees], node)
+        state.free([one.id for one in part.certain if state.frees(one)], node)
 
 
 def _gradients(
@@ -250,7 +246,8 @@ def _second_edges(state: State, roots: list[Ref], target: Tensor) -> list[Edge]:
         if one.id not in between:
             continue
         certain = one.id in sure
-        edges += [Edge(kept.node, True if certain else None) for kept in one.saved if kept.node is not None]
+        sources = [one if kept.own else kept.node for kept in one.saved]
+        edges += [Edge(source, True if certain else None) for source in sources if source is not None]
         if one.maybe_saved or one.tracked is None or not certain or one.op.rpartition(".")[2] not in _LISTED:
             edges += [Edge(edge.node, None) for edge in one.edges if edge.flows is not False]
     return edges

@@ -8,7 +8,7 @@ import libcst as cst
 
 from gradlint.domain.announcement import BackwardCall, BackwardCalled, NumberBackpropagated
 from gradlint.domain.dtype import COMPLEXES
-from gradlint.domain.graph import Node
+from gradlint.domain.graph import NOT_COMPUTED_FROM, Node
 from gradlint.domain.refusal import backward as refusal
 from gradlint.domain.shape import is_single, same_shape
 from gradlint.domain.state import State
@@ -120,5 +120,5 @@ def _depends_on_leaves(state: State, root: Node) -> bool:
         record = state.heap.get(node.leaf) if node.leaf is not None and node is not root else None
         if isinstance(record, Tensor) and record.grad is True:
             return True
-        stack.extend(edge.node for edge in node.edges if edge.cut not in ("overwritten", "scored"))
+        stack.extend(edge.node for edge in node.edges if edge.cut not in NOT_COMPUTED_FROM)
     return False

@@ -5,8 +5,9 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain import dtype as dtypes
-from gradlint.domain.announcement import Rewrapped
+from gradlint.domain.announcement import Rewrapped, VariableMade
 from gradlint.domain.graph import Edge, Node, Term
+from gradlint.domain.refusal.tensors import IntegerRequiresGrad
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import State
 from gradlint.domain.value import (
@@ -19,10 +20,8 @@ from gradlint.facts.names import newer
 from gradlint.interpreter.args import Args, Native
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.program import origins
-from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.alias import CONTIGUOUS
 from gradlint.interpreter.torch.inplace import write
-from gradlint.interpreter.torch.legacy_calls import tell_variable
 from gradlint.interpreter.torch.methods import METHODS
 from gradlint.interpreter.torch.names import fact
 from gradlint.interpreter.torch.operands import bind, bind_loosely, operand_of, operands_of
@@ -48,7 +47,7 @@ def note_wanted(machine: Machine, state: State, ref: Ref, args: Args, node: cst.
     record = tensor_at(state, ref)
     if wanted is True:
         if dtypes.can_require_grad(record.dtype) is False:
-            faults.refused(machine, "integer-requires-grad", node, record.dtype or "")
+            machine.emit(IntegerRequiresGrad(node, record.dtype))
             # Torch goes no further; a program that will is one whose values are no integers.
             state.put(ref.id, record._replace(grad=None, dtype=None, node=Node("input", node, tracked=None)))
             return
@@ -135,7 +134,7 @@ def _parameter(machine: Machine, state: State, args: Args, node: cst.CSTNode) ->
     wanted = args.get(1, "requires_grad", True)
     record = None if data is None else tensor_at(state, data)
     if wanted is True and record is not None and dtypes.can_require_grad(record.dtype) is False:
-        faults.refused(machine, "integer-requires-grad", node, record.dtype or "")
+        machine.emit(IntegerRequiresGrad(node, record.dtype))
     ref = new_leaf(
         state, node, dtype=record.dtype if record else None, shape=record.shape if record else None,
         parameter=True, source=record.node if record else None,
@@ -152,7 +151,8 @@ def _variable(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> 
     data = as_tensor(machine, state, args.get(0, "data"), node)
     if data is None:
         return machine.program.opaque(machine, state, args.values(), node)
-    tell_variable(machine, state, data, args, node)
+    volatile = args.has(2, "volatile") and args.get(2, "volatile") is not False
+    machine.announce(state, VariableMade(node, data, args.get(1, "requires_grad", False), volatile))
     detached = METHODS["detach"](machine, state, data, Args(), node)
     assert isinstance(detached, Ref)
     record = tensor_at(state, detached)

@@ -11,9 +11,9 @@ import libcst as cst
 
 from gradlint.domain.announcement import FunctionApplied
 from gradlint.domain.dtype import can_require_grad
-from gradlint.domain.event import RefusedWrite
 from gradlint.domain.graph import Edge, Node, Saved, Tri
 from gradlint.domain.refusal.functions import DirtyNotReturned
+from gradlint.domain.refusal.inplace import LeafWrite
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Bound,
@@ -201,7 +201,7 @@ def _written(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Non
     """An input marked dirty: torch refuses a leaf, and moves the version counter once more."""
     record = tensor_at(state, ref)
     if record.grad is True and record.leaf is True and state.grad is True and record.view is None:
-        machine.emit(RefusedWrite(node, "leaf", "mark_dirty", record.syntax, None, record.parameter))
+        machine.emit(LeafWrite(node, "mark_dirty", record.syntax, None, record.parameter))
     bump(machine, state, ref, Write(node, "mark_dirty"))
 
 

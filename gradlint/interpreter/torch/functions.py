@@ -6,8 +6,7 @@ import libcst as cst
 
 from gradlint.detect.loop_order import clipped
 from gradlint.detect.optimizers import is_used_up
-from gradlint.detect.spelling import of_keywords
-from gradlint.domain.announcement import TorchCalled
+from gradlint.domain.announcement import DefaultTypeSet, TorchCalled
 from gradlint.domain.graph import fresh_number
 from gradlint.domain.state import Blocked, State
 from gradlint.domain.value import (
@@ -39,7 +38,6 @@ from gradlint.interpreter.torch.distribution import kl_divergence, new_distribut
 from gradlint.interpreter.torch.foreach import PREFIX, call_foreach
 from gradlint.interpreter.torch.functional_call import functional_call
 from gradlint.interpreter.torch.inplace import bump, write
-from gradlint.interpreter.torch.legacy_calls import tell_gone_keyword
 from gradlint.interpreter.torch.methods import METHODS, call_tensor_method
 from gradlint.interpreter.torch.module import call_module_method, new_module
 from gradlint.interpreter.torch.names import fact, method_fact
@@ -53,8 +51,7 @@ from gradlint.interpreter.torch.transform.table import TRANSFORMS
 
 def call_torch(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Value:
     """torch.path(args)"""
-    if args.keywords:
-        of_keywords(machine, path, args.keywords, node)
+    machine.announce(state, TorchCalled(node, path, None, args.positional, args.keywords, args.open))
     special = SPECIAL.get(path)
     if special is not None:
         return special(machine, state, args, node)
@@ -65,8 +62,6 @@ def call_torch(machine: Machine, state: State, path: str, args: Args, node: cst.
         return _unbound_method(machine, state, name.removeprefix("Tensor."), args, node)
     if path.startswith("torch.nn.init."):
         return initialise(machine, state, name, args, node)
-    if path.startswith("torch.optim.lr_scheduler."):
-        tell_gone_keyword(machine, "verbose", "", args, node)
     if is_optimizer_path(path) and name.rpartition(".")[2][:1].isupper():
         return new_optimizer(machine, state, path, args, node)
     if name.startswith(PREFIX):
@@ -83,7 +78,6 @@ def call_torch(machine: Machine, state: State, path: str, args: Args, node: cst.
         ref = as_tensor(machine, state, args.positional[0], node)
         if ref is not None:
             return METHODS[name](machine, state, ref, Args(args.positional[1:], args.keywords, args.open), node)
-    machine.announce(state, TorchCalled(node, path, args.positional, args.keywords, args.open))
     entry = fact(name) or (method_fact(name) if name.endswith("_") and "." not in name else None)
     if entry is not None:
         return _from_table(machine, state, name, args, node)
@@ -210,7 +204,7 @@ def _nothing(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
 
 def _other_default(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """set_default_dtype(...): what is made without a type has another one from here on."""
-    machine.other_default = True
+    machine.announce(state, DefaultTypeSet(node))
     return None
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gradlint.detect.formula import masked_nan as masked
-from gradlint.detect.inplace_broadcast import refuse_part
+from gradlint.domain.announcement import Operated
 from gradlint.domain.graph import Edge, Node, Term
 from gradlint.domain.state import Blocked, State
 from gradlint.domain.value import Ref, Tensor, Unknown, Value, View, Write
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.apply import broken_view
 from gradlint.interpreter.torch.inplace import bump, saved_now, write
-from gradlint.interpreter.torch.legacy_calls import tell_number_indexed
+from gradlint.interpreter.torch.inplace_broadcast import refuse_part
+from gradlint.interpreter.torch.legacy_calls import refuses_index
 from gradlint.interpreter.torch.operands import operand_of, tensors_in
 from gradlint.interpreter.torch.tensor import both, either, known_tensor, new_tensor, tensor_at, view_of
 from gradlint.interpreter.torch.transform.levels import refuses_mask
@@ -22,7 +22,7 @@ from gradlint.shapes.infer import indexed
 def index_tensor(machine: Machine, state: State, ref: Ref, index: Value, node: cst.CSTNode) -> Value:
     """t[index]: basic indices give a view, index tensors and masks a copy."""
     record = tensor_at(state, ref)
-    if tell_number_indexed(machine, record, index, node):
+    if refuses_index(machine, record, index, node):
         return machine.unknown("raised")
     if machine.transforms and refuses_mask(machine, state, index, node):
         return machine.unknown("raised")
@@ -35,10 +35,8 @@ def index_tensor(machine: Machine, state: State, ref: Ref, index: Value, node: c
     blocked = state.unrecorded() or Blocked(None, None)
     if made.view is True:
         return _view(state, ref, index, node, made.shape, tracked, edges, blocked)
-    mask = _index_term(machine, state, index)
-    operands = {"input": _term(record), "indices": mask}
-    if isinstance(mask, Term):
-        masked.look(machine, state, node, _term(record), mask, True, "a subscript")
+    operands = {"input": _term(record), "indices": _index_term(machine, state, index)}
+    machine.announce(state, Operated(node, "index", operands, ()))
     saved = tuple(saved_now(machine, state, one, "indices") for one in tensors_in(machine, state, index))
     result = Node(
         "index", node, edges, tracked=tracked, saved=saved if tracked is True and made.view is False else (),

@@ -6,25 +6,29 @@ The rules are torch's `check_inplace`, `handle_view_on_rebase` and `rebase_histo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import libcst as cst
 
-from gradlint.detect.data_write import note_data_write
 from gradlint.detect.loop_order import stepped_by_hand
-from gradlint.domain.event import RefusedWrite, WriteRefusal
+from gradlint.domain.announcement import LeafWritten
 from gradlint.domain.graph import Edge, Node, Saved
+from gradlint.domain.refusal import inplace as refusal
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor, View, Write
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.tensor import both, either, overlap_of, tensor_at
 
-_KINDS: dict[str, WriteRefusal] = {
-    "multi": "multi-view",
-    "no_grad": "no-grad-view",
-    "inference": "inference-view",
-    "custom": "custom-view",
+_REFUSED_VIEWS = {
+    "multi": refusal.MultiViewWrite,
+    "no_grad": refusal.NoGradViewWrite,
+    "inference": refusal.InferenceViewWrite,
+    "custom": refusal.CustomViewWrite,
 }
+"""What torch raises on in a write to a view, by the kind of the view."""
 
+_ALIASES = frozenset({"data", "detach", "select", "view"})
+"""Operations that give memory of their input."""
 
 _FILLING = frozenset(
     (
@@ -35,18 +39,18 @@ _FILLING = frozenset(
 """Writes that do not go through torch's element-wise iterator: an untracked expanded tensor takes them (measured)."""
 
 
-def refusal(state: State, ref: Ref, sources: Sequence[Edge]) -> tuple[WriteRefusal, Tensor] | None:
+def refused_write(state: State, ref: Ref, sources: Sequence[Edge]) -> tuple[type[refusal.RefusedWrite], Tensor] | None:
     """Why torch certainly refuses to write to a tensor here, with the leaf in question."""
     record = tensor_at(state, ref)
     if record.inference is True and state.inference is False:
-        return "inference", record
+        return refusal.InferenceWrite, record
     if state.grad is not True:
         return None
     view = record.view
     needs = record.grad is True or any(edge.flows is True for edge in sources)
     if view is None or view.kind == "maybe":
         if record.grad is True and record.leaf is True:
-            return "leaf", record
+            return refusal.LeafWrite, record
         return None
     base = state.heap[view.base]
     assert isinstance(base, Tensor)
@@ -54,10 +58,10 @@ def refusal(state: State, ref: Ref, sources: Sequence[Edge]) -> tuple[WriteRefus
     flagged = base.leaf is True and base.grad is True
     if not needs and record.grad is not True and not flagged:
         return None
-    if view.kind in _KINDS:
-        return _KINDS[view.kind], base
+    if view.kind in _REFUSED_VIEWS:
+        return _REFUSED_VIEWS[view.kind], base
     if (record.grad is True or flagged) and base.leaf is True and base.grad is True:
-        return "leaf-view", base
+        return refusal.LeafViewWrite, base
     return None
 
 
@@ -86,29 +90,54 @@ def write(
 
         if captured(machine, state, ref, op, sources, syntax):
             return False
-    refused = refusal(state, ref, sources) if certain else None
+    refused = refused_write(state, ref, sources) if certain else None
     record = tensor_at(state, ref)
     expanded = bool(overlap_of(record))
     spared = (fills or op in _FILLING) and record.grad is not True
     if refused is None and certain and expanded and not spared:
-        refused = "overlap", record
+        refused = refusal.OverlapWrite, record
     if refused is not None:
-        reason, leaf = refused
-        viewed = record.syntax if record.view is not None else None
-        tracked = any(edge.flows is True for edge in sources)
-        built = machine.builder(syntax, op)
-        mode = machine.inference_mode if reason == "inference" else None
-        held = leaf.node.leaf in machine.holdings.held and _reach_only(sources, leaf.node)
-        event = RefusedWrite(syntax, reason, op, leaf.syntax, viewed, leaf.parameter, None, tracked, built, mode, held)
-        machine.emit(event)
+        kind, base = refused
+        _refuse(machine, kind, syntax, op, record, base, sources)
         return False
     bump(machine, state, ref, Write(syntax, op, certain))
-    if "data" in record.tags:
-        note_data_write(machine, state, ref, op, sources, syntax)
-    elif record.grad is True and record.leaf is True and record.view is None:
-        stepped_by_hand(machine, state, ref.id, sources, syntax)
+    leaf = _leaf_written(state, ref, record)
+    if leaf is not None:
+        machine.announce(state, LeafWritten(syntax, leaf, sources, op, "data" in record.tags))
+        stepped_by_hand(machine, state, leaf, sources, syntax)
     _rebase(machine, state, ref, op, syntax, sources, saved, maybe_saved, saves_result, overwrites, frees)
     return True
+
+
+def _refuse(
+    machine: Machine,
+    kind: type[refusal.RefusedWrite],
+    syntax: cst.CSTNode,
+    op: str,
+    record: Tensor,
+    base: Tensor,
+    sources: Sequence[Edge],
+) -> None:
+    viewed = record.syntax if record.view is not None else None
+    tracked = any(edge.flows is True for edge in sources)
+    held = base.node.leaf in machine.holdings.held and _reach_only(sources, base.node)
+    event = kind(syntax, op, base.syntax, viewed, base.parameter, tracked, machine.builder(syntax, op), held)
+    if isinstance(event, refusal.InferenceWrite):
+        event = replace(event, mode=machine.inference_mode)
+    machine.emit(event)
+
+
+def _leaf_written(state: State, ref: Ref, record: Tensor) -> int | None:
+    """Return the leaf that requires grad to which a write goes past the tape: as it is, or by an alias from `.data`."""
+    if "data" not in record.tags:
+        return ref.id if record.grad is True and record.leaf is True and record.view is None else None
+    origin = record.node
+    while origin.op in _ALIASES and origin.edges:
+        origin = origin.edges[0].node
+    leaf = state.heap.get(origin.leaf) if origin.leaf is not None else None
+    if not isinstance(leaf, Tensor) or leaf.grad is not True or leaf.memory != record.memory:
+        return None
+    return origin.leaf
 
 
 def _reach_only(sources: Sequence[Edge], leaf: Node) -> bool:

@@ -7,23 +7,23 @@ from typing import TypeAlias
 
 import libcst as cst
 
-from gradlint.detect.inplace_broadcast import refuse_growth
-from gradlint.detect.spelling import of_keywords
 from gradlint.domain import dtype as dtypes
+from gradlint.domain.announcement import TorchCalled
 from gradlint.domain.dtype import named
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.refusal.backward import HookWithoutGrad
+from gradlint.domain.refusal.tensors import DetachedView, NumpyOnGrad, Resized
 from gradlint.domain.shape import numel
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Ref, Tensor, Unknown, Value, View
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.apply import apply
 from gradlint.interpreter.torch.attributes import set_flag
 from gradlint.interpreter.torch.backward_call import tensor_backward
 from gradlint.interpreter.torch.hooks import register_with_node
 from gradlint.interpreter.torch.inplace import write
+from gradlint.interpreter.torch.inplace_broadcast import refuse_whole
 from gradlint.interpreter.torch.names import method_fact
 from gradlint.interpreter.torch.tensor import OVERLAP, both, known_tensor, new_tensor, overlap_of, tensor_at
 from gradlint.interpreter.torch.transform.levels import refuses_method, refuses_number
@@ -33,8 +33,7 @@ Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
 
 def call_tensor_method(machine: Machine, state: State, ref: Ref, name: str, args: Args, node: cst.CSTNode) -> Value:
     """t.name(args)"""
-    if args.keywords:
-        of_keywords(machine, f"torch.Tensor.{name}", args.keywords, node, tensor_at(state, ref).node)
+    machine.announce(state, TorchCalled(node, name, ref, args.positional, args.keywords, args.open))
     if machine.transforms and refuses_method(machine, state, ref, name, node):
         return Unknown("raised")
     special = METHODS.get(name)
@@ -74,8 +73,7 @@ def _numpy(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNo
     record = tensor_at(state, ref)
     forced = args.get(0, "force", False)
     if record.grad is True and state.grad is True and forced is False and not args.open:
-        related = [] if record.syntax is None else [(record.syntax, "the tensor comes from here")]
-        faults.refused(machine, "numpy-on-grad", node, related=related)
+        machine.emit(NumpyOnGrad(node, record.syntax))
         return Unknown("array", None, ("memory", ref), node)
     origin = Node("numpy", node, [Edge(record.node, False, "numpy")], cut="numpy") if record.node.live else None
     return Unknown("array", origin, ("memory", ref), node)
@@ -97,7 +95,7 @@ def _detach_in_place(machine: Machine, state: State, ref: Ref, args: Args, node:
     """detach_(): the tensor leaves its graph; a view cannot."""
     record = tensor_at(state, ref)
     if record.view is not None and record.view.kind != "maybe":
-        faults.refused(machine, "detach-view", node)
+        machine.emit(DetachedView(node))
         return ref
     made = Node("detach_", node, [Edge(record.node, False, "detach")], cut="detach")
     state.put(ref.id, record._replace(node=made, grad=False))
@@ -158,7 +156,7 @@ def _dim(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode
 def _resize(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     record = tensor_at(state, ref)
     if record.grad is True and state.inference is False:
-        faults.refused(machine, "resize-requires-grad", node)
+        machine.emit(Resized(node))
         return ref
     state.put(ref.id, record._replace(shape=None))
     return ref
@@ -176,7 +174,7 @@ def _copy(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
         record = tensor_at(state, source)
         edges.append(Edge(record.node, record.grad))
     if write(machine, state, ref, "copy_", node, edges, overwrites=True) and source is not None:
-        refuse_growth(machine, state, ref, "copy_", tensor_at(state, source).shape, node)  # type: ignore[arg-type]
+        refuse_whole(machine, state, ref, "copy_", tensor_at(state, source).shape, node)  # type: ignore[arg-type]
     return ref
 
 

@@ -7,9 +7,8 @@ import re
 import libcst as cst
 
 from gradlint import facts
-from gradlint.detect import spelling as slips
 from gradlint.domain import dtype as dtypes
-from gradlint.domain.announcement import AttributeSet, ModuleCalled
+from gradlint.domain.announcement import AttributeSet, ModuleCalled, ModuleConfigured, NameMissing, TorchCalled
 from gradlint.domain.graph import Node
 from gradlint.domain.refusal.functions import FunctionWithoutApply
 from gradlint.domain.refusal.modules import ChildOverwritten, ParameterOverwritten
@@ -35,14 +34,12 @@ from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.program import let_go
 from gradlint.interpreter.python.calls import call_in_place
 from gradlint.interpreter.python.classes import find_in_class, library_base
-from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.apply import apply
 from gradlint.interpreter.torch.custom import is_function_class
 from gradlint.interpreter.torch.data_loader import SAMPLERS, batches, call_sampler
 from gradlint.interpreter.torch.distributed import WRAPPERS, wrapper_method
 from gradlint.interpreter.torch.distribution import call_distribution
 from gradlint.interpreter.torch.hooks import HANDLE, call_hooked, is_hooked, remove, run_inside
-from gradlint.interpreter.torch.legacy_calls import tell_dimless, tell_reduction
 from gradlint.interpreter.torch.module_methods import METHODS
 from gradlint.interpreter.torch.module_parts import DICTS, LISTS, fill_container, parts
 from gradlint.interpreter.torch.names import fact
@@ -99,8 +96,7 @@ def fill_module(machine: Machine, state: State, ref: Ref, path: str, args: Args,
         machine.give_up(path, node)
         state.put(ref.id, record._replace(open=True))
         return
-    tell_reduction(machine, entry, args, node)
-    tell_dimless(machine, path, args, node)
+    machine.announce(state, ModuleConfigured(node, path, args.positional, args.keywords, args.open))
     config, overload = bind(machine, state, entry.sig, args) or bind_loosely(entry.sig, args)
     flags = {**defaults_of(overload), **{name: flag_of(machine, state, value) for name, value in config.items()}}
     attrs = dict(record.attrs)
@@ -147,12 +143,12 @@ def module_attribute(
             return record.config[name]
         if is_foreign(record):
             return foreign_part(machine, state, obj, name) or machine.symbol("attr", obj, name)
-        slips.of_object(machine, state, record, "module", name, node)
+        machine.announce(state, NameMissing(node, obj, name))
         return machine.symbol("attr", obj, name)
     if is_optimizer_path(base):
         if name in OPTIMIZER_METHODS:
             return Bound(obj, name)
-        slips.of_object(machine, state, record, "optimizer", name, node)
+        machine.announce(state, NameMissing(node, obj, name))
     if base.startswith("torch.distributions.") or base == HANDLE or _is_helper(base):
         return Bound(obj, name)
     if name in ENGINES.get(base, ()):
@@ -168,8 +164,6 @@ def set_module_attribute(
     machine: Machine, state: State, obj: Ref, record: Instance, name: str, value: Value, node: cst.CSTNode
 ) -> None:
     """obj.name = value: a tensor does not go where a parameter is registered."""
-    if name == "requires_grad_" and isinstance(value, bool) and module_base(state, record) is not None:
-        faults.noticed(machine, "set-requires-grad-by-name", node, "module")
     machine.announce(state, AttributeSet(node, obj, name, value))
     former = record.attrs.get(name)
     if module_base(state, record) is not None:
@@ -328,8 +322,7 @@ def call_module_method(
     machine: Machine, state: State, ref: Ref, record: Instance, name: str, args: Args, node: cst.CSTNode
 ) -> Value:
     """A method that torch gives an object."""
-    if args.keywords:
-        slips.of_method(machine, state, record, name, args, node)
+    machine.announce(state, TorchCalled(node, name, ref, args.positional, args.keywords, args.open))
     if name.startswith("super."):
         return _super_method(machine, state, ref, record, name.removeprefix("super."), args, node)
     if module_base(state, record) is not None:

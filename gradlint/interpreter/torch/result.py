@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import count
-from typing import TypeAlias
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
 
 from gradlint.domain import dtype as dtypes
-from gradlint.domain.graph import Edge, Node
+from gradlint.domain.graph import Edge, Node, Saved
 from gradlint.domain.value import Ref, Sequence, Unknown, Value
+from gradlint.facts.row import alias_of
 from gradlint.interpreter.torch.alias import CONTIGUOUS, alias_output
-from gradlint.interpreter.torch.inplace import saved_now
 from gradlint.interpreter.torch.nonscalar import SEVERAL, gives_several
 from gradlint.interpreter.torch.operation import Operation
-from gradlint.interpreter.torch.tensor import is_scalar, known_tensor, new_tensor, tensor_at
+from gradlint.interpreter.torch.tensor import Storage, is_scalar, known_tensor, new_storage, new_tensor, tensor_at
 from gradlint.shapes.infer import Operand, Several
 from gradlint.shapes.infer import item as item_of
 
@@ -64,7 +65,7 @@ def _unclear(call: Operation) -> Value:
 def _several(call: Operation, kind: str, sizes: Operand | Several) -> Value:
     """A tuple of results: they share one node of the tape."""
     names = kind[kind.index("(") + 1 : -1]
-    made = node_of(call, None)
+    made = _recorded(call, None)
     if names == "*":
         items, is_open = _list_sizes(sizes)
         outputs = tuple(_output(call, ">*", size, made) for size in items)
@@ -92,7 +93,7 @@ def _parsed(names: str) -> list[_Shape]:
 
 
 def _structure(
-    call: Operation, names: list[_Shape], sizes: Operand | Several, made: Node, number: Iterator[int]
+    call: Operation, names: list[_Shape], sizes: Operand | Several, made: _Recorded, number: Iterator[int]
 ) -> Value:
     """The tensors of a nested result, numbered as they come."""
     outputs: list[Value] = []
@@ -118,7 +119,14 @@ def _list_sizes(sizes: Operand | Several) -> tuple[list[Operand], bool]:
 _CASTS = frozenset(["to", "type", "long", "int", "short", "byte", "char", "bool"])
 
 
-def node_of(call: Operation, dtype: str | None) -> Node:
+class _Recorded(NamedTuple):
+    """The node of a call, and the storage set aside for those results that the node has saved."""
+
+    node: Node
+    kept: Mapping[str, Storage] = MappingProxyType({})
+
+
+def _recorded(call: Operation, dtype: str | None) -> _Recorded:
     """The tape node of a call; where nothing is recorded, the provenance of its value."""
     row = call.entry.row
     tracked = call.tracked()
@@ -127,35 +135,55 @@ def node_of(call: Operation, dtype: str | None) -> Node:
     if not produces.may or dtypes.can_require_grad(dtype) is False:
         kind = "integer" if call.name.rpartition(".")[2] in _CASTS else "nondiff"
         edges = [Edge(edge.node, False, edge.cut or kind) for edge in edges]
-        return Node(call.name, call.node, edges, tracked=False, cut=kind, operands=call.terms)
+        return _Recorded(Node(call.name, call.node, edges, tracked=False, cut=kind, operands=call.terms))
     if tracked is False:
         blocked = call.state.unrecorded()
         if blocked is None:
             edges = [edge._replace(flows=False) for edge in edges]
-            return Node(call.name, call.node, edges, tracked=False, operands=call.terms)
+            return _Recorded(Node(call.name, call.node, edges, tracked=False, operands=call.terms))
         edges = [Edge(edge.node, False, blocked.kind) for edge in edges]
         cut, place = blocked.kind, blocked.syntax
-        return Node(call.name, call.node, edges, tracked=False, cut=cut, place=place, operands=call.terms)
+        node = Node(call.name, call.node, edges, tracked=False, cut=cut, place=place, operands=call.terms)
+        return _Recorded(node)
     if not produces.must:
         tracked = None
     saved, more = call.saved_inputs(call.saved_labels())
-    return Node(
-        call.name, call.node, edges, tracked=tracked, saved=saved, maybe_saved=more, frees=call.frees(),
+    kept = _kept_results(call)
+    results = (Saved(one.counter, 0, one.memory, 0, label, own=True) for label, one in kept.items())
+    node = Node(
+        call.name, call.node, edges, tracked=tracked, saved=(*saved, *results), maybe_saved=more, frees=call.frees(),
         operands=call.terms,
     )  # fmt: skip
+    return _Recorded(node, kept)
+
+
+def _kept_results(call: Operation) -> dict[str, Storage]:
+    """Storage for the results that the node saves, which is made before them; an alias has that of its base.
+
+    Left out are those of an open list, all of which have one label.
+    """
+    labels = [label.partition("!")[0] for label in sorted(call.saved_labels().must) if label.startswith(">")]
+    if not labels:
+        return {}
+    produces = call.labels(call.entry.row.requires_grad).may
+    aliases = {alias_of(label).output for label in call.labels(call.entry.row.views).may}
+    kept = {label: new_storage() for label in labels if label in produces - aliases - {">*"}}
+    for storage in kept.values():
+        call.machine.watched.update(storage)
+    return kept
 
 
 def _tensor(call: Operation, label: str, size: Operand) -> Value:
-    return _output(call, label, size, node_of(call, size.dtype or _dtype(call)))
+    return _output(call, label, size, _recorded(call, size.dtype or _dtype(call)))
 
 
-def _output(call: Operation, label: str, size: Operand, made: Node) -> Ref:
+def _output(call: Operation, label: str, size: Operand, made: _Recorded) -> Ref:
     """One output tensor: an alias of an input, or new."""
-    return alias_output(call, label, size, made) or _fresh(call, label, size, made)
+    return alias_output(call, label, size, made.node) or _fresh(call, label, size, made)
 
 
-def _fresh(call: Operation, label: str, size: Operand, made: Node) -> Ref:
-    state = call.state
+def _fresh(call: Operation, label: str, size: Operand, recorded: _Recorded) -> Ref:
+    state, made = call.state, recorded.node
     produces = call.labels(call.entry.row.requires_grad)
     grad = made.tracked
     if label not in produces.may:
@@ -171,11 +199,8 @@ def _fresh(call: Operation, label: str, size: Operand, made: Node) -> Ref:
     if shape is None and label in call.labels(call.entry.row.scalar).must:
         shape = ()
     tags = _layout(call) | (SEVERAL if shape is None and gives_several(call) else frozenset())
-    ref = new_tensor(state, made, grad=grad, dtype=dtype, shape=shape, tags=tags)
-    if made.tracked is not False and label in {name.partition("!")[0] for name in call.saved_labels().must}:
-        # The node is this call's own and nobody else has seen it yet.
-        made.saved = (*made.saved, saved_now(call.machine, state, ref, label))
-    return ref
+    storage = recorded.kept.get(label)
+    return new_tensor(state, made, grad=grad, dtype=dtype, shape=shape, tags=tags, storage=storage)
 
 
 def _dtype(call: Operation) -> str | None:

@@ -17,7 +17,6 @@ from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.inplace import bump
-from gradlint.interpreter.torch.legacy_calls import tell_epoch
 from gradlint.interpreter.torch.methods import call_tensor_method
 from gradlint.interpreter.torch.optim import OPTIMIZER_METHODS
 from gradlint.interpreter.torch.tensor import known_tensor, new_tensor, tensor_at
@@ -67,7 +66,6 @@ def call_helper(
     assert isinstance(record.cls, External)
     if is_scheduler_path(record.cls.path):
         if name == "step":
-            tell_epoch(machine, record.cls.path, args, node)
             _scheduler_step(state, record, args, node)
         return machine.unknown()
     method = _METHODS.get(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -75,6 +76,18 @@ SUMMARY = "summary"
 """The tag of a leaf that stands for several: what is done to it is done to some of them."""
 
 
+class Storage(NamedTuple):
+    """The addresses of a version counter and of a memory."""
+
+    counter: int
+    memory: int
+
+
+def new_storage() -> Storage:
+    """A counter and a memory that no tensor has had."""
+    return Storage(fresh_address(), fresh_address())
+
+
 def new_tensor(
     state: State,
     node: Node,
@@ -83,12 +96,13 @@ def new_tensor(
     dtype: str | None = None,
     shape: tuple[object, ...] | None = None,
     tags: frozenset[str] = frozenset(),
+    storage: Storage | None = None,
 ) -> Ref:
-    """A tensor with storage of its own."""
+    """A tensor with storage of its own, that which was set aside for it if any was."""
     inference = state.inference
     return state.new(
         Tensor(
-            fresh_address(), fresh_address(), node, grad, dtype, shape,
+            *(storage or new_storage()), node, grad, dtype, shape,
             inference=inference, syntax=node.syntax, tags=tags,
         )
     )  # fmt: skip

@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import libcst as cst
 
+from gradlint.domain.assumption import Assumption, AssumptionKind
 from gradlint.domain.state import State
 from gradlint.domain.value import Function, Value
 from gradlint.interpreter.machine import Machine
@@ -217,23 +218,21 @@ class Supposed:
         for name, calls in names.results.items():
             if name not in whole:
                 self.torn.update(dict.fromkeys(calls, ()))
+        self.assumptions: list[Assumption] = []
         self.optimizers: dict[str, cst.CSTNode] = {}
         self.losses: dict[str, cst.CSTNode] = {}
         self.networks: dict[str, cst.CSTNode] = {}
+        groups = {"an optimizer": self.optimizers, "a loss function": self.losses, "a network": self.networks}
         for name, place in free.items():
-            group = self._group(name, names.uses_of(name))
-            if group is not None:
-                group[name] = place
-
-    def _group(self, name: str, uses: _Uses) -> dict[str, cst.CSTNode] | None:
-        if _is_optimizer(name, uses):
-            return self.optimizers
-        if _is_loss(name, uses):
-            return self.losses
-        return self.networks if _is_network(name, uses) else None
+            role, kind = _role(name, names.uses_of(name))
+            if role is not None:
+                groups[role][name] = place
+                self.assumptions.append(Assumption(kind, name, role, place))
 
     def make(self, machine: Machine, state: State) -> dict[str, Value]:
         """What stands in for the names. An only optimizer trains all networks, of several each its own."""
+        for assumption in self.assumptions:
+            machine.assume(assumption)
         networks = {name: supposed_network(machine, state, self.torn, node) for name, node in self.networks.items()}
         made: dict[str, Value] = {**networks}
         for name, node in self.losses.items():
@@ -254,6 +253,7 @@ class Fragment(Supposed):
         dynamic = {"exec", "globals", "locals", "vars"} & names.uses.keys()
         free = {} if dynamic else {name: uses.first for name, uses in names.uses.items() if name not in hidden}
         super().__init__(names, free)
+        self.free = free
         self.customs = {name: path for name, path in _CUSTOMS.items() if name in free}
         self.makers = {name for name in free if name not in self.customs} & set(_makers(names))
 
@@ -287,7 +287,7 @@ def supposed_arguments(
     `trains`: whoever calls the function walks what it returns.
     """
     free = {param.name: param.node for param in function.code.params if _is_bare(param)}
-    if not free or not (trains or (machine.program.walks_back and _backpropagates(where))):
+    if not free or not machine.assumes or not (trains or (machine.program.walks_back and _backpropagates(where))):
         return {}
     return Supposed(_Names(where), free).make(machine, state)
 
@@ -317,6 +317,20 @@ _STATE = re.compile(r"(?i)(\w*hidden\w*|\w*state\w*|\w*cell\w*|[hc]\w?|_)$")
 """States of recurrent networks, which may be tuples."""
 
 
+_Role: TypeAlias = Literal["an optimizer", "a loss function", "a network"]
+
+
+def _role(name: str, uses: _Uses) -> tuple[_Role | None, AssumptionKind]:
+    """What a name stands for, and whether its use says so or its name alone."""
+    if _is_optimizer(name, uses):
+        return "an optimizer", "use" if "zero_grad" in uses.attributes else "name"
+    if _is_loss(name, uses):
+        return "a loss function", "name"
+    if _is_network(name, uses):
+        return "a network", "use" if uses.attributes & _MODULE_ONLY else "name"
+    return None, "use"
+
+
 def _is_optimizer(name: str, uses: _Uses) -> bool:
     own = "zero_grad" in uses.attributes or guesses.is_optimizer(name)
     return "step" in uses.attributes and own and not uses.called
@@ -333,11 +347,15 @@ def _is_network(name: str, uses: _Uses) -> bool:
 
 def supposed(machine: Machine, state: State, frame: int, name: str) -> Value:
     """What a free name is supposed to be; None where nothing tells. What it stands for is made at the first look."""
+    if not machine.assumes:
+        return None
     fragment = machine.program.fragment()
     path = fragment.customs.get(name)
     if path is not None:
+        machine.assume(Assumption("name", name, f"`{path}`", fragment.free[name]))
         return machine.program.external(path)
     if name in fragment.makers:
+        machine.assume(Assumption("use", name, "the class of a network", fragment.free[name]))
         return machine.program.external(f"{UNSEEN}.{name}")
     if not any(name in group for group in (fragment.networks, fragment.losses, fragment.optimizers)):
         return None

@@ -13,10 +13,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from gradlint.detect.spelling import of_namespace
+from gradlint.domain.announcement import AttributeRead
 from gradlint.domain.graph import ancient
 from gradlint.domain.state import MISSING, State, fresh_address
-from gradlint.domain.value import File, Imported, Unknown, Value
+from gradlint.domain.value import External, File, Imported, Unknown, Value
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.source.core import Import
 from gradlint.source.unit import Neighbours, Unit
@@ -137,7 +137,7 @@ def run_import(machine: Machine, state: State, instr: Import) -> None:
         _star(state, instr.path)
     else:
         if instr.path.startswith("torch"):
-            of_namespace(machine, instr.path, instr.name, instr.node)
+            machine.announce(state, AttributeRead(instr.node, External(instr.path), instr.name))
         state.set(instr.dest, program.external(f"{instr.path}.{instr.name}"))
 
 

@@ -16,6 +16,7 @@ import libcst as cst
 
 from gradlint.detect.ledger import Ledger
 from gradlint.domain.announcement import CalledAgain
+from gradlint.domain.assumption import Assumption
 from gradlint.domain.event import Event, Noticed, Refusal
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
@@ -24,7 +25,7 @@ from gradlint.domain.value import Sequence as Listed
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.libraries.trainers import step_taken
 from gradlint.interpreter.machine import Machine, OutOfBudgetError
-from gradlint.interpreter.python.calls import run_body
+from gradlint.interpreter.python.calls import run_body, with_defaults
 from gradlint.interpreter.python.loop import Iterations
 from gradlint.interpreter.reachable import Held, Place, held_by
 from gradlint.interpreter.world.resets import Resets, resets_in
@@ -41,6 +42,7 @@ class Trial(NamedTuple):
 
     state: State
     made: Ref
+    assumed: tuple[Assumption, ...]
     keeping: tuple[tuple[Function, frozenset[str]], ...]
     training: tuple[Function, ...]
 
@@ -81,7 +83,8 @@ Drive = Callable[[Machine, Trial, tuple[Function, ...], State], "tuple[list[Even
 
 def _drive(machine: Machine, trial: Trial, methods: tuple[Function, ...], resets: Resets, drive: Drive) -> None:
     try:
-        with _apart(machine):
+        with _apart(machine), machine.assuming():
+            machine.assumed = trial.assumed
             start = trial.state.fork()
             events, ends = drive(machine, trial, methods, start)
             ran: set[cst.CSTNode] = {code.node for code in machine.called}
@@ -152,7 +155,9 @@ def _call(machine: Machine, states: list[State], made: Ref, method: Function) ->
     for state in states:
         region = machine.open(state)
         ends: list[State] = []
-        for end, value in run_body(machine, state, method, Args((made,)), method.code.node):
+        for end, value in run_body(
+            machine, state, method, with_defaults(machine, method, Args((made,))), method.code.node
+        ):
             step_taken(machine, end, method, made, value)
             ends.append(end)
         ends = machine.meet(ends)

@@ -44,6 +44,7 @@ class BackwardNonscalar(Rule):
     effect = "raises"
     events = (NonscalarRoot, ComplexRoot)
     fix = "unsafe"
+    torch_says = ("grad can be implicitly created only for real scalar outputs", _RAISES)
     bad = (
         Bad(
             """\
@@ -54,38 +55,6 @@ loss = (x * 3) ** 2
 loss.backward()  # GRD201
 """,
             error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(4, 3)
-criterion = nn.CrossEntropyLoss(reduction="none")
-loss = criterion(model(torch.randn(8, 4)), torch.randint(0, 3, (8,)))
-loss.backward()  # GRD201
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-
-x = torch.linspace(0, 1, 5, requires_grad=True)
-(slope,) = torch.autograd.grad(x**3, x)  # GRD201
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-
-signal = torch.ones(8, dtype=torch.cfloat, requires_grad=True)
-spectrum = torch.fft.fft(signal)
-energy = (spectrum * spectrum.conj()).sum()
-energy.backward()  # GRD201
-""",
-            error="grad can be implicitly created only for real scalar outputs",
         ),
     )
     good = (
@@ -98,26 +67,6 @@ loss = ((x * 3) ** 2).mean()
 loss.backward()
 """,
             shows="x.grad is not None",
-        ),
-        Good(
-            """\
-import torch
-
-x = torch.linspace(0, 1, 5, requires_grad=True)
-y = x**3
-(slope,) = torch.autograd.grad(y, x, torch.ones_like(y))
-""",
-            shows="torch.allclose(slope, 3 * x**2)",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(4, 1)
-model(torch.randn(1, 4)).backward()
-""",
-            shows="model.weight.grad is not None",
         ),
     )
 

@@ -54,31 +54,6 @@ loss.backward()  # GRD204
 """,
             error=_RAISES,
         ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-encoder, a, b = nn.Linear(4, 4), nn.Linear(4, 1), nn.Linear(4, 1)
-code = encoder(torch.randn(2, 4)).tanh()
-first, second = a(code).mean(), b(code).mean()
-first.backward()
-second.backward()  # GRD204
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-
-w = torch.ones(3, requires_grad=True)
-penalty = w.pow(2).sum()
-for _ in range(2):
-    loss = (w * torch.randn(3)).sum() + penalty
-    loss.backward()  # GRD204
-""",
-            error=_RAISES,
-        ),
     )
     good = (
         Good(
@@ -91,37 +66,6 @@ loss.backward(retain_graph=True)
 loss.backward()
 """,
             shows="x.grad.tolist() == [4, 4, 4]",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-encoder, a, b = nn.Linear(4, 4), nn.Linear(4, 1), nn.Linear(4, 1)
-code = encoder(torch.randn(2, 4)).tanh()
-loss = a(code).mean() + b(code).mean()
-loss.backward()
-""",
-        ),
-        Good(
-            """\
-import torch
-
-w = torch.ones(3, requires_grad=True)
-for _ in range(2):
-    loss = (w * torch.randn(3)).sum() + w.pow(2).sum()
-    loss.backward()
-""",
-        ),
-        Good(
-            """\
-import torch
-
-x = torch.ones(3, requires_grad=True)
-loss = (x + 2).sum()
-loss.backward()
-loss.backward()
-""",
         ),
     )
 

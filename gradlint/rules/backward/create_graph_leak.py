@@ -53,16 +53,6 @@ penalty = sum(p.grad.pow(2).sum() for p in model.parameters())
 """,
             shows="model[0].weight.grad.grad_fn is not None",
         ),
-        Bad(
-            """\
-import torch
-
-x = torch.ones(3, requires_grad=True)
-torch.autograd.backward((x**3).sum(), create_graph=True)  # GRD213
-curvature = x.grad.sum()
-""",
-            shows="x.grad.grad_fn is not None",
-        ),
     )
     good = (
         Good(
@@ -75,16 +65,6 @@ loss = model(torch.randn(8, 4)).pow(2).mean()
 gradients = torch.autograd.grad(loss, list(model.parameters()), create_graph=True)
 penalty = sum(g.pow(2).sum() for g in gradients)
 penalty.backward()
-""",
-        ),
-        Good(
-            """\
-import torch
-
-x = torch.ones(3, requires_grad=True)
-(x**3).sum().backward(create_graph=True)
-curvature = torch.autograd.grad(x.grad.sum(), x)
-x.grad = None
 """,
         ),
     )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.refusal import tensors as refusal
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 _RAISES = "data set to a tensor that requires gradients must be floating point or complex dtype"
@@ -36,8 +37,8 @@ class DataIncompatible(Rule):
     code = "GRD222"
     name = "data-incompatible"
     effect = "raises"
-    events = (Refused,)
-    torch_says = r"incompatible tensor type|data set to a tensor that requires gradients|Variable data has to be"
+    events = (refusal.DataIncompatible,)
+    torch_says = ("incompatible tensor type", "data set to a tensor that requires gradients", "Variable data has to be")
     bad = (
         Bad(
             """\
@@ -45,41 +46,6 @@ import torch
 
 w = torch.zeros(2, requires_grad=True)
 w.data = torch.tensor([1, 2])  # GRD222
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-layer = nn.Linear(2, 3)
-layer.bias.data = torch.arange(3)  # GRD222
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-layer = nn.Linear(2, 3)
-for parameter in layer.parameters():
-    parameter.data = (parameter.data * 127).round().to(torch.int8)  # GRD222
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-
-def prune(weight, threshold):
-    weight.data = weight.abs() > threshold  # GRD222
-
-
-prune(nn.Parameter(torch.randn(4)), 0.5)
 """,
             error=_RAISES,
         ),
@@ -95,49 +61,13 @@ with torch.no_grad():
 """,
             shows="w.tolist() == [1.0, 2.0]",
         ),
-        Good(
-            """\
-import torch
-
-counts = torch.zeros(2)
-counts.data = torch.tensor([1, 2])
-""",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-layer = nn.Linear(2, 3)
-stored = {name: (p.detach() * 127).round().to(torch.int8) for name, p in layer.named_parameters()}
-""",
-            shows='stored["weight"].dtype == torch.int8',
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-
-def prune(weight, threshold):
-    with torch.no_grad():
-        weight.mul_(weight.abs() > threshold)
-
-
-weight = nn.Parameter(torch.randn(4))
-prune(weight, 0.5)
-""",
-            shows="(weight[weight.abs() <= 0.5] == 0).all()",
-        ),
     )
 
     def check(self, event: Event) -> Iterator[Report]:
         """An assignment that torch refuses."""
-        if not isinstance(event, Refused) or event.fault != "data-incompatible":
-            return
+        assert isinstance(event, refusal.DataIncompatible)
         yield Report(
             event.node,
             "integers are assigned to `.data` of a tensor that requires grad: torch raises here",
             hint="write `with torch.no_grad(): w.copy_(values)`, which converts them",
-            related=event.related,
         )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.refusal import tensors as refusal
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 _RAISES = "attempting to assign a gradient|assigned grad expected to be a Tensor or None"
@@ -36,8 +37,8 @@ class GradAssignedMismatch(Rule):
     code = "GRD218"
     name = "grad-assigned-mismatch"
     effect = "raises"
-    events = (Refused,)
-    torch_says = r"attempting to assign a gradient|assigned grad expected|can't assign Variable as its own grad"
+    events = (refusal.GradientMismatch,)
+    torch_says = ("attempting to assign a gradient", "assigned grad expected", "can't assign Variable as its own grad")
     bad = (
         Bad(
             """\
@@ -45,37 +46,6 @@ import torch
 
 w = torch.zeros(2, 3, requires_grad=True)
 w.grad = torch.ones(6)  # GRD218
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-
-w = torch.zeros(3, requires_grad=True)
-w.grad = torch.ones(3, dtype=torch.float64)  # GRD218
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-
-w = torch.ones(3, requires_grad=True)
-(w * w).sum().backward()
-w.grad = 0  # GRD218
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-layer = nn.Linear(3, 2)
-layer(torch.randn(4, 3)).sum().backward()
-norms = {name: parameter.grad.norm() for name, parameter in layer.named_parameters()}
-layer.weight.grad = norms["weight"]  # GRD218
 """,
             error=_RAISES,
         ),
@@ -90,43 +60,12 @@ w.grad = torch.ones(6).view_as(w)
 """,
             shows="w.grad.shape == w.shape",
         ),
-        Good(
-            """\
-import torch
-
-w = torch.zeros(3, requires_grad=True)
-w.grad = torch.ones(3, dtype=torch.float64).to(w.dtype)
-w.grad = None
-""",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-layer = nn.Linear(3, 2)
-layer(torch.randn(4, 3)).sum().backward()
-layer.weight.grad = layer.weight.grad / layer.weight.grad.norm()
-""",
-            shows="layer.weight.grad.norm() <= 1.0001",
-        ),
-        Good(
-            """\
-import torch
-
-w = torch.ones(3, requires_grad=True)
-w.grad = torch.zeros(3)
-w.grad[::2] = 1
-""",
-            shows="w.grad.tolist() == [1.0, 0.0, 1.0]",
-        ),
     )
 
     def check(self, event: Event) -> Iterator[Report]:
         """An assignment that torch refuses."""
-        if not isinstance(event, Refused) or event.fault != "grad-assigned-mismatch":
-            return
-        if event.subject == "itself":
+        assert isinstance(event, refusal.GradientMismatch)
+        if event.itself:
             yield Report(
                 event.node,
                 "the tensor is assigned to its own `.grad`: torch raises here",
@@ -137,5 +76,4 @@ w.grad[::2] = 1
             event.node,
             "what is assigned to `.grad` is no tensor of the same shape and type: torch raises here",
             hint="bring it to the shape and type of its tensor, `g.view_as(p).to(p.dtype)`, or assign None",
-            related=event.related,
         )

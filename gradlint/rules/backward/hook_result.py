@@ -36,7 +36,7 @@ class HookResult(Rule):
     name = "hook-result"
     effect = "raises"
     events = (refusal.HookResult,)
-    torch_says = r"hook .* has changed|but hook returned|hooks should return None"
+    torch_says = ("hook .* has changed", "but hook returned", "hooks should return None")
     bad = (
         Bad(
             """\
@@ -48,43 +48,6 @@ y.register_hook(lambda g: g.norm())
 y.sum().backward()  # GRD228
 """,
             error="has changed the size of value",
-        ),
-        Bad(
-            """\
-import torch
-
-seen = []
-x = torch.randn(4, requires_grad=True)
-x.register_hook(lambda g: (seen.append(g), g))
-(x * 2).sum().backward()  # GRD228
-""",
-            error="but hook returned",
-        ),
-        Bad(
-            """\
-import torch
-
-x = torch.randn(4, requires_grad=True)
-x.register_post_accumulate_grad_hook(lambda p: p.grad)
-(x * 2).sum().backward()  # GRD228
-""",
-            error="hooks should return None",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-
-def to_half(grad):
-    return grad.half()
-
-
-layer = nn.Linear(3, 2)
-layer.weight.register_hook(to_half)
-layer(torch.randn(4, 3)).pow(2).mean().backward()  # GRD228
-""",
-            error="has changed the (size|type) of value",
         ),
     )
     good = (
@@ -100,53 +63,6 @@ y.register_hook(lambda g: g.clamp(-1, 1))
 y.sum().backward()
 """,
             shows="len(seen) == 1",
-        ),
-        Good(
-            """\
-import torch
-
-norms = []
-
-
-def note(parameter):
-    norms.append(parameter.grad.norm())
-
-
-x = torch.randn(4, requires_grad=True)
-x.register_post_accumulate_grad_hook(note)
-(x * 2).sum().backward()
-""",
-            shows="len(norms) == 1",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-layer = nn.Linear(3, 2)
-for parameter in layer.parameters():
-    parameter.register_hook(lambda grad: torch.clamp(grad, -0.01, 0.01))
-layer(torch.randn(4, 3)).pow(2).mean().backward()
-""",
-            shows="layer.weight.grad.abs().max() <= 0.01",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-seen = []
-
-
-def record(grad):
-    seen.append(tuple(grad.shape))
-
-
-hidden = nn.Linear(3, 2)(torch.randn(4, 3))
-hidden.register_hook(record)
-hidden.sum().backward()
-""",
-            shows="seen == [(4, 2)]",
         ),
     )
 

@@ -56,28 +56,6 @@ slope = x.grad  # GRD206
 """,
             shows="slope is None",
         ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-model = nn.Sequential(nn.Linear(4, 4), nn.Tanh())
-hidden = model(torch.randn(2, 4))
-hidden.sum().backward()
-saliency = hidden.grad  # GRD206
-""",
-            shows="saliency is None",
-        ),
-        Bad(
-            """\
-import torch
-
-image = torch.rand(3, 8, 8, requires_grad=True).unsqueeze(0)
-image.mean().backward()
-print(image.grad)  # GRD206
-""",
-            shows="image.grad is None and not image.is_leaf",
-        ),
     )
     good = (
         Good(
@@ -89,29 +67,6 @@ x.pow(2).sum().backward()
 slope = x.grad
 """,
             shows="slope is not None",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-model = nn.Sequential(nn.Linear(4, 4), nn.Tanh())
-hidden = model(torch.randn(2, 4))
-hidden.retain_grad()
-hidden.sum().backward()
-saliency = hidden.grad
-""",
-            shows="saliency is not None",
-        ),
-        Good(
-            """\
-import torch
-
-image = torch.rand(3, 8, 8, requires_grad=True)
-image.unsqueeze(0).mean().backward()
-print(image.grad)
-""",
-            shows="image.grad is not None",
         ),
     )
 

@@ -40,7 +40,7 @@ class ParameterOverwritten(Rule):
     name = "parameter-overwritten"
     effect = "raises"
     events = (refusal.ParameterOverwritten, refusal.ChildOverwritten)
-    torch_says = r"cannot assign '[\w.]+' as parameter"
+    torch_says = (r"cannot assign '[\w.]+' as parameter",)
     bad = (
         Bad(
             """\
@@ -49,57 +49,6 @@ from torch import nn
 
 layer = nn.Linear(3, 2)
 layer.weight = torch.zeros(2, 3)  # GRD217
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-
-class Scaled(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.scale = nn.Parameter(torch.ones(1))
-
-    def forward(self, x):
-        self.scale = self.scale * 0.9  # GRD217
-        return x * self.scale
-
-
-Scaled()(torch.randn(3))
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-net = nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 1))
-for module in net:
-    if isinstance(module, nn.Linear):
-        module.bias = torch.full_like(module.bias, 0.01)  # GRD217
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-
-class Codebook(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.register_parameter("codes", nn.Parameter(torch.randn(4, 2)))
-
-    def normalise(self):
-        setattr(self, "codes", self.codes / self.codes.norm(dim=1, keepdim=True))  # GRD217
-
-
-Codebook().normalise()
 """,
             error=_RAISES,
         ),
@@ -114,56 +63,6 @@ layer = nn.Linear(3, 2)
 with torch.no_grad():
     layer.weight.zero_()
 """,
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-layer = nn.Linear(3, 2)
-layer.weight = nn.Parameter(torch.zeros(2, 3))
-layer.bias = None
-""",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-
-class Scaled(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.scale = nn.Parameter(torch.ones(1))
-
-    def forward(self, x):
-        scale = self.scale * 0.9
-        return x * scale
-
-
-Scaled()(torch.randn(3)).sum().backward()
-""",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-
-class Codebook(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.register_parameter("codes", nn.Parameter(torch.randn(4, 2)))
-
-    def normalise(self):
-        with torch.no_grad():
-            self.codes.div_(self.codes.norm(dim=1, keepdim=True))
-
-
-book = Codebook()
-book.normalise()
-""",
-            shows="torch.allclose(book.codes.norm(dim=1), torch.ones(4))",
         ),
     )
 

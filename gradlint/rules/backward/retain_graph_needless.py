@@ -56,18 +56,6 @@ for x in torch.randn(10, 8, 4):
     optimizer.step()
 """,
         ),
-        Bad(
-            """\
-import torch
-
-w = torch.ones(3, requires_grad=True)
-for x in torch.randn(10, 3):
-    w.grad = None
-    (w * x).exp().sum().backward(None, True)  # GRD212
-    with torch.no_grad():
-        w -= 0.1 * w.grad
-""",
-        ),
     )
     good = (
         Good(
@@ -80,16 +68,6 @@ for x in torch.randn(10, 8, 4):
     code = encoder(x).tanh()
     a(code).mean().backward(retain_graph=True)
     b(code).mean().backward()
-""",
-        ),
-        Good(
-            """\
-import torch
-
-w = torch.ones(3, requires_grad=True)
-penalty = w.pow(2).sum()
-for x in torch.randn(10, 3):
-    ((w * x).sum() + penalty).backward(retain_graph=True)
 """,
         ),
     )

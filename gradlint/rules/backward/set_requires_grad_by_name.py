@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, Noticed, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.fault import tensors as fault
+from gradlint.domain.refusal import tensors as refusal
 from gradlint.rules.authoring.phrases import source
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
@@ -38,8 +40,9 @@ class SetRequiresGradByName(Rule):
     code = "GRD215"
     name = "set-requires-grad-by-name"
     effect = "silent"
-    events = (Noticed, Refused)
+    events = (fault.MethodOverwritten, fault.FlagCompared, refusal.FlagCalled)
     fix = "safe or unsafe"
+    torch_says = ("'bool' object is not callable",)
     bad = (
         Bad(
             """\
@@ -49,34 +52,6 @@ x = torch.ones(3)
 x.requires_grad_ = True  # GRD215
 """,
             shows="not x.requires_grad",
-        ),
-        Bad(
-            """\
-from torch import nn
-
-layer = nn.Linear(4, 4)
-layer.requires_grad_ = False  # GRD215
-""",
-            shows="layer.weight.requires_grad",
-        ),
-        Bad(
-            """\
-import torch
-
-x = torch.ones(3)
-x.requires_grad(True)  # GRD215
-""",
-            error="'bool' object is not callable",
-        ),
-        Bad(
-            """\
-from torch import nn
-
-layer = nn.Linear(4, 4)
-for p in layer.parameters():
-    p.requires_grad == False  # GRD215
-""",
-            shows="layer.weight.requires_grad",
         ),
     )
     good = (
@@ -92,36 +67,24 @@ layer.requires_grad_(False)
 """,
             shows="x.requires_grad and not layer.weight.requires_grad",
         ),
-        Good(
-            """\
-import torch
-
-x = torch.ones(3)
-x.requires_grad = True
-wanted = x.requires_grad == True
-if x.requires_grad == False:
-    x.requires_grad_()
-""",
-        ),
     )
 
     def check(self, event: Event) -> Iterator[Report]:
         """The method assigned, the flag compared or called."""
-        if not isinstance(event, (Noticed, Refused)) or event.fault != "set-requires-grad-by-name":
-            return
         node = event.node
-        if isinstance(node, cst.Call):
-            assert isinstance(node.func, cst.Attribute)
+        if isinstance(event, refusal.FlagCalled):
+            assert isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute)
             name = node.func.attr
             message = "`requires_grad` is a flag and no method: Python raises here"
             yield Report(node, message, _HINT, effect="raises", repair=_named(name, "requires_grad_", safe=True))
-        elif isinstance(node, cst.Comparison):
-            assert isinstance(node.left, cst.Attribute)
+        elif isinstance(event, fault.FlagCompared):
+            assert isinstance(node, cst.Comparison) and isinstance(node.left, cst.Attribute)
             setting = f"{source(node.left)} = {source(node.comparisons[0].comparator)}"
             repair = Repair("Assign the flag", (Change(node, setting),), safe=False)
             yield Report(node, "this compares `requires_grad` and sets nothing", f"write `{setting}`", repair=repair)
         else:
-            what = "the layers stay as they are" if event.subject == "module" else "the flag stays as it is"
+            assert isinstance(event, fault.MethodOverwritten)
+            what = "the layers stay as they are" if event.owner == "module" else "the flag stays as it is"
             yield Report(
                 node,
                 f"this puts an attribute in the place of the method `requires_grad_`: {what}",

@@ -39,7 +39,11 @@ class TransformCapturedWrite(Rule):
     name = "transform-captured-write"
     effect = "raises"
     events = (CapturedWrite,)
-    torch_says = r"mutate a captured Tensor|is not possible because there exists|doesn't match the broadcast shape"
+    torch_says = (
+        "mutate a captured Tensor",
+        "is not possible because there exists",
+        "doesn't match the broadcast shape",
+    )
     bad = (
         Bad(
             """\
@@ -58,59 +62,6 @@ grad(loss)(torch.randn(3))
 """,
             error="mutate a captured Tensor",
         ),
-        Bad(
-            """\
-import torch
-
-
-def padded(x):
-    out = torch.zeros(5)
-    out[:3] = x  # GRD224
-    return out
-
-
-torch.vmap(padded)(torch.randn(4, 3))
-""",
-            error="is not possible because there exists",
-        ),
-        Bad(
-            """\
-import torch
-from torch.func import jacrev
-
-
-class Model:
-    def __init__(self):
-        self.steps = torch.zeros(3)
-
-    def __call__(self, x):
-        self.steps += x  # GRD224
-        return torch.tanh(x) * 2
-
-
-jacobian = jacrev(Model())(torch.randn(3))
-""",
-            error="mutate a captured Tensor",
-        ),
-        Bad(
-            """\
-import torch
-from torch.func import grad_and_value
-
-history = torch.zeros(4, 2)
-
-
-def loss(params, x):
-    prediction = x @ params["w"]
-    history[0] = prediction  # GRD224
-    return prediction.pow(2).sum()
-
-
-params = {"w": torch.ones(3, 2)}
-gradients, value = grad_and_value(loss)(params, torch.randn(3))
-""",
-            error="mutate a captured Tensor",
-        ),
     )
     good = (
         Good(
@@ -126,53 +77,6 @@ def loss(x):
 gradient, seen = grad(loss, has_aux=True)(torch.randn(3))
 """,
             shows="seen.shape == (3,)",
-        ),
-        Good(
-            """\
-import torch
-
-
-def padded(x):
-    out = x.new_zeros(5)
-    out[:3] = x
-    return out
-
-
-result = torch.vmap(padded)(torch.randn(4, 3))
-""",
-            shows="result.shape == (4, 5)",
-        ),
-        Good(
-            """\
-import torch
-from torch.func import grad_and_value
-
-
-def loss(params, x):
-    prediction = x @ params["w"]
-    return prediction.pow(2).sum(), prediction
-
-
-params = {"w": torch.ones(3, 2)}
-gradients, (total, value) = grad_and_value(loss, has_aux=True)(params, torch.randn(3))
-""",
-            shows="value.shape == (2,)",
-        ),
-        Good(
-            """\
-import torch
-
-calls = torch.zeros(3)
-
-
-def counted(x):
-    calls.add_(1)
-    return x * 2
-
-
-result = torch.vmap(counted)(torch.randn(4, 3))
-""",
-            shows="result.shape == (4, 3)",
         ),
     )
 

@@ -39,7 +39,18 @@ class TransformMismatch(Rule):
     name = "transform-mismatch"
     effect = "raises"
     events = (refusal.TransformMismatch,)
-    torch_says = r"[Ee]xpected|should|must|can only be None|argnum|floating point|size|structure|strict|only"
+    torch_says = (
+        "[Ee]xpected",
+        "should",
+        "must",
+        "can only be None",
+        "argnum",
+        "floating point",
+        "size",
+        "structure",
+        "strict",
+        "only",
+    )
     bad = (
         Bad(
             """\
@@ -54,44 +65,6 @@ def loss(w):
 grad(loss)(torch.randn(3))  # GRD226
 """,
             error="to return a scalar Tensor",
-        ),
-        Bad(
-            """\
-import torch
-from torch.func import jacrev
-
-
-def total(w):
-    return w.sum().item()
-
-
-jacrev(total)(torch.randn(3))  # GRD226
-""",
-            error="to return only tensors",
-        ),
-        Bad(
-            """\
-import torch
-from torch.func import vjp
-
-output, pull = vjp(torch.sin, torch.randn(3))
-pull(torch.ones(1, 3))  # GRD226
-""",
-            error="Mismatch in shape",
-        ),
-        Bad(
-            """\
-import torch
-from torch.autograd.functional import jacobian
-
-
-def frozen(x):
-    return x.detach() * 2
-
-
-jacobian(frozen, torch.randn(3), strict=True)  # GRD226
-""",
-            error="does not require gradients",
         ),
     )
     good = (
@@ -108,43 +81,6 @@ def loss(w):
 gradient = grad(loss)(torch.randn(3))
 """,
             shows="gradient.shape == (3,)",
-        ),
-        Good(
-            """\
-import torch
-from torch.func import vjp
-
-output, pull = vjp(torch.sin, torch.randn(3))
-(gradient,) = pull(torch.ones(3))
-""",
-            shows="gradient.shape == (3,)",
-        ),
-        Good(
-            """\
-import torch
-
-
-def scaled(x, factor):
-    return x * factor
-
-
-result = torch.vmap(scaled, in_dims=(0, None))(torch.randn(4, 3), 2.0)
-""",
-            shows="result.shape == (4, 3)",
-        ),
-        Good(
-            """\
-import torch
-from torch.autograd.functional import hessian
-
-
-def energy(x):
-    return (x**4).sum()
-
-
-matrix = hessian(energy, torch.randn(3))
-""",
-            shows="matrix.shape == (3, 3)",
         ),
     )
 

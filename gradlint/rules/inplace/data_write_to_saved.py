@@ -51,30 +51,6 @@ loss.backward()
 """,
             shows="differs_from_finite_differences(lambda: (x * x).sum(), x, at=torch.tensor([3.0]))",
         ),
-        Bad(
-            """\
-import torch
-
-x = torch.randn(4, requires_grad=True)
-h = torch.sigmoid(x)
-loss = h.sum()
-h.data.clamp_(0.4, 0.6)  # GRD105
-loss.backward()
-""",
-            shows="differs_from_finite_differences(lambda: torch.sigmoid(x).sum(), x)",
-        ),
-        Bad(
-            """\
-import torch
-
-w = torch.tensor([2.0], requires_grad=True)
-x = torch.tensor([1.0], requires_grad=True)
-loss = (w * x).sum()
-w.data = torch.tensor([5.0])  # GRD105, GRD301
-loss.backward()
-""",
-            shows="x.grad.item() == 5",
-        ),
     )
     good = (
         Good(
@@ -88,17 +64,6 @@ with torch.no_grad():
     x.zero_()
 """,
             shows="x.grad.item() == 6",
-        ),
-        Good(
-            """\
-import torch
-
-x = torch.randn(4, requires_grad=True)
-h = torch.sigmoid(x)
-shown = h.detach().clone().clamp_(0.4, 0.6)
-h.sum().backward()
-""",
-            shows="not differs_from_finite_differences(lambda: torch.sigmoid(x).sum(), x)",
         ),
     )
 

@@ -42,7 +42,7 @@ class LeafReassigned(Rule):
     effect = "raises"
     events = (NoneGradientUsed,)
     fix = "unsafe"
-    torch_says = r"unsupported operand type.*NoneType|NoneType' object|not NoneType|got .*NoneType"
+    torch_says = ("unsupported operand type.*NoneType", "NoneType' object", "not NoneType", "got .*NoneType")
     bad = (
         Bad(
             """\
@@ -54,17 +54,6 @@ for _ in range(3):
     loss = ((x @ w - y) ** 2).mean()
     loss.backward()
     w = w - 0.1 * w.grad  # GRD111, GRD206
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-
-w = torch.ones(3, requires_grad=True)
-(w * w).sum().backward()
-w = (w * 0.9).clamp(min=0)
-step = 0.1 * w.grad  # GRD111, GRD206
 """,
             error=_RAISES,
         ),
@@ -84,18 +73,6 @@ for _ in range(3):
     w.grad = None
 """,
             shows="w.is_leaf and w.any()",
-        ),
-        Good(
-            """\
-import torch
-
-x, y = torch.randn(8, 3), torch.randn(8)
-w = torch.zeros(3, requires_grad=True)
-for _ in range(3):
-    loss = ((x @ w - y) ** 2).mean()
-    loss.backward()
-    w = (w - 0.1 * w.grad).detach().requires_grad_()
-""",
         ),
     )
 

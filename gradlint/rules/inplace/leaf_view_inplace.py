@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, RefusedWrite
+from gradlint.domain.event import Event
+from gradlint.domain.refusal import inplace as refusal
 from gradlint.rules.authoring.arguments import keyword_of
 from gradlint.rules.authoring.phrases import writing
 from gradlint.rules.authoring.repairs import update_under_no_grad, without_argument
@@ -47,7 +48,7 @@ class LeafViewInplace(Rule):
     code = "GRD102"
     name = "leaf-view-inplace"
     effect = "raises"
-    events = (RefusedWrite,)
+    events = (refusal.LeafViewWrite,)
     fix = "safe or unsafe"
     bad = (
         Bad(
@@ -58,26 +59,6 @@ a = torch.ones(2, requires_grad=True)
 b = torch.zeros(3, 2, requires_grad=True)
 b[0] = a * 2  # GRD102
 b.sum().backward()
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-table = nn.Embedding(10, 4)
-table.weight[0].fill_(0)  # GRD102
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-
-w = torch.zeros(3, 4, requires_grad=True)
-first = w[:, 0]
-first += 1  # GRD102
 """,
             error=_RAISES,
         ),
@@ -94,34 +75,11 @@ b.sum().backward()
 """,
             shows="a.grad.tolist() == [2, 2]",
         ),
-        Good(
-            """\
-import torch
-
-a = torch.ones(2, requires_grad=True)
-rest = torch.zeros(2, 2, requires_grad=True)
-b = torch.cat([torch.stack([a * 2]), rest])
-b.sum().backward()
-""",
-            shows="a.grad.tolist() == [2, 2] and rest.grad is not None",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-table = nn.Embedding(10, 4)
-with torch.no_grad():
-    table.weight[0].fill_(0)
-table(torch.tensor([1, 2])).sum().backward()
-""",
-        ),
     )
 
     def check(self, event: Event) -> Iterator[Report]:
         """A write that torch refuses because its target is a view of a leaf."""
-        if not isinstance(event, RefusedWrite) or event.reason != "leaf-view":
-            return
+        assert isinstance(event, refusal.LeafViewWrite)
         kind = "parameter" if event.parameter else "leaf"
         related = [] if event.made is None else [(event.made, f"the {kind} is made here")]
         if event.viewed is not None and event.viewed is not event.node:
@@ -136,7 +94,7 @@ table(torch.tensor([1, 2])).sum().backward()
         )
 
 
-def _joining(event: RefusedWrite) -> Repair | None:
+def _joining(event: refusal.LeafViewWrite) -> Repair | None:
     """A buffer that values with a graph are written to joins that graph, if it is no leaf of its own."""
     made = event.made
     if not event.tracked or not isinstance(made, cst.Call):

@@ -49,45 +49,6 @@ for own, slow in zip(policy.parameters(), target.parameters()):
 """,
             shows="torch.equal(before, target.weight)",
         ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-net = nn.Linear(2, 1)
-before = net.weight.clone()
-net(torch.ones(1, 2)).sum().backward()
-for name, p in net.named_parameters():
-    if p.grad is not None:
-        p = p - 0.1 * p.grad  # GRD113
-""",
-            shows="torch.equal(before, net.weight)",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
-before = net[0].weight.clone()
-with torch.no_grad():
-    for p in net.parameters():
-        noise = 0.1 * torch.randn_like(p)
-        p = p + noise  # GRD113
-""",
-            shows="torch.equal(before, net[0].weight)",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-net = nn.Linear(2, 1)
-for p in net.parameters():
-    p = p.to(torch.float64)  # GRD113
-""",
-            shows="net.weight.dtype is torch.float32",
-        ),
     )
     good = (
         Good(
@@ -102,41 +63,6 @@ with torch.no_grad():
         slow.copy_(0.1 * own + 0.9 * slow)
 """,
             shows="not torch.equal(before, target.weight)",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-net = nn.Linear(2, 1)
-norm = 0
-for p in net.parameters():
-    p = p.detach().flatten()
-    norm += p.dot(p)
-""",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-net = nn.Linear(2, 1)
-for p in net.parameters():
-    p = nn.init.zeros_(p)
-""",
-            shows="net.weight.sum() == 0",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-net = nn.Linear(2, 1)
-for p in net.parameters():
-    for _ in range(2):
-        scale = p.abs().max()
-        p = p / scale
-""",
         ),
     )
 

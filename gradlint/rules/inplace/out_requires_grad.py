@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.refusal import inplace as refusal
 from gradlint.rules.authoring.arguments import keyword_of, without
 from gradlint.rules.authoring.phrases import operation
 from gradlint.rules.authoring.repairs import code, under_no_grad
@@ -41,7 +42,7 @@ class OutRequiresGrad(Rule):
     code = "GRD110"
     name = "out-requires-grad"
     effect = "raises"
-    events = (Refused,)
+    events = (refusal.OutRequiresGrad,)
     fix = "safe or unsafe"
     bad = (
         Bad(
@@ -51,38 +52,6 @@ import torch
 w = torch.randn(3, 3, requires_grad=True)
 y = torch.empty(2, 3)
 torch.mm(torch.randn(2, 3), w, out=y)  # GRD110
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-total = nn.Parameter(torch.zeros(3))
-torch.add(total, 1, out=total)  # GRD110
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-layer = nn.Linear(3, 3)
-both = torch.empty(2, 6)
-x = torch.randn(2, 3)
-torch.cat([x, layer(x)], dim=1, out=both)  # GRD110
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-
-rows = [torch.randn(2, requires_grad=True) for _ in range(3)]
-table = torch.zeros(3, 2)
-torch.stack(rows, out=table)  # GRD110
 """,
             error=_RAISES,
         ),
@@ -97,49 +66,16 @@ y = torch.mm(torch.randn(2, 3), w)
 y.sum().backward()
 """,
         ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-total = nn.Parameter(torch.zeros(3))
-with torch.no_grad():
-    torch.add(total, 1, out=total)
-""",
-        ),
-        Good(
-            """\
-import torch
-
-y = torch.empty(2, 3)
-torch.mm(torch.randn(2, 3), torch.randn(3, 3), out=y)
-""",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-layer = nn.Linear(3, 3)
-both = torch.empty(2, 6)
-x = torch.randn(2, 3)
-with torch.no_grad():
-    torch.cat([x, layer(x)], dim=1, out=both)
-""",
-            shows="both.shape == (2, 6)",
-        ),
     )
 
     def check(self, event: Event) -> Iterator[Report]:
         """A call with `out=` that torch refuses."""
-        if not isinstance(event, Refused) or event.fault != "out-requires-grad":
-            return
-        op = operation(event.subject, event.node)
+        assert isinstance(event, refusal.OutRequiresGrad)
+        op = operation(event.op, event.node)
         yield Report(
             event.node,
             f"{op} has `out=` and an argument that requires grad: torch raises here",
             hint="assign the result instead, or compute it under `torch.no_grad()`",
-            related=event.related,
             repair=_assigned(event.node),
         )
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, RefusedWrite
+from gradlint.domain.event import Event
+from gradlint.domain.refusal import inplace as refusal
 from gradlint.rules.authoring.phrases import writing
 from gradlint.rules.authoring.repairs import through
 from gradlint.rules.base import Bad, Good, Report, Rule
@@ -41,7 +42,7 @@ class OverlappingInplace(Rule):
     code = "GRD107"
     name = "overlapping-inplace"
     effect = "raises"
-    events = (RefusedWrite,)
+    events = (refusal.OverlapWrite,)
     fix = "safe"
     bad = (
         Bad(
@@ -51,37 +52,6 @@ import torch
 row = torch.zeros(1, 3)
 batch = row.expand(8, 3)
 batch += torch.randn(8, 3)  # GRD107
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-
-bias = torch.zeros(3, requires_grad=True) * 1
-rows = bias.expand(8, 3)
-rows.mul_(2)  # GRD107
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-
-scores = torch.zeros(4, 1, requires_grad=True)
-mask = torch.triu(torch.ones(4, 4), 1).bool()
-wide = (scores * 1).expand_as(mask)
-wide[0] += 1  # GRD107
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-import torch.nn.functional as F
-
-gate = torch.tensor([0.5]).expand(6)
-F.silu(gate, inplace=True)  # GRD107
 """,
             error=_RAISES,
         ),
@@ -96,40 +66,11 @@ batch = row.expand(8, 3).clone()
 batch += torch.randn(8, 3)
 """,
         ),
-        Good(
-            """\
-import torch
-
-bias = torch.zeros(3, requires_grad=True)
-rows = bias.expand(8, 3) * 2
-rows.sum().backward()
-""",
-        ),
-        Good(
-            """\
-import torch
-
-scores = torch.zeros(4, 1, requires_grad=True)
-wide = (scores * 1).repeat(1, 4)
-wide[0] += 1
-wide.sum().backward()
-""",
-        ),
-        Good(
-            """\
-import torch
-
-batch = torch.zeros(2, 1).expand(2, 2)
-batch = batch + 1
-""",
-            shows="batch.tolist() == [[1.0, 1.0], [1.0, 1.0]]",
-        ),
     )
 
     def check(self, event: Event) -> Iterator[Report]:
         """A write that torch refuses because elements of its target share memory."""
-        if not isinstance(event, RefusedWrite) or event.reason != "overlap":
-            return
+        assert isinstance(event, refusal.OverlapWrite)
         writer = writing(event.op, event.node)
         yield Report(
             event.node,

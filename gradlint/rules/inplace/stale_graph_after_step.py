@@ -49,24 +49,6 @@ class StaleGraphAfterStep(Rule):
 import torch
 from torch import nn
 
-generator, critic = nn.Linear(4, 4), nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
-opt_g = torch.optim.Adam(generator.parameters())
-opt_c = torch.optim.Adam(critic.parameters())
-fake = generator(torch.randn(8, 4))
-score = critic(fake)
-critic_loss, generator_loss = score.mean(), -score.mean()
-critic_loss.backward(retain_graph=True)
-opt_c.step()  # GRD104
-generator_loss.backward()  # raises
-opt_g.step()
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
 model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 first, second = model(torch.randn(3, 4)).pow(2).sum(dim=0)
@@ -79,23 +61,6 @@ for loss in (first, second):
         ),
     )
     good = (
-        Good(
-            """\
-import torch
-from torch import nn
-
-generator, critic = nn.Linear(4, 4), nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
-opt_g = torch.optim.Adam(generator.parameters())
-opt_c = torch.optim.Adam(critic.parameters())
-fake = generator(torch.randn(8, 4))
-critic(fake.detach()).mean().backward()
-opt_c.step()
-generator_loss = -critic(fake).mean()
-generator_loss.backward()
-opt_g.step()
-""",
-            shows="generator.weight.grad is not None",
-        ),
         Good(
             """\
 import torch

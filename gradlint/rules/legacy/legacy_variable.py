@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from gradlint.domain.event import Event
-from gradlint.domain.event import LegacyVariable as VariableMade
+from gradlint.domain.fault import spelling as fault
 from gradlint.rules.authoring.arguments import extended, keyword_of
 from gradlint.rules.authoring.repairs import code, operand
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
@@ -38,7 +38,7 @@ class LegacyVariable(Rule):
     code = "GRD802"
     name = "legacy-variable"
     effect = "legacy"
-    events = (VariableMade,)
+    events = (fault.LegacyVariable,)
     fix = "safe"
     bad = (
         Bad(
@@ -86,7 +86,8 @@ assert isinstance(w, Variable)
 
     def check(self, event: Event) -> Iterator[Report]:
         """A call over data; what has a graph belongs to another rule."""
-        if not isinstance(event, VariableMade) or event.volatile or event.live is True:
+        assert isinstance(event, fault.LegacyVariable)
+        if event.live is True:
             return
         leaf = event.requires_grad is not False
         yield Report(
@@ -97,7 +98,7 @@ assert isinstance(w, Variable)
         )
 
 
-def _repair(event: VariableMade) -> Repair | None:
+def _repair(event: fault.LegacyVariable) -> Repair | None:
     """The tensor in place of the call; a leaf is made of a tensor that shares the memory, as `Variable` makes it."""
     call = event.node
     if not isinstance(call, cst.Call) or not call.args or call.args[0].keyword is not None or call.args[0].star:

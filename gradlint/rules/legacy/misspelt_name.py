@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from gradlint.domain.event import Event
-from gradlint.domain.event import MisspeltName as Slip
+from gradlint.domain.fault import spelling as fault
 from gradlint.rules.authoring.arguments import keyword_of
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
@@ -39,7 +39,7 @@ class MisspeltName(Rule):
     code = "GRD801"
     name = "misspelt-name"
     effect = "raises"
-    events = (Slip,)
+    events = (fault.MisspeltName,)
     fix = "safe or unsafe"
     bad = (
         Bad(
@@ -156,8 +156,7 @@ Net().zero_grads(set_to=0)
 
     def check(self, event: Event) -> Iterator[Report]:
         """A slip, with the name that was meant."""
-        if not isinstance(event, Slip):
-            return
+        assert isinstance(event, fault.MisspeltName)
         owner = f"`{event.owner}`" if event.owner.startswith("torch") else f"{_article(event.owner)} {event.owner}"
         if event.keyword:
             message = f"{owner} takes no argument `{event.name}`: torch raises here"
@@ -180,7 +179,7 @@ def _article(owner: str) -> str:
     return "an" if owner[0] in "aeiou" else "a"
 
 
-def _repair(event: Slip) -> Repair | None:
+def _repair(event: fault.MisspeltName) -> Repair | None:
     """The name that was meant, where the attribute is written out; safe if the two differ by form only."""
     safe = event.certain and not event.assigned
     if event.keyword:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, RemovedName
+from gradlint.domain.event import Event
+from gradlint.domain.fault import spelling as fault
+from gradlint.domain.refusal import tensors as refusal
 from gradlint.rules.authoring.arguments import extended, keyword_of, without
 from gradlint.rules.authoring.repairs import code, with_argument, without_argument
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
-
-_KEYWORDS = ("verbose", "retain_variables")
 
 
 class RemovedApi(Rule):
@@ -45,7 +45,16 @@ class RemovedApi(Rule):
     code = "GRD804"
     name = "removed-api"
     effect = "legacy"
-    events = (RemovedName,)
+    events = (
+        fault.RemovedName,
+        fault.DeprecatedName,
+        fault.RemovedArgument,
+        fault.FactorsFirst,
+        fault.OldReduction,
+        fault.ImplicitDim,
+        fault.EpochGiven,
+        refusal.NumberIndexed,
+    )
     fix = "safe"
     bad = (
         Bad(
@@ -141,71 +150,72 @@ values.add_(vectors[0], alpha=0.9)
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A use that torch refuses or deprecates."""
-        if not isinstance(event, RemovedName):
-            return
+        """Report what torch refuses or deprecates."""
         message, hint = _words(event)
         yield Report(
             event.node,
             message,
             hint=hint,
-            effect="raises" if event.raises else None,
+            effect="raises" if isinstance(event, _RAISING) else None,
             repair=_repair(event),
         )
 
 
-_INDEXED = {
-    "tensor": "a tensor without dimensions has no items: torch",
-    "array": "the array of a tensor without dimensions has no items: numpy",
-}
+_RAISING = (fault.RemovedName, fault.RemovedArgument, refusal.NumberIndexed)
 
 
-def _words(event: RemovedName) -> tuple[str, str]:
-    if event.kind == "index":
-        return f"{_INDEXED[event.name]} raises here", "write `.item()`"
-    if event.kind == "number first":
-        return (
-            f"factors of `{event.name}` are passed by name since torch 1.5: {event.instead}",
-            f"write `{event.instead.partition(' ')[0]}=...` at the end",
-        )
-    if event.kind == "size_average":
-        return f"{event.name} of a loss has become `reduction`", f'write `reduction="{event.instead}"`'
-    if event.kind == "deprecated":
-        return f"`{event.name}` is deprecated: torch warns", f"use `{event.instead}`"
-    if event.kind == "implicit dim":
-        return f"`{event.name}` without `dim` guesses it by the rank of its input: torch warns", "write `dim=...`"
-    if event.kind == "epoch":
-        return "a scheduler counts its epochs itself: the argument is deprecated", "write `step()`"
-    if event.kind in _KEYWORDS:
-        hint = f"write `{event.instead}`" if event.instead else "leave it out"
-        return f"the argument `{event.name}` is gone: torch raises here", hint
-    return f"torch has no `{event.name}` any more: it raises here", f"use `{event.instead}`"
+def _words(event: Event) -> tuple[str, str]:
+    match event:
+        case refusal.NumberIndexed(array=True):
+            return "the array of a tensor without dimensions has no items: numpy raises here", "write `.item()`"
+        case refusal.NumberIndexed():
+            return "a tensor without dimensions has no items: torch raises here", "write `.item()`"
+        case fault.FactorsFirst(op=op, factors=factors):
+            message = f"factors of `{op}` are passed by name since torch 1.5: {' and '.join(factors)}"
+            return message, f"write `{factors[0]}=...` at the end"
+        case fault.OldReduction(given=given, reduction=reduction):
+            message = f"{' and '.join(given)} of a loss has become `reduction`"
+            return message, f'write `reduction="{reduction or "reduction"}"`'
+        case fault.ImplicitDim(op=op):
+            return f"`{op}` without `dim` guesses it by the rank of its input: torch warns", "write `dim=...`"
+        case fault.EpochGiven():
+            return "a scheduler counts its epochs itself: the argument is deprecated", "write `step()`"
+        case fault.RemovedArgument(name=name, instead=instead):
+            return (
+                f"the argument `{name}` is gone: torch raises here",
+                f"write `{instead}`" if instead else "leave it out",
+            )
+        case fault.DeprecatedName(name=name, instead=instead):
+            return f"`{name}` is deprecated: torch warns", f"use `{instead}`"
+        case _:
+            assert isinstance(event, fault.RemovedName)
+            return f"torch has no `{event.name}` any more: it raises here", f"use `{event.instead}`"
 
 
-def _repair(event: RemovedName) -> Repair | None:
+def _repair(event: Event) -> Repair | None:
     node = event.node
-    if event.kind == "index":
-        return _item(node)
-    if event.kind == "deprecated":
-        return _renamed_function(node, event)
-    if not isinstance(node, cst.Call):
-        return None
-    if event.kind == "implicit dim" and event.instead != "dim":
-        return with_argument(node, event.instead, safe=True)
-    if event.kind == "number first":
-        return _number_last(node, event)
-    if event.kind == "size_average" and event.instead != "reduction":
-        return _reduction(node, event.instead)
-    if event.kind == "verbose":
-        return without_argument(node, "verbose")
-    if event.kind == "retain_variables":
-        given = keyword_of(node, event.kind)
-        name = None if given is None else given.keyword
-        return None if name is None else Repair("write `retain_graph`", (Change(name, event.instead),))
-    return None
+    match event:
+        case refusal.NumberIndexed():
+            return _item(node)
+        case fault.DeprecatedName():
+            return _renamed_function(node, event)
+        case fault.ImplicitDim(dim=int(dim)):
+            return with_argument(node, f"dim={dim}", safe=True)
+        case fault.FactorsFirst(factors=factors) if isinstance(node, cst.Call):
+            return _factors_last(node, event.op, factors)
+        case fault.OldReduction(reduction=str(reduction)) if isinstance(node, cst.Call):
+            return _reduction(node, reduction)
+        case fault.RemovedArgument(name="verbose"):
+            return without_argument(node, "verbose")
+        case fault.RemovedArgument() if isinstance(node, cst.Call):
+            given = keyword_of(node, event.name)
+            name = None if given is None else given.keyword
+            return None if name is None else Repair("write `retain_graph`", (Change(name, event.instead),))
+        case _:
+            return None
 
 
-def _renamed_function(node: cst.CSTNode, event: RemovedName) -> Repair | None:
+def _renamed_function(node: cst.CSTNode, event: fault.DeprecatedName) -> Repair | None:
     """init.xavier_uniform -> init.xavier_uniform_, where that is all the difference."""
     if not isinstance(node, cst.Attribute) or event.instead != f"{event.name}_":
         return None
@@ -237,15 +247,14 @@ def _renamed(old: cst.Arg, new: str) -> cst.Arg:
     return old.with_changes(keyword=made.keyword, value=made.value)
 
 
-def _number_last(call: cst.Call, event: RemovedName) -> Repair | None:
+def _factors_last(call: cst.Call, op: str, names: tuple[str, ...]) -> Repair | None:
     """x.add_(0.9, y) -> x.add_(y, alpha=0.9); torch.addmm(2, x, 3, a, b) -> torch.addmm(x, a, b, beta=2, alpha=3)"""
     if any(arg.keyword is not None or arg.star for arg in call.args):
         return None
-    names = event.instead.split(" and ")
-    tensors = 1 if event.instead == "alpha" else 2
+    tensors = 1 if names == ("alpha",) else 2
     before = call.args[: len(call.args) - tensors]
     # In front of a function's two matrices stand the factors, and the tensor between them.
-    if len(names) == 2 or event.name.removesuffix("_") in _OF_MATRICES:
+    if len(names) == 2 or op.removesuffix("_") in _OF_MATRICES:
         is_function = len(before) == len(names) + 1
         numbers = [arg for place, arg in enumerate(before) if not (is_function and place == 1)]
     else:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, LegacyVariable
+from gradlint.domain.event import Event
+from gradlint.domain.fault import spelling as fault
 from gradlint.rules.authoring.arguments import keyword_of, without
 from gradlint.rules.authoring.repairs import code
 from gradlint.rules.base import Bad, Below, Change, Good, Remove, Repair, Report, Rule
@@ -37,7 +38,7 @@ class Volatile(Rule):
     code = "GRD803"
     name = "volatile"
     effect = "leak"
-    events = (LegacyVariable,)
+    events = (fault.VolatileGiven,)
     fix = "safe or unsafe"
     bad = (
         Bad(
@@ -142,13 +143,13 @@ with torch.inference_mode():
 
     def check(self, event: Event) -> Iterator[Report]:
         """The argument or the attribute is there."""
-        if isinstance(event, LegacyVariable) and event.volatile:
-            yield Report(
-                event.written or event.node,
-                "`volatile` has no effect since torch 0.4: the graph is recorded",
-                hint="put the evaluation under `with torch.no_grad():`",
-                repair=_repair(event.node, event.recorded) if event.written is None else None,
-            )
+        assert isinstance(event, fault.VolatileGiven)
+        yield Report(
+            event.written or event.node,
+            "`volatile` has no effect since torch 0.4: the graph is recorded",
+            hint="put the evaluation under `with torch.no_grad():`",
+            repair=_repair(event.node, event.recorded) if event.written is None else None,
+        )
 
 
 def _repair(node: cst.CSTNode, recorded: bool) -> Repair | None:

@@ -58,59 +58,6 @@ loss.backward()  # raises
 """,
             error=_RAISES,
         ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-encoder, head = nn.Linear(4, 3), nn.Linear(3, 1)
-optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters()], lr=0.1)
-loss = head(encoder(torch.randn(8, 4)).data).pow(2).mean()  # GRD302
-loss.backward()
-optimizer.step()
-""",
-            shows="grad_is_none(encoder.weight) and head.weight.grad is not None",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-model, head = nn.Linear(4, 4), nn.Linear(4, 1)
-optimizer = torch.optim.SGD([*model.parameters(), *head.parameters()], lr=0.1)
-features = model(torch.randn(8, 4)).data  # GRD302
-head(features).mean().backward()
-optimizer.step()
-""",
-            shows="grad_is_none(model.weight)",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-
-class Decoder(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.rnn, self.out = nn.GRUCell(3, 4), nn.Linear(4, 1)
-
-    def forward(self, sequence):
-        state = torch.zeros(2, 4)
-        for x in sequence:
-            state = self.rnn(x, state)
-            state = state.data  # GRD302
-        return self.out(state)
-
-
-model = Decoder()
-optimizer = torch.optim.Adam(model.parameters())
-loss = model(torch.randn(5, 2, 3)).pow(2).mean()
-loss.backward()
-optimizer.step()
-""",
-            shows="grad_is_none(model.rnn.weight_hh) and model.out.weight.grad is not None",
-        ),
     )
     good = (
         Good(
@@ -125,40 +72,6 @@ loss.backward()
 print(output.data.mean())
 """,
             shows="model.weight.grad is not None",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(4, 1)
-x = torch.randn(8, 4)
-target = model(x).data + 1
-(model(x) - target).pow(2).mean().backward()
-""",
-            shows="model.weight.grad is not None",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(4, 1)
-loss = model(torch.randn(8, 4)).mean()
-loss.backward()
-history = [loss.data]
-""",
-            shows="model.weight.grad is not None",
-        ),
-        Good(
-            """\
-import torch
-
-w = torch.ones(3, requires_grad=True)
-scale = w.data.norm()
-(w / scale).sum().backward()
-""",
-            shows="w.grad is not None",
         ),
     )
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import DataUse, DataWrite, Event
+from gradlint.domain.event import Event
+from gradlint.domain.fault.inplace import DataUse, DataWrite
 from gradlint.rules.authoring.phrases import writing
 from gradlint.rules.authoring.repairs import code
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule, Wrap
@@ -79,41 +80,6 @@ weight.grad.data.zero_()
 """,
             shows="weight._version == 0",
         ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(3, 1)
-model(torch.randn(8, 3)).pow(2).mean().backward()
-before = model.weight._version
-for p in model.parameters():
-    p.data.add_(p.grad, alpha=-0.1)  # GRD301
-""",
-            shows="model.weight._version == before",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-layer = nn.Linear(3, 1)
-before = layer.bias._version
-layer.bias.data.fill_(0)  # GRD301
-""",
-            shows="layer.bias._version == before and not layer.bias.any()",
-        ),
-        Bad(
-            """\
-import torch
-
-scale = torch.full((3,), 2.0, requires_grad=True)
-loss = scale.pow(2).sum()
-scale.data.mul_(0.5)  # GRD301
-penalty = loss.item()
-""",
-            shows="scale._version == 0 and loss.grad_fn is not None",
-        ),
     )
     good = (
         Good(
@@ -130,23 +96,11 @@ with torch.no_grad():
 """,
             shows="weight._version == 1",
         ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-layer = nn.Linear(3, 1)
-nn.init.zeros_(layer.bias)
-norm = layer.weight.data.norm().item()
-""",
-            shows="layer.bias._version >= 1 and norm > 0",
-        ),
     )
 
     def check(self, event: Event) -> Iterator[Report]:
         """Any write through `.data` to a leaf; it is a mere habit where no graph is held that saved the old value."""
-        if not isinstance(event, DataWrite):
-            return
+        assert isinstance(event, DataWrite)
         kind = "parameter" if event.parameter else "leaf"
         does = f"{_MILD.get(event.use, 'writes to')} a {kind} through `.data`"
         why = "autograd cannot notice it" if event.kept else "a habit that hides mistakes"

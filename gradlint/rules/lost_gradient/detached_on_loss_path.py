@@ -59,81 +59,8 @@ loss.backward()  # raises
 """,
             error=_RAISES,
         ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-generator, critic = nn.Linear(2, 4), nn.Linear(4, 1)
-g_step = torch.optim.SGD(generator.parameters(), lr=0.1)
-d_step = torch.optim.SGD(critic.parameters(), lr=0.1)
-for _ in range(2):
-    fake = generator(torch.randn(8, 2))
-    d_step.zero_grad()
-    critic(fake.detach()).mean().backward()
-    d_step.step()
-    g_step.zero_grad()
-    (-critic(fake.detach()).mean()).backward()  # GRD309
-    g_step.step()
-""",
-            shows="grad_is_none(generator.weight)",
-        ),
-        Bad(
-            """\
-import copy
-
-import torch
-from torch import nn
-
-net = nn.Linear(4, 1)
-outer = torch.optim.Adam(net.parameters(), lr=0.1)
-for _ in range(2):
-    fast = copy.deepcopy(net)  # GRD309
-    inner = torch.optim.SGD(fast.parameters(), lr=0.1)
-    fast(torch.ones(2, 4)).pow(2).mean().backward()
-    inner.step()
-    outer.zero_grad()
-    fast(torch.ones(2, 4)).pow(2).mean().backward()
-    outer.step()
-""",
-            shows="grad_is_none(net.weight)",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-enc, dec = nn.Linear(2, 2), nn.Linear(2, 1)
-optimizer = torch.optim.SGD([*enc.parameters(), *dec.parameters()], lr=0.1)
-for x in torch.randn(5, 4, 2):
-    z = enc(x).detach()  # GRD309
-    optimizer.zero_grad()
-    dec(z).mean().backward()
-    optimizer.step()
-""",
-            shows="grad_is_none(enc.weight)",
-        ),
     )
     good = (
-        Good(
-            """\
-import torch
-from torch import nn
-
-generator, critic = nn.Linear(2, 4), nn.Linear(4, 1)
-g_step = torch.optim.SGD(generator.parameters(), lr=0.1)
-d_step = torch.optim.SGD(critic.parameters(), lr=0.1)
-for _ in range(2):
-    fake = generator(torch.randn(8, 2))
-    d_step.zero_grad()
-    critic(fake.detach()).mean().backward()
-    d_step.step()
-    g_step.zero_grad()
-    (-critic(fake).mean()).backward()
-    g_step.step()
-""",
-            shows="generator.weight.grad is not None",
-        ),
         Good(
             """\
 import torch
@@ -145,42 +72,6 @@ target = model(x).detach() + 1
 (model(x) - target).pow(2).mean().backward()
 """,
             shows="model.weight.grad is not None",
-        ),
-        Good(
-            """\
-import copy
-
-import torch
-from torch import nn
-
-net = nn.Linear(4, 1)
-outer = torch.optim.Adam(net.parameters(), lr=0.1)
-for _ in range(2):
-    fast = copy.deepcopy(net)
-    inner = torch.optim.SGD(fast.parameters(), lr=0.1)
-    fast(torch.ones(2, 4)).pow(2).mean().backward()
-    inner.step()
-    inner.zero_grad()
-    fast(torch.ones(2, 4)).pow(2).mean().backward()
-    for own, quick in zip(net.parameters(), fast.parameters()):
-        own.grad = quick.grad
-    outer.step()
-""",
-            shows="net.weight.grad is not None",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-net, frozen = nn.Linear(2, 2), nn.Linear(2, 2)
-optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-for x in torch.randn(5, 4, 2):
-    optimizer.zero_grad()
-    (net(x) - frozen(x).detach()).pow(2).mean().backward()
-    optimizer.step()
-""",
-            shows="net.weight.grad is not None",
         ),
     )
 

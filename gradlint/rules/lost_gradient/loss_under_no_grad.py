@@ -60,63 +60,6 @@ loss.backward()  # raises
 """,
             error=_RAISES,
         ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.first, self.middle, self.last = nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 1)
-
-    def forward(self, x):
-        x = torch.relu(self.first(x))
-        with torch.no_grad():  # GRD307
-            x = self.middle(x)
-        return self.last(x)
-
-
-net = Net()
-optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-net(torch.ones(2, 4)).sum().backward()
-optimizer.step()
-""",
-            shows="grad_is_none(net.first.weight) and net.last.weight.grad is not None",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(4, 1)
-
-
-@torch.no_grad()  # GRD307
-def predict(x):
-    return model(x)
-
-
-loss = (predict(torch.randn(8, 4)) - 1).pow(2).mean()
-loss.backward()  # raises
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-from torch.utils.checkpoint import checkpoint
-
-first, last = nn.Linear(4, 4), nn.Linear(4, 1)
-optimizer = torch.optim.SGD([*first.parameters(), *last.parameters()], lr=0.1)
-hidden = checkpoint(first, torch.randn(8, 4), use_reentrant=True)  # GRD307
-last(hidden.relu()).pow(2).mean().backward()
-optimizer.step()
-""",
-            shows="grad_is_none(first.weight) and last.weight.grad is not None",
-        ),
     )
     good = (
         Good(
@@ -131,48 +74,6 @@ with torch.no_grad():
     validation = model(torch.randn(8, 4)).pow(2).mean()
 """,
             shows="model.weight.grad is not None",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-backbone, head = nn.Linear(4, 3), nn.Linear(3, 1)
-optimizer = torch.optim.SGD(head.parameters(), lr=0.1)
-with torch.no_grad():
-    features = backbone(torch.randn(8, 4))
-head(features).pow(2).mean().backward()
-optimizer.step()
-""",
-            shows="head.weight.grad is not None",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-from torch.utils.checkpoint import checkpoint
-
-first, last = nn.Linear(4, 4), nn.Linear(4, 1)
-optimizer = torch.optim.SGD([*first.parameters(), *last.parameters()], lr=0.1)
-hidden = checkpoint(first, torch.randn(8, 4), use_reentrant=False)
-last(checkpoint(torch.relu, hidden, use_reentrant=True)).pow(2).mean().backward()
-optimizer.step()
-""",
-            shows="first.weight.grad is not None",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-enc, dec = nn.Linear(2, 2), nn.Linear(2, 1)
-optimizer = torch.optim.SGD(dec.parameters(), lr=0.1)
-with torch.no_grad():
-    z = enc(torch.ones(3, 2))
-dec(z).mean().backward()
-optimizer.step()
-""",
-            shows="dec.weight.grad is not None",
         ),
     )
 

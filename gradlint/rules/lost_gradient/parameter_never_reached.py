@@ -41,29 +41,6 @@ class ParameterNeverReached(Rule):
         Bad(
             """\
 import torch
-from torch import nn
-
-
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.first, self.second = nn.Linear(4, 8), nn.Linear(8, 8)  # GRD308
-        self.head = nn.Linear(8, 1)
-
-    def forward(self, x):
-        return self.head(torch.relu(self.first(x)))
-
-
-net = Net()
-optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-net(torch.randn(2, 4)).pow(2).mean().backward()
-optimizer.step()
-""",
-            shows="grad_is_none(net.second.weight) and net.head.weight.grad is not None",
-        ),
-        Bad(
-            """\
-import torch
 
 w = torch.zeros(3, requires_grad=True)
 b = torch.zeros(1, requires_grad=True)  # GRD308
@@ -76,87 +53,8 @@ for _ in range(3):
 """,
             shows="grad_is_none(b) and w.grad is not None",
         ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-
-class Block(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.norm1, self.mix = nn.LayerNorm(4), nn.Linear(4, 4)
-        self.norm2 = nn.LayerNorm(4)  # GRD308
-
-    def forward(self, x):
-        x = x + self.mix(self.norm1(x))
-        return x + self.mix(self.norm1(x)).relu()
-
-
-net = Block()
-optimizer = torch.optim.AdamW(net.parameters())
-for x in torch.randn(3, 2, 4):
-    optimizer.zero_grad()
-    net(x).pow(2).mean().backward()
-    optimizer.step()
-""",
-            shows="grad_is_none(net.norm2.weight) and net.norm1.weight.grad is not None",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-nets = nn.ModuleDict({"encoder": nn.Linear(4, 2), "decoder": nn.Linear(2, 4)})
-nets["critic"] = nn.Linear(4, 1)  # GRD308
-optimizer = torch.optim.Adam(nets.parameters())
-for x in torch.randn(3, 8, 4):
-    optimizer.zero_grad()
-    (nets["decoder"](nets["encoder"](x)) - x).pow(2).mean().backward()
-    optimizer.step()
-""",
-            shows="grad_is_none(nets['critic'].weight)",
-        ),
     )
     good = (
-        Good(
-            """\
-import torch
-from torch import nn
-
-
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.body, self.value, self.policy = nn.Linear(4, 8), nn.Linear(8, 1), nn.Linear(8, 2)
-
-    def forward(self, x):
-        h = torch.relu(self.body(x))
-        return self.policy(h), self.value(h)
-
-
-net = Net()
-optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-policy, value = net(torch.randn(2, 4))
-value.pow(2).mean().backward(retain_graph=True)
-policy.pow(2).mean().backward()
-optimizer.step()
-""",
-            shows="net.policy.weight.grad is not None",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-backbone, head = nn.Linear(4, 8), nn.Linear(8, 1)
-backbone.requires_grad_(False)
-optimizer = torch.optim.SGD([*backbone.parameters(), *head.parameters()], lr=0.1)
-head(backbone(torch.randn(2, 4))).pow(2).mean().backward()
-optimizer.step()
-""",
-            shows="head.weight.grad is not None",
-        ),
         Good(
             """\
 import torch
@@ -170,34 +68,6 @@ for x in torch.randn(5, 4, 2):
     optimizer.step()
 """,
             shows="extra.weight.grad is not None",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-
-class Adversary(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.body, self.head = nn.Linear(4, 4), nn.Linear(4, 1)
-
-    def features(self, x):
-        return self.body(x).relu()
-
-    def forward(self, x):
-        return self.head(self.features(x))
-
-
-net = Adversary()
-optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-for step, x in enumerate(torch.randn(4, 2, 4)):
-    optimizer.zero_grad()
-    loss = net(x).mean() if step % 2 else net.features(x).mean()
-    loss.backward()
-    optimizer.step()
-""",
-            shows="net.body.weight.grad is not None",
         ),
     )
 

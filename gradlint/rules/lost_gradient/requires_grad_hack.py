@@ -52,83 +52,8 @@ optimizer.step()
 """,
             shows="grad_is_none(model.weight)",
         ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(4, 1)
-losses = [model(torch.randn(8, 4)).pow(2).mean().item() for _ in range(3)]
-loss = torch.tensor(losses, requires_grad=True).mean()  # GRD306
-loss.backward()
-""",
-            shows="grad_is_none(model.weight)",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-from torch.autograd import Variable
-
-model = nn.Linear(4, 1)
-loss = Variable(model(torch.randn(8, 4)).pow(2).mean(), requires_grad=True)  # GRD306
-loss.backward()
-""",
-            shows="grad_is_none(model.weight)",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(2, 1)
-losses = [model(torch.ones(1, 2)).sum().item() for _ in range(3)]
-loss = torch.tensor(losses, requires_grad=True).mean()  # GRD306
-loss.backward()
-""",
-            shows="grad_is_none(model.weight)",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(2, 1)
-a, b = model(torch.ones(1, 2)).sum(), model(torch.zeros(1, 2)).sum()
-loss = torch.tensor([a, b]).sum()
-loss.requires_grad_()  # GRD306
-loss.backward()
-""",
-            shows="grad_is_none(model.weight)",
-        ),
     )
     good = (
-        Good(
-            """\
-import torch
-from torch import nn
-
-front, back = nn.Linear(4, 3), nn.Linear(3, 1)
-sent = front(torch.randn(8, 4))
-received = sent.detach().requires_grad_()
-back(received).pow(2).mean().backward()
-sent.backward(received.grad)
-""",
-            shows="front.weight.grad is not None",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(3, 4)
-code = model(torch.randn(2, 3)).detach().requires_grad_()
-optimizer = torch.optim.SGD([code], lr=0.1)
-code.pow(2).sum().backward()
-optimizer.step()
-""",
-            shows="code.grad is not None",
-        ),
         Good(
             """\
 import torch
@@ -140,16 +65,6 @@ x.requires_grad_()
 model(x).sum().backward()
 """,
             shows="x.grad is not None",
-        ),
-        Good(
-            """\
-import torch
-
-image = torch.rand(3, 4)
-delta = torch.zeros_like(image, requires_grad=True)
-(image + delta).pow(2).sum().backward()
-""",
-            shows="delta.grad is not None",
         ),
     )
 

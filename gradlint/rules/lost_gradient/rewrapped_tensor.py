@@ -50,6 +50,7 @@ class RewrappedTensor(Rule):
     effect = "silent"
     events = (LostLeaf,)
     fix = "safe"
+    torch_says = ("does not require grad", _RAISES)
     bad = (
         Bad(
             """\
@@ -62,41 +63,6 @@ loss = torch.tensor(losses).mean()  # GRD303
 loss.backward()  # raises
 """,
             error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-
-angle = torch.tensor(0.3, requires_grad=True)
-scale = torch.tensor(1.0, requires_grad=True)
-c, s = torch.cos(angle), torch.sin(angle)
-rotation = torch.tensor([[c, -s], [s, c]])  # GRD303
-loss = (scale * torch.randn(5, 2) @ rotation).pow(2).sum()
-loss.backward()
-""",
-            shows="grad_is_none(angle) and scale.grad is not None",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-from torch.autograd import Variable
-
-model = nn.Linear(4, 1)
-loss = Variable(model(torch.randn(8, 4)).pow(2).mean().data)  # GRD303
-loss.backward()  # raises
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-
-w = torch.ones(3, requires_grad=True)
-losses = [(w * k).sum() for k in range(3)]
-torch.FloatTensor(losses).mean().backward()  # GRD303  # raises
-""",
-            error="does not require grad",
         ),
     )
     good = (
@@ -112,39 +78,6 @@ loss.backward()
 history = torch.tensor([one.item() for one in losses])
 """,
             shows="model.weight.grad is not None",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(4, 1)
-error = (model(torch.randn(8, 4)) - 1).squeeze(1)
-weight = torch.tensor(error.abs().tolist())
-(weight * error.pow(2)).mean().backward()
-""",
-            shows="model.weight.grad is not None",
-        ),
-        Good(
-            """\
-import torch
-
-w = torch.ones(3, requires_grad=True)
-losses = [(w * k).sum() for k in range(3)]
-torch.stack(losses).mean().backward()
-""",
-            shows="w.grad is not None",
-        ),
-        Good(
-            """\
-import torch
-
-w = torch.ones(3, requires_grad=True)
-target = torch.tensor([0.5, 1.0, 2.0])
-((w - target) ** 2).sum().backward()
-report = torch.tensor([w.sum().item(), 1.0])
-""",
-            shows="w.grad is not None",
         ),
     )
 

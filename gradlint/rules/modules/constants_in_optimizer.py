@@ -54,62 +54,6 @@ for _ in range(3):
 """,
             shows="torch.equal(image, content)",
         ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-generator = nn.Linear(4, 8)
-code, wanted = torch.randn(1, 4), torch.rand(8)
-before = code.clone()
-optimizer = torch.optim.SGD([{"params": [code]}], lr=0.1)  # GRD614
-while (generator(code) - wanted).abs().max() > 0.01:
-    loss = (generator(code) - wanted).abs().sum()
-    loss.backward()
-    optimizer.step()
-    break
-""",
-            shows="torch.equal(code, before)",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-
-class Attack:
-    def __init__(self, model, image):
-        self.model, self.image = model, image
-        self.noise = torch.zeros_like(image)
-        self.optimizer = torch.optim.SGD([self.noise], lr=0.5)  # GRD614
-
-    def run(self, steps):
-        for _ in range(steps):
-            self.optimizer.zero_grad()
-            (-self.model(self.image + self.noise).sum()).backward()
-            self.optimizer.step()
-        return self.noise
-
-
-noise = Attack(nn.Linear(4, 2), torch.rand(1, 4)).run(3)
-""",
-            shows="not noise.any()",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-field = nn.Linear(2, 1)
-points = [torch.rand(5, 2) for _ in range(2)]
-first = points[0].clone()
-optimizer = torch.optim.RMSprop(points, lr=0.01)  # GRD614
-energy = sum(field(one).pow(2).mean() for one in points)
-energy.backward()
-optimizer.step()
-""",
-            shows="torch.equal(points[0], first)",
-        ),
     )
     good = (
         Good(
@@ -128,52 +72,6 @@ for _ in range(3):
     optimizer.step()
 """,
             shows="not torch.equal(image, content)",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(2, 1)
-weights = torch.zeros(3)
-optimizer = torch.optim.SGD([weights], lr=0.1)
-model(torch.ones(1, 2)).sum().backward()
-weights.grad = torch.ones(3)  # The gradient of weights is computed by hand.
-optimizer.step()
-""",
-            shows="bool((weights != 0).all())",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-backbone, head = nn.Linear(3, 3), nn.Linear(3, 1)
-backbone.requires_grad_(False)
-slow = torch.optim.SGD(backbone.parameters(), lr=0.01)
-fast = torch.optim.SGD(head.parameters(), lr=0.1)
-for epoch in range(4):
-    if epoch == 2:
-        backbone.requires_grad_(True)
-    head(backbone(torch.ones(2, 3))).sum().backward()
-    slow.step(), fast.step()
-    slow.zero_grad(), fast.zero_grad()
-""",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-field = nn.Linear(2, 1)
-points = [torch.rand(5, 2).requires_grad_() for _ in range(2)]
-first = points[0].detach().clone()
-optimizer = torch.optim.RMSprop(points, lr=0.01)
-energy = sum(field(one).pow(2).mean() for one in points)
-energy.backward()
-optimizer.step()
-""",
-            shows="not torch.equal(points[0], first)",
         ),
     )
 

@@ -42,27 +42,6 @@ class EmptyOptimizer(Rule):
 import torch
 from torch import nn
 
-
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.layers = [nn.Linear(4, 4), nn.Linear(4, 1)]  # GRD604
-
-    def forward(self, x):
-        for layer in self.layers:
-            x = layer(x)
-        return x
-
-
-optimizer = torch.optim.SGD(Net().parameters(), lr=0.1)  # GRD602  # raises
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
 activation = nn.ReLU()
 optimizer = torch.optim.Adam(activation.parameters())  # GRD602
 """,
@@ -70,26 +49,6 @@ optimizer = torch.optim.Adam(activation.parameters())  # GRD602
         ),
     )
     good = (
-        Good(
-            """\
-import torch
-from torch import nn
-
-
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.layers = nn.ModuleList([nn.Linear(4, 4), nn.Linear(4, 1)])
-
-    def forward(self, x):
-        for layer in self.layers:
-            x = layer(x)
-        return x
-
-
-optimizer = torch.optim.SGD(Net().parameters(), lr=0.1)
-""",
-        ),
         Good(
             """\
 import torch

@@ -42,28 +42,6 @@ class FunctionalDropoutAlwaysOn(Rule):
         Bad(
             """\
 import torch
-import torch.nn.functional as F
-from torch import nn
-
-
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.fc = nn.Linear(64, 64)
-
-    def forward(self, x):
-        return F.dropout(self.fc(x).relu(), 0.5)  # GRD611
-
-
-model = Net().eval()
-x = torch.ones(1, 64)
-one, other = model(x), model(x)
-""",
-            shows="not torch.equal(one, other)",
-        ),
-        Bad(
-            """\
-import torch
 from torch import nn
 
 
@@ -75,41 +53,6 @@ class Net(nn.Module):
 out = Net().eval()(torch.ones(256))
 """,
             shows="bool((out == 0).any())",
-        ),
-        Bad(
-            """\
-import torch
-import torch.nn.functional as F
-from torch import nn
-
-
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.fc = nn.Linear(2, 2)
-
-    def forward(self, x):
-        return F.dropout(self.fc(x), p=0.3)  # GRD611
-
-
-Net().eval()(torch.ones(1, 2))
-""",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-from torch.nn import functional
-
-
-class Block(nn.Module):
-    def forward(self, x):
-        x = x.relu()
-        return functional.dropout(x, 0.5, inplace=False) + x  # GRD611
-
-
-nn.Sequential(nn.Linear(2, 2), Block())(torch.ones(1, 2))
-""",
         ),
     )
     good = (
@@ -134,54 +77,6 @@ class Net(nn.Module):
 out = Net().eval()(torch.ones(256))
 """,
             shows="bool((out == 1).all())",
-        ),
-        Good(
-            """\
-import torch
-import torch.nn.functional as F
-from torch import nn
-
-
-class Net(nn.Module):
-    def forward(self, x):
-        if self.training:
-            x = F.dropout(x, 0.5)
-        return x
-
-    def uncertainty(self, x):
-        return torch.stack([F.dropout(x, 0.5, training=True) for _ in range(8)]).std(0)
-
-
-out = Net().eval()(torch.ones(256))
-""",
-            shows="bool((out == 1).all())",
-        ),
-        Good(
-            """\
-import torch
-import torch.nn.functional as F
-from torch import nn
-
-
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.fc, self.drop = nn.Linear(2, 2), nn.Dropout(0.3)
-
-    def forward(self, x):
-        return F.dropout(self.drop(self.fc(x)), 0.3, self.training)
-
-
-Net()(torch.ones(1, 2))
-""",
-        ),
-        Good(
-            """\
-import torch
-import torch.nn.functional as F
-
-augmented = F.dropout(torch.ones(4, 4), 0.1)
-""",
         ),
     )
 

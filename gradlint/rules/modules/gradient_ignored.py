@@ -61,28 +61,6 @@ loss.backward()
 """,
             shows="differs_from_finite_differences(lambda: (x**2 * 3).sum(), x)",
         ),
-        Bad(
-            """\
-import torch
-
-
-class Product(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, a, b):
-        ctx.save_for_backward(a, b)
-        return a * b
-
-    @staticmethod
-    def backward(ctx, grad_output):  # GRD624
-        a, b = ctx.saved_tensors
-        return b, a
-
-
-a, b = torch.ones(3, requires_grad=True), torch.full((3,), 2.0)
-Product.apply(a, b).mean().backward()
-""",
-            shows="differs_from_finite_differences(lambda: (a * b).mean(), a)",
-        ),
     )
     good = (
         Good(
@@ -106,26 +84,6 @@ x = torch.ones(3, requires_grad=True)
 (Square.apply(x) * 3).sum().backward()
 """,
             shows="x.grad.sum() == 18",
-        ),
-        Good(
-            """\
-import torch
-
-
-class Stop(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x.clone()
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return torch.zeros_like(grad_output)
-
-
-x = torch.ones(3, requires_grad=True)
-Stop.apply(x).sum().backward()
-""",
-            shows="not x.grad.any()",
         ),
     )
 

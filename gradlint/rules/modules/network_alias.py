@@ -58,38 +58,6 @@ optimizer.step()
 """,
             shows="not torch.equal(target_net.weight, before)",
         ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-
-class Agent:
-    def __init__(self):
-        self.critic = nn.Linear(4, 1)
-        self.target = self.critic  # GRD609
-
-    def update(self, tau=0.1):
-        with torch.no_grad():
-            for p, q in zip(self.critic.parameters(), self.target.parameters()):
-                q.mul_(1 - tau).add_(tau * p)
-
-
-agent = Agent()
-agent.update()
-""",
-            shows="agent.target is agent.critic",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-ensemble = [nn.Linear(4, 1)] * 3  # GRD609
-spread = torch.stack([net(torch.ones(1, 4)) for net in ensemble]).std(0)
-""",
-            shows="not spread.any()",
-        ),
     )
     good = (
         Good(
@@ -109,26 +77,6 @@ before = target_net.weight.clone()
 optimizer.step()
 """,
             shows="torch.equal(target_net.weight, before)",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-
-class Trainer:
-    def __init__(self, model):
-        self.model = model
-        self.net = model
-
-    def run(self, x):
-        state = {name: value.clone() for name, value in self.model.state_dict().items()}
-        self.net(x).sum().backward()
-        self.net.load_state_dict(state)
-
-
-Trainer(nn.Linear(4, 2)).run(torch.ones(1, 4))
-""",
         ),
     )
 

@@ -49,44 +49,6 @@ optimizer = torch.optim.SGD([w], lr=0.1)  # GRD601
 """,
             error=_RAISES,
         ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-code = nn.Parameter(torch.zeros(4)).view(2, 2)
-optimizer = torch.optim.Adam([{"params": [code]}])  # GRD601
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-
-device = torch.device("cpu")
-noise = torch.randn(1, 3, 4, 4, requires_grad=True).to(device).double()
-optimizer = torch.optim.LBFGS([noise])  # GRD601
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-
-class Deformation(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.raw = nn.Parameter(torch.zeros(3))
-        self.offset = torch.tanh(self.raw)
-
-
-field = Deformation()
-optimizer = torch.optim.Adam([field.raw, field.offset], lr=1e-2)  # GRD601
-""",
-            error=_RAISES,
-        ),
     )
     good = (
         Good(
@@ -97,47 +59,6 @@ w = (0.1 * torch.randn(3)).requires_grad_()
 optimizer = torch.optim.SGD([w], lr=0.1)
 """,
             shows="w.is_leaf",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-code = nn.Parameter(torch.zeros(4).view(2, 2))
-optimizer = torch.optim.Adam([{"params": [code]}])
-""",
-        ),
-        Good(
-            """\
-import torch
-
-device = torch.device("cpu")
-noise = torch.randn(1, 3, 4, 4, device=device, dtype=torch.double, requires_grad=True)
-optimizer = torch.optim.LBFGS([noise])
-""",
-            shows="noise.is_leaf",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-
-class Deformation(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.raw = nn.Parameter(torch.zeros(3))
-
-    @property
-    def offset(self):
-        return torch.tanh(self.raw)
-
-
-field = Deformation()
-optimizer = torch.optim.Adam(field.parameters(), lr=1e-2)
-field.offset.sum().backward()
-optimizer.step()
-""",
         ),
     )
 

@@ -73,50 +73,6 @@ optimizer.step()
 """,
             shows="model[2].bias.grad is not None and torch.equal(before, model[2].bias)",
         ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-encoder, decoder = nn.Linear(4, 2), nn.Linear(2, 4)
-optimizer = torch.optim.Adam(encoder.parameters(), lr=0.1)  # GRD608
-before = decoder.weight.clone()
-for _ in range(2):
-    x = torch.randn(8, 4)
-    loss = (decoder(encoder(x)) - x).pow(2).mean()
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-""",
-            shows="torch.equal(before, decoder.weight)",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-model, head = nn.Linear(4, 4), nn.Linear(4, 1)
-weights = model.parameters()
-size = sum(p.numel() for p in weights)
-optimizer = torch.optim.SGD([{"params": weights}, {"params": head.parameters(), "lr": 0.01}], lr=0.1)  # GRD608
-""",
-            shows="not optimizer.param_groups[0]['params']",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-body, head = nn.Linear(2, 2), nn.Linear(2, 1)
-before = head.weight.detach().clone()
-optimizer = torch.optim.SGD(body.parameters(), lr=0.1)  # GRD608
-for x in torch.randn(5, 4, 2):
-    optimizer.zero_grad()
-    head(body(x)).pow(2).mean().backward()
-    optimizer.step()
-""",
-            shows="torch.equal(before, head.weight)",
-        ),
     )
     good = (
         Good(
@@ -132,51 +88,6 @@ model(torch.ones(1, 4)).sum().backward()
 optimizer.step()
 """,
             shows="not torch.equal(before, model[2].bias)",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-body, head = nn.Linear(4, 4), nn.Linear(4, 2)
-body.requires_grad_(False)
-optimizer = torch.optim.SGD(head.parameters(), lr=0.1)
-head(body(torch.ones(1, 4))).sum().backward()
-optimizer.step()
-""",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-actor, critic = nn.Linear(4, 2), nn.Linear(2, 1)
-actor_optimizer = torch.optim.Adam(actor.parameters())
-critic_optimizer = torch.optim.Adam(critic.parameters())
-x = torch.ones(3, 4)
-actor_loss = -critic(actor(x)).mean()
-actor_loss.backward()
-actor_optimizer.step()
-critic_optimizer.zero_grad()
-critic(actor(x).detach()).pow(2).mean().backward()
-critic_optimizer.step()
-""",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-body, head = nn.Linear(2, 2), nn.Linear(2, 1)
-first = torch.optim.SGD(body.parameters(), lr=0.1)
-second = torch.optim.Adam(head.parameters())
-for x in torch.randn(5, 4, 2):
-    first.zero_grad()
-    second.zero_grad()
-    head(body(x)).pow(2).mean().backward()
-    first.step()
-    second.step()
-""",
         ),
     )
 

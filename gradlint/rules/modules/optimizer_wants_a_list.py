@@ -50,16 +50,6 @@ optimizer = torch.optim.Adam(image, lr=0.01)  # GRD603
 """,
             error=_RAISES,
         ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-temperature = nn.Parameter(torch.ones(1))
-optimizer = torch.optim.LBFGS(temperature)  # GRD603
-""",
-            error=_RAISES,
-        ),
     )
     good = (
         Good(
@@ -68,15 +58,6 @@ import torch
 
 image = torch.rand(3, 8, 8, requires_grad=True)
 optimizer = torch.optim.Adam([image], lr=0.01)
-""",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-layer = nn.Linear(2, 2)
-optimizer = torch.optim.SGD(layer.parameters(), lr=0.01)
 """,
         ),
     )

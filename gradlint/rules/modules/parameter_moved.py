@@ -63,66 +63,6 @@ model(torch.ones(3)).sum().backward()
 """,
             shows="not list(model.parameters()) and not model.gain.is_leaf",
         ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-
-class Queries(nn.Module):
-    def __init__(self, count, size):
-        super().__init__()
-        self.queries = nn.Parameter(torch.randn(count, size)) / size**0.5  # GRD605
-
-    def forward(self, x):
-        return x @ self.queries.t()
-
-
-model = Queries(2, 3)
-model(torch.ones(4, 3)).sum().backward()
-""",
-            shows="not list(model.parameters())",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.w = nn.Parameter(torch.ones(2)).double()  # GRD605
-
-    def forward(self, x):
-        return x * self.w
-
-
-net = Net()
-net(torch.ones(1, 2))
-""",
-            shows="len(list(net.parameters())) == 0",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-
-class Net(nn.Module):
-    def __init__(self, scale):
-        super().__init__()
-        self.w = scale * nn.Parameter(torch.ones(2))  # GRD605
-
-    def forward(self, x):
-        return x * self.w
-
-
-net = Net(0.1)
-net(torch.ones(1, 2))
-""",
-            shows="len(list(net.parameters())) == 0",
-        ),
     )
     good = (
         Good(
@@ -144,66 +84,6 @@ model = Scale()
 model(torch.ones(3)).sum().backward()
 """,
             shows="model.gain.grad is not None",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-
-class Tied(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.gain = nn.Parameter(torch.ones(3))
-
-    def forward(self, x):
-        self.last = self.gain.double() * x
-        return self.last
-
-
-model = Tied()
-model(torch.ones(3)).sum().backward()
-""",
-            shows="model.gain.grad is not None",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-
-class Net(nn.Module):
-    def __init__(self, scale):
-        super().__init__()
-        self.w = nn.Parameter(scale * torch.ones(2).double())
-
-    def forward(self, x):
-        return x * self.w.float()
-
-
-net = Net(0.1)
-net(torch.ones(1, 2))
-""",
-            shows="len(list(net.parameters())) == 1",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.w = nn.Parameter(torch.ones(2))
-
-    def forward(self, x):
-        return x * self.w
-
-
-net = Net().double()
-""",
-            shows="len(list(net.parameters())) == 1",
         ),
     )
 

@@ -44,52 +44,6 @@ class SavedIntermediate(Rule):
 import torch
 
 
-class DoubleExp(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        e = torch.exp(x)
-        ctx.save_for_backward(e)  # GRD627
-        return 2 * e
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (e,) = ctx.saved_tensors
-        return 2 * e * grad_output
-
-
-x = torch.zeros(3, requires_grad=True)
-(slope,) = torch.autograd.grad(DoubleExp.apply(x).sum(), x, create_graph=True)
-""",
-            shows="not slope.requires_grad",
-        ),
-        Bad(
-            """\
-import torch
-
-
-class Cube(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        square = x * x
-        ctx.save_for_backward(square)  # GRD627
-        return square * x
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (square,) = ctx.saved_tensors
-        return 3 * square * grad_output
-
-
-x = torch.ones(3, requires_grad=True)
-(slope,) = torch.autograd.grad(Cube.apply(x).sum(), x, create_graph=True)
-""",
-            shows="not slope.requires_grad",
-        ),
-        Bad(
-            """\
-import torch
-
-
 class Norm(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -108,79 +62,8 @@ x = torch.ones(3, requires_grad=True)
 """,
             shows="not slope.requires_grad",
         ),
-        Bad(
-            """\
-import torch
-
-
-def weights_of(scores):
-    return torch.softmax(scores, dim=-1)
-
-
-class LogSumExp(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, scores):
-        ctx.save_for_backward(weights_of(scores))  # GRD627
-        return torch.logsumexp(scores, dim=-1)
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (weights,) = ctx.saved_tensors
-        return grad_output.unsqueeze(-1) * weights
-
-
-scores = torch.randn(2, 3, requires_grad=True)
-(slope,) = torch.autograd.grad(LogSumExp.apply(scores).sum(), scores, create_graph=True)
-""",
-            shows="not slope.requires_grad",
-        ),
     )
     good = (
-        Good(
-            """\
-import torch
-
-
-class Square(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x**2
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return 2 * x * grad_output
-
-
-x = torch.ones(3, requires_grad=True)
-(slope,) = torch.autograd.grad(Square.apply(x).sum(), x, create_graph=True)
-""",
-            shows="slope.requires_grad",
-        ),
-        Good(
-            """\
-import torch
-
-
-class Exp(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        result = torch.exp(x)
-        ctx.save_for_backward(result)
-        return result
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (result,) = ctx.saved_tensors
-        return result * grad_output
-
-
-x = torch.ones(3, requires_grad=True)
-(slope,) = torch.autograd.grad(Exp.apply(x).sum(), x, create_graph=True)
-""",
-            shows="slope.requires_grad",
-        ),
         Good(
             """\
 import torch
@@ -201,30 +84,6 @@ class Norm(torch.autograd.Function):
 
 x = torch.ones(3, requires_grad=True)
 (slope,) = torch.autograd.grad(Norm.apply(x), x, create_graph=True)
-""",
-            shows="slope.requires_grad",
-        ),
-        Good(
-            """\
-import torch
-
-
-class LogSumExp(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, scores):
-        weights = torch.softmax(scores, dim=-1)
-        ctx.save_for_backward(scores)
-        ctx.largest = weights.max().item()
-        return torch.logsumexp(scores, dim=-1)
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (scores,) = ctx.saved_tensors
-        return grad_output.unsqueeze(-1) * torch.softmax(scores, dim=-1)
-
-
-scores = torch.randn(2, 3, requires_grad=True)
-(slope,) = torch.autograd.grad(LogSumExp.apply(scores).sum(), scores, create_graph=True)
 """,
             shows="slope.requires_grad",
         ),

@@ -60,26 +60,6 @@ Net()
 """,
             error=_RAISES,
         ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-
-class Scale(nn.Module):
-    def __init__(self, size):
-        self.size = size
-        self.gain = nn.Parameter(torch.ones(size))  # GRD612
-        super().__init__()
-
-    def forward(self, x):
-        return self.gain * x
-
-
-Scale(3)
-""",
-            error=_RAISES,
-        ),
     )
     good = (
         Good(
@@ -98,31 +78,6 @@ class Net(nn.Module):
 
 
 Net()
-""",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-
-class Base(nn.Module):
-    def __init__(self, size):
-        nn.Module.__init__(self)
-        self.size = size
-
-
-class Scale(Base):
-    def __init__(self, size):
-        self.name = "scale"
-        Base.__init__(self, size)
-        self.gain = nn.Parameter(torch.ones(size))
-
-    def forward(self, x):
-        return self.gain * x
-
-
-Scale(3)
 """,
         ),
     )

@@ -62,19 +62,6 @@ loss.backward()  # raises
 """,
             error=_RAISES,
         ),
-        Bad(
-            """\
-import torch
-
-threshold = torch.tensor(0.5, requires_grad=True)
-scale = torch.tensor(1.0, requires_grad=True)
-x = torch.rand(16)
-kept = (x > threshold).float()  # GRD401
-loss = (kept * x * scale).sum()
-loss.backward()
-""",
-            shows="grad_is_none(threshold) and scale.grad is not None",
-        ),
     )
     good = (
         Good(
@@ -91,29 +78,6 @@ loss.backward()
 accuracy = (scores.argmax(dim=1) == y).float().mean()
 """,
             shows="model.weight.grad is not None",
-        ),
-        Good(
-            """\
-import torch
-
-x = torch.randn(5, requires_grad=True)
-positive = x[x > 0]
-loss = positive.sum() + torch.where(x < -1, x, 0).sum()
-loss.backward()
-""",
-            shows="x.grad is not None",
-        ),
-        Good(
-            """\
-import torch
-
-x = torch.randn(5, requires_grad=True)
-soft = torch.sigmoid(x)
-hard = (soft > 0.5).float()
-straight_through = soft + (hard - soft).detach()
-straight_through.sum().backward()
-""",
-            shows="x.grad.any()",
         ),
     )
 

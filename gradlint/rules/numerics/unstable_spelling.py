@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, UnstableFormula
+from gradlint.domain.event import Event
+from gradlint.domain.fault import numerics as fault
 from gradlint.rules.authoring.repairs import code
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
@@ -42,7 +43,7 @@ class UnstableSpelling(Rule):
     code = "GRD407"
     name = "unstable-spelling"
     effect = "fragile"
-    events = (UnstableFormula,)
+    events = (fault.UnstableFormula,)
     fix = "safe"
     bad = (
         Bad(
@@ -55,27 +56,6 @@ loss = -torch.log(F.softmax(scores, dim=1))[0, 1]  # GRD407
 loss.backward()
 """,
             shows="loss.isinf() and scores.grad.isnan().any()",
-        ),
-        Bad(
-            """\
-import torch
-
-scores = torch.tensor([[100.0, 0.0]], requires_grad=True)
-weights = scores.exp() / scores.exp().sum(dim=1, keepdim=True)  # GRD407
-weights[0, 0].backward()
-""",
-            shows="weights.isnan().any() and scores.grad.isnan().any()",
-        ),
-        Bad(
-            """\
-import torch
-
-x = torch.tensor([-100.0, 100.0], requires_grad=True)
-gate = 1 / (1 + torch.exp(-x))  # GRD407
-hinge = torch.log(1 + torch.exp(x))  # GRD407
-(gate + hinge).sum().backward()
-""",
-            shows="hinge.isinf().any() and x.grad.isnan().any()",
         ),
     )
     good = (
@@ -90,44 +70,24 @@ loss.backward()
 """,
             shows="scores.grad.isfinite().all()",
         ),
-        Good(
-            """\
-import torch
-
-scores = torch.tensor([[200.0, 0.0]], requires_grad=True)
-shifted = scores - scores.max(dim=1, keepdim=True)[0]
-weights = shifted.exp() / shifted.exp().sum(dim=1, keepdim=True)
-weights[0, 0].backward()
-""",
-            shows="scores.grad.isfinite().all()",
-        ),
-        Good(
-            """\
-import torch
-import torch.nn.functional as F
-
-a, b = torch.randn(4, 8, requires_grad=True), torch.randn(4, 8)
-similarity = F.cosine_similarity(a[:, None], b[None], dim=-1) / 0.5
-loss = torch.log(similarity.exp().sum(1)).mean()
-loss.backward()
-""",
-            shows="a.grad.isfinite().all()",
-        ),
     )
 
     def check(self, event: Event) -> Iterator[Report]:
         """A formula for which torch has a function."""
-        if not isinstance(event, UnstableFormula):
-            return
+        assert isinstance(event, fault.UnstableFormula)
+        instead = _SAID.get(event.instead, event.instead)
         yield Report(
             event.node,
-            f"this is `{event.instead}` by hand, and overflows or underflows where torch's own does not",
-            hint=f"write `{event.instead}`",
+            f"this is `{instead}` by hand, and overflows or underflows where torch's own does not",
+            hint=f"write `{instead}`",
             repair=_repair(event),
         )
 
 
-def _repair(event: UnstableFormula) -> Repair | None:
+_SAID = {"scaled log_softmax": "log_softmax plus the logarithm of the factor"}
+
+
+def _repair(event: fault.UnstableFormula) -> Repair | None:
     """The stable function in place of the formula, where all of the formula stands in one expression."""
     write = _WRITERS.get(event.instead)
     if write is None or not _holds(event.node, event.parts):
@@ -155,7 +115,7 @@ class _Finder(cst.CSTVisitor):
         return bool(self.missing)
 
 
-def _log_softmax(event: UnstableFormula) -> str | None:
+def _log_softmax(event: fault.UnstableFormula) -> str | None:
     """torch.log(F.softmax(x, dim=1)) -> F.log_softmax(x, dim=1)"""
     inner = event.parts[0]
     if (
@@ -167,17 +127,17 @@ def _log_softmax(event: UnstableFormula) -> str | None:
     return code(inner.with_changes(func=inner.func.with_changes(attr=cst.Name("log_softmax"))))
 
 
-def _of_argument(function: str) -> Callable[[UnstableFormula], str | None]:
+def _of_argument(function: str) -> Callable[[fault.UnstableFormula], str | None]:
     """f(x), for the x of the innermost part."""
 
-    def write(event: UnstableFormula) -> str | None:
+    def write(event: fault.UnstableFormula) -> str | None:
         argument = _argument(event.parts[-1])
         return None if argument is None else f"{function}({_bare(argument)})"
 
     return write
 
 
-def _sigmoid(event: UnstableFormula) -> str | None:
+def _sigmoid(event: fault.UnstableFormula) -> str | None:
     """1 / (1 + torch.exp(-x)) -> torch.sigmoid(x)"""
     argument = _argument(event.parts[-1])
     if isinstance(argument, cst.UnaryOperation) and isinstance(argument.operator, cst.Minus):
@@ -185,7 +145,7 @@ def _sigmoid(event: UnstableFormula) -> str | None:
     return None if argument is None else f"torch.sigmoid(-({_bare(argument)}))"
 
 
-def _logsumexp(event: UnstableFormula) -> str | None:
+def _logsumexp(event: fault.UnstableFormula) -> str | None:
     """torch.log(torch.exp(x).sum(dim)) -> torch.logsumexp(x, dim)"""
     total, argument = event.parts[0], _argument(event.parts[-1])
     if argument is None or not isinstance(total, cst.Call) or not isinstance(total.func, cst.Attribute):
@@ -215,7 +175,7 @@ def _bare(node: cst.BaseExpression) -> str:
     return code(node.with_changes(lpar=[], rpar=[])) if not isinstance(node, cst.Tuple) else code(node)
 
 
-_WRITERS: dict[str, Callable[[UnstableFormula], str | None]] = {
+_WRITERS: dict[str, Callable[[fault.UnstableFormula], str | None]] = {
     "log_softmax": _log_softmax,
     "logsigmoid": _of_argument("torch.nn.functional.logsigmoid"),
     "softplus": _of_argument("torch.nn.functional.softplus"),

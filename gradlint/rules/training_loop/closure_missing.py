@@ -37,6 +37,7 @@ class ClosureMissing(Rule):
     name = "closure-missing"
     effect = "raises"
     events = (Refused, Noticed)
+    torch_says = ("'Tensor' object is not callable", "missing 1 required positional argument")
     bad = (
         Bad(
             """\
@@ -49,53 +50,6 @@ for step in range(3):
     loss = (w - 1).pow(2).sum()
     loss.backward()
     optimizer.step()  # GRD508
-""",
-            error="missing 1 required positional argument",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(3, 1)
-optimizer = torch.optim.LBFGS(model.parameters(), lr=0.5)
-model(torch.ones(2, 3)).pow(2).mean().backward()
-optimizer.step()  # GRD508
-""",
-            error="missing 1 required positional argument",
-        ),
-        Bad(
-            """\
-import torch
-
-w = torch.zeros(3, requires_grad=True)
-optimizer = torch.optim.SGD([w], lr=0.1)
-loss = (w - 1).pow(2).sum()
-loss.backward()
-optimizer.step(loss)  # GRD508
-""",
-            error="'Tensor' object is not callable",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn, optim
-
-
-class Trainer:
-    def __init__(self, model):
-        self.model = model
-        self.optimizer = optim.LBFGS(model.parameters(), max_iter=5)
-
-    def train_step(self, x, y):
-        self.optimizer.zero_grad()
-        loss = nn.functional.mse_loss(self.model(x), y)
-        loss.backward()
-        self.optimizer.step()  # GRD508
-        return loss.item()
-
-
-Trainer(nn.Linear(3, 1)).train_step(torch.randn(4, 3), torch.randn(4, 1))
 """,
             error="missing 1 required positional argument",
         ),
@@ -120,60 +74,6 @@ for step in range(3):
     optimizer.step(closure)
 """,
             shows="torch.allclose(w, torch.ones(3), atol=1e-4)",
-        ),
-        Good(
-            """\
-import torch
-
-w = torch.zeros(3, requires_grad=True)
-optimizer = torch.optim.SGD([w], lr=0.1)
-(w - 1).pow(2).sum().backward()
-optimizer.step()
-""",
-            shows="w.detach().ne(0).all()",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn, optim
-
-model = nn.Linear(3, 1)
-optimizer = optim.LBFGS(model.parameters(), max_iter=5)
-x, y = torch.randn(4, 3), torch.randn(4, 1)
-seen = []
-
-
-def loss_again():
-    optimizer.zero_grad()
-    loss = nn.functional.mse_loss(model(x), y)
-    loss.backward()
-    seen.append(loss.item())
-    return loss
-
-
-optimizer.step(closure=loss_again)
-""",
-            shows="len(seen) > 0",
-        ),
-        Good(
-            """\
-import torch
-
-w = torch.zeros(3, requires_grad=True)
-optimizer = torch.optim.Adam([w], lr=0.1)
-
-
-def closure():
-    optimizer.zero_grad()
-    loss = (w - 1).pow(2).sum()
-    loss.backward()
-    return loss
-
-
-for _ in range(2):
-    optimizer.step(closure)
-""",
-            shows="w.detach().ne(0).all()",
         ),
     )
 

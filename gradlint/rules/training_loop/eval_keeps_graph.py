@@ -56,71 +56,6 @@ print(total / 10)
 """,
             shows="graph_size(total) > 30",
         ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(4, 3)
-model(torch.randn(8, 4)).mean().backward()
-
-
-def predict(batches):
-    outputs = []
-    for x in batches:
-        outputs.append(model(x))  # GRD512
-    return torch.cat(outputs)
-
-
-print(predict(torch.randn(10, 8, 4)).argmax(dim=1))
-""",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-
-class Evaluator:
-    def __init__(self, model):
-        self.model = model
-        self.scores = []
-
-    def add(self, x):
-        self.scores.append(self.model(x))  # GRD512
-
-    def mean(self):
-        return torch.cat(self.scores).mean().item()
-
-
-model = nn.Linear(4, 1).eval()
-evaluator = Evaluator(model)
-for x in torch.randn(10, 8, 4):
-    evaluator.add(x)
-print(evaluator.mean())
-""",
-            shows="graph_size(evaluator.scores[0]) > 1",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-model = nn.Sequential(nn.Linear(4, 8), nn.Dropout(), nn.Linear(8, 1))
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-for epoch in range(2):
-    model.train()
-    for x in torch.randn(5, 8, 4):
-        optimizer.zero_grad()
-        model(x).pow(2).mean().backward()
-        optimizer.step()
-    model.eval()
-    results = {"loss": 0.0}
-    for x in torch.randn(10, 8, 4):
-        results["loss"] += model(x).pow(2).mean()  # GRD512
-""",
-            shows="graph_size(results['loss']) > 30",
-        ),
     )
     good = (
         Good(
@@ -139,43 +74,6 @@ with torch.no_grad():
         total += outputs[-1].pow(2).mean()
 """,
             shows="not total.requires_grad",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(4, 2)
-model(torch.randn(8, 4)).mean().backward()
-
-model.eval()
-correct = 0
-for x in torch.randn(10, 8, 4):
-    correct += (model(x).argmax(dim=1) == 0).sum().item()
-""",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(2, 1).eval()
-outs = []
-with torch.no_grad():
-    for x in torch.randn(6, 4, 2):
-        outs.append(model(x))
-""",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(2, 1).eval()
-outs = []
-for x in torch.randn(6, 4, 2):
-    outs.append(model(x).detach())
-""",
         ),
     )
 

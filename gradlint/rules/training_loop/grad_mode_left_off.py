@@ -55,67 +55,6 @@ for epoch in range(3):
 """,
             error=_RAISES,
         ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-critic, generator = nn.Linear(2, 1), nn.Linear(3, 2)
-opt_c, opt_g = (torch.optim.SGD(net.parameters(), lr=0.1) for net in (critic, generator))
-for step in range(3):
-    opt_c.zero_grad()
-    critic(generator(torch.randn(8, 3)).detach()).mean().backward()  # raises
-    opt_c.step()
-    critic.requires_grad_(False)  # GRD514
-    opt_g.zero_grad()
-    critic(generator(torch.randn(8, 3))).mean().backward()
-    opt_g.step()
-""",
-            error=_RAISES,
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-critic, generator = nn.Linear(2, 1), nn.Linear(3, 2)
-opt_c, opt_g = (torch.optim.SGD(net.parameters(), lr=0.1) for net in (critic, generator))
-for step in range(3):
-    opt_c.zero_grad()
-    critic(generator(torch.randn(8, 3))).mean().backward()
-    opt_c.step()
-    for p in critic.parameters():
-        p.requires_grad = False  # GRD514
-    opt_g.zero_grad()
-    critic(generator(torch.randn(8, 3))).mean().neg().backward()
-    opt_g.step()
-""",
-            shows="not critic.weight.requires_grad",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-
-def freeze(net):
-    for p in net.parameters():
-        p.requires_grad_(False)  # GRD514
-
-
-critic, generator = nn.Linear(2, 1), nn.Linear(3, 2)
-opt_c, opt_g = (torch.optim.SGD(net.parameters(), lr=0.1) for net in (critic, generator))
-for step in range(3):
-    opt_c.zero_grad()
-    critic(generator(torch.randn(8, 3)).detach()).mean().backward()  # raises
-    opt_c.step()
-    freeze(critic)
-    opt_g.zero_grad()
-    critic(generator(torch.randn(8, 3))).mean().neg().backward()
-    opt_g.step()
-""",
-            error=_RAISES,
-        ),
     )
     good = (
         Good(
@@ -131,52 +70,6 @@ for epoch in range(3):
     torch.set_grad_enabled(False)
     print(model(torch.randn(8, 4)).mean())
 """,
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-critic, generator = nn.Linear(2, 1), nn.Linear(3, 2)
-opt_c, opt_g = (torch.optim.SGD(net.parameters(), lr=0.1) for net in (critic, generator))
-for step in range(3):
-    critic.requires_grad_(True)
-    opt_c.zero_grad()
-    critic(generator(torch.randn(8, 3)).detach()).mean().backward()
-    opt_c.step()
-    critic.requires_grad_(False)
-    opt_g.zero_grad()
-    critic(generator(torch.randn(8, 3))).mean().backward()
-    opt_g.step()
-""",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(4, 1)
-for phase in ("train", "val", "train"):
-    with torch.set_grad_enabled(phase == "train"):
-        loss = model(torch.randn(8, 4)).mean()
-    if phase == "train":
-        loss.backward()
-""",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(2, 1)
-for x in torch.randn(3, 4, 2):
-    model(x).pow(2).mean().backward()
-    previous = torch.is_grad_enabled()
-    torch.set_grad_enabled(False)
-    model(x)
-    torch.set_grad_enabled(True)
-""",
-            shows="model.weight.grad is not None",
         ),
     )
 

@@ -59,60 +59,6 @@ for x in torch.randn(10, 8, 4):
 """,
             shows="graph_size(total) > 30",
         ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(4, 1)
-history = []
-for x in torch.randn(10, 8, 4):
-    loss = model(x).abs().mean()
-    loss.backward()
-    history.append(loss)  # GRD510
-""",
-            shows="all(loss.requires_grad for loss in history)",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-
-class Trainer:
-    def __init__(self, model):
-        self.model = model
-        self.running = 0.0
-
-    def step(self, x):
-        loss = self.model(x).pow(2).mean()
-        loss.backward()
-        self.running = 0.9 * self.running + 0.1 * loss  # GRD510
-
-
-trainer = Trainer(nn.Linear(4, 1))
-for x in torch.randn(10, 8, 4):
-    trainer.step(x)
-""",
-            shows="graph_size(trainer.running) > 50",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(2, 1)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-stats = {"loss": 0.0}
-for x in torch.randn(6, 4, 2):
-    optimizer.zero_grad()
-    loss = model(x).pow(2).mean()
-    loss.backward()
-    optimizer.step()
-    stats["loss"] += loss  # GRD510
-""",
-            shows='stats["loss"].requires_grad',
-        ),
     )
     good = (
         Good(
@@ -129,51 +75,6 @@ for x in torch.randn(10, 8, 4):
     history.append(loss.detach())
 """,
             shows="isinstance(total, float)",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(4, 1)
-loss = 0
-for x in torch.randn(10, 8, 4):
-    loss += model(x).pow(2).mean()
-loss.backward()
-""",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-policy = nn.Linear(4, 2)
-for episode in range(3):
-    log_probs, rewards = [], []
-    for step in range(20):
-        distribution = torch.distributions.Categorical(logits=policy(torch.randn(4)))
-        action = distribution.sample()
-        log_probs.append(distribution.log_prob(action))
-        rewards.append(1.0)
-    loss = -(torch.stack(log_probs) * torch.tensor(rewards)).sum()
-    loss.backward()
-""",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(2, 1)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-history = []
-for x in torch.randn(6, 4, 2):
-    optimizer.zero_grad()
-    loss = model(x).pow(2).mean()
-    loss.backward()
-    optimizer.step()
-    history.append(float(loss))
-""",
         ),
     )
 

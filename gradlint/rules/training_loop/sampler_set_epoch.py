@@ -54,76 +54,6 @@ for epoch in range(3):
 """,
             shows="seen[0] == seen[1] == seen[2]",
         ),
-        Bad(
-            """\
-import torch
-from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
-
-data = TensorDataset(torch.arange(8.0))
-sampler = DistributedSampler(data, num_replicas=2, rank=0)
-loader = DataLoader(data, batch_size=4, sampler=sampler)
-w = torch.ones(1, requires_grad=True)
-seen = []
-for (batch,) in loader:
-    (w * batch).sum().backward()
-    seen.append(batch.tolist())
-for (batch,) in loader:  # GRD507
-    (w * batch).sum().backward()
-    seen.append(batch.tolist())
-""",
-            shows="seen[0] == seen[1]",
-        ),
-        Bad(
-            """\
-import torch
-from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
-
-
-def loader_for(rank, world):
-    data = TensorDataset(torch.arange(8.0))
-    return DataLoader(data, batch_size=4, sampler=DistributedSampler(data, num_replicas=world, rank=rank))
-
-
-def train(loader, epochs):
-    seen = []
-    w = torch.ones(1, requires_grad=True)
-    for epoch in range(epochs):
-        for (batch,) in loader:  # GRD507
-            (w * batch).sum().backward()
-            seen.append(batch.tolist())
-    return seen
-
-
-seen = train(loader_for(rank=0, world=2), epochs=3)
-""",
-            shows="seen[0] == seen[1]",
-        ),
-        Bad(
-            """\
-import torch
-from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
-
-
-class Run:
-    def __init__(self):
-        self.data = TensorDataset(torch.arange(8.0))
-        self.sampler = DistributedSampler(self.data, num_replicas=2, rank=1)
-        self.loader = DataLoader(self.data, batch_size=2, sampler=self.sampler)
-        self.w = torch.ones(1, requires_grad=True)
-        self.seen = []
-
-    def epoch(self):
-        for (batch,) in self.loader:  # GRD507
-            (self.w * batch).sum().backward()
-            self.seen.append(batch.tolist())
-
-
-run = Run()
-for _ in range(2):
-    run.epoch()
-""",
-            shows="run.seen[:2] == run.seen[2:]",
-        ),
     )
     good = (
         Good(
@@ -141,45 +71,6 @@ for epoch in range(3):
         seen.append(batch.tolist())
 """,
             shows="not seen[0] == seen[1] == seen[2]",
-        ),
-        Good(
-            """\
-import torch
-from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
-
-data = TensorDataset(torch.arange(8.0))
-sampler = DistributedSampler(data, num_replicas=2, rank=0, shuffle=False)
-loader = DataLoader(data, batch_size=4, sampler=sampler)
-seen = [batch.tolist() for epoch in range(3) for (batch,) in loader]
-""",
-            shows="seen[0] == seen[1]",
-        ),
-        Good(
-            """\
-import torch
-from torch.utils.data import DataLoader, TensorDataset
-from torch.utils.data.distributed import DistributedSampler
-
-data = TensorDataset(torch.randn(8, 2))
-sampler = DistributedSampler(data, num_replicas=2, rank=0)
-loader = DataLoader(data, batch_size=2, sampler=sampler)
-for epoch in range(3):
-    loader.sampler.set_epoch(epoch)
-    for (x,) in loader:
-        x.mean()
-""",
-        ),
-        Good(
-            """\
-import torch
-from torch.utils.data import DataLoader, TensorDataset
-from torch.utils.data.distributed import DistributedSampler
-
-data = TensorDataset(torch.randn(8, 2))
-sampler = DistributedSampler(data, num_replicas=2, rank=0, shuffle=False)
-for (x,) in DataLoader(data, batch_size=2, sampler=sampler):
-    x.mean()
-""",
         ),
     )
 

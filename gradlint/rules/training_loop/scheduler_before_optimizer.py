@@ -51,60 +51,6 @@ for epoch in range(2):
 """,
             shows="scheduler.last_epoch == 2",
         ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(3, 1)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.9)
-scheduler.step()  # GRD506
-model(torch.ones(2, 3)).sum().backward()
-optimizer.step()
-""",
-            shows="scheduler.get_last_lr()[0] < 0.1",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(2, 1)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9)
-for x in torch.randn(3, 4, 2):
-    scheduler.step()  # GRD506
-    optimizer.zero_grad()
-    model(x).pow(2).mean().backward()
-    optimizer.step()
-""",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-
-class Loop:
-    def __init__(self, model):
-        self.model = model
-        self.optimizer = torch.optim.AdamW(model.parameters())
-        self.schedule = torch.optim.lr_scheduler.CosineAnnealingLR(self.optimizer, T_max=10)
-
-    def run(self, batches):
-        for x in batches:
-            self.optimizer.zero_grad()
-            self.model(x).pow(2).mean().backward()
-            self.schedule.step()  # GRD506
-            self.optimizer.step()
-
-
-loop = Loop(nn.Linear(2, 1))
-loop.run(torch.randn(3, 4, 2))
-""",
-            shows="loop.schedule.last_epoch == 3",
-        ),
     )
     good = (
         Good(
@@ -122,53 +68,6 @@ for epoch in range(2):
     scheduler.step()
 """,
             shows="scheduler.last_epoch == 2",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(3, 1)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer)
-scheduler.step(1.0)
-""",
-            shows="scheduler.last_epoch == 1",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(2, 1)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.1, total_steps=3)
-for x in torch.randn(3, 4, 2):
-    optimizer.zero_grad()
-    model(x).pow(2).mean().backward()
-    optimizer.step()
-    scheduler.step()
-""",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(2, 1)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-warmup = torch.optim.lr_scheduler.LinearLR(optimizer, total_iters=2)
-decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.9)
-for step, x in enumerate(torch.randn(4, 4, 2)):
-    optimizer.zero_grad()
-    model(x).pow(2).mean().backward()
-    optimizer.step()
-    if step < 2:
-        warmup.step()
-    else:
-        decay.step()
-""",
-            shows="decay.last_epoch == 2",
         ),
     )
 

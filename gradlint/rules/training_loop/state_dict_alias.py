@@ -65,75 +65,6 @@ model.load_state_dict(best)
 """,
             shows="torch.equal(model.weight, last)",
         ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-
-def finetune(model, optimizer, loader):
-    initial = model.state_dict()  # GRD516
-    for x in loader:
-        optimizer.zero_grad()
-        loss = model(x).pow(2).mean()
-        loss.backward()
-        optimizer.step()
-    model.load_state_dict(initial)
-    return model
-
-
-net = nn.Linear(4, 1)
-before = net.weight.detach().clone()
-net = finetune(net, torch.optim.SGD(net.parameters(), lr=0.1), torch.randn(10, 8, 4))
-""",
-            shows="not torch.equal(net.weight, before)",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(2, 1)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-best, lowest = None, float("inf")
-for x in torch.randn(6, 4, 2):
-    optimizer.zero_grad()
-    loss = model(x).pow(2).mean()
-    loss.backward()
-    optimizer.step()
-    if loss.item() < lowest:
-        lowest, best = loss.item(), model.state_dict()  # GRD516
-model.load_state_dict(best)
-""",
-            shows="best['weight'].data_ptr() == model.weight.data_ptr()",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-
-class EarlyStopping:
-    def __init__(self):
-        self.lowest, self.weights = float("inf"), None
-
-    def update(self, loss, model):
-        if loss < self.lowest:
-            self.lowest, self.weights = loss, model.state_dict()  # GRD516
-
-
-model, stopping = nn.Linear(2, 1), EarlyStopping()
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-for x in torch.randn(6, 4, 2):
-    optimizer.zero_grad()
-    loss = model(x).pow(2).mean()
-    loss.backward()
-    optimizer.step()
-    stopping.update(loss.item(), model)
-model.load_state_dict(stopping.weights)
-""",
-            shows="stopping.weights['weight'].data_ptr() == model.weight.data_ptr()",
-        ),
     )
     good = (
         Good(
@@ -151,57 +82,6 @@ for x in torch.randn(10, 8, 4):
     model(x).pow(2).mean().backward()
     optimizer.step()
 model.load_state_dict(best)
-""",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-policy, target = nn.Linear(4, 1), nn.Linear(4, 1)
-optimizer = torch.optim.SGD(policy.parameters(), lr=0.1)
-live = policy.state_dict()
-for x in torch.randn(10, 8, 4):
-    optimizer.zero_grad()
-    policy(x).pow(2).mean().backward()
-    optimizer.step()
-    target.load_state_dict(live)
-policy.load_state_dict(target.state_dict())
-""",
-            shows="torch.equal(policy.weight, target.weight)",
-        ),
-        Good(
-            """\
-import copy
-
-import torch
-from torch import nn
-
-model = nn.Linear(2, 1)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-best, lowest = None, float("inf")
-for x in torch.randn(6, 4, 2):
-    optimizer.zero_grad()
-    loss = model(x).pow(2).mean()
-    loss.backward()
-    optimizer.step()
-    if loss.item() < lowest:
-        lowest = loss.item()
-        best = {name: value.clone() for name, value in model.state_dict().items()}
-model.load_state_dict(best)
-""",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(2, 1)
-target = nn.Linear(2, 1)
-target.load_state_dict(model.state_dict())
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-model(torch.ones(3, 2)).pow(2).mean().backward()
-optimizer.step()
 """,
         ),
     )

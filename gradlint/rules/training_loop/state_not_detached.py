@@ -57,64 +57,6 @@ for x in torch.randn(10, 4):
 """,
             shows="graph_size(state) > 20",
         ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-drift = nn.Parameter(torch.ones(3))
-optimizer = torch.optim.Adam([drift])
-position = torch.zeros(3)
-for target in torch.randn(10, 3):
-    position = (position + drift).sin()  # GRD511
-    optimizer.zero_grad()
-    (position - target).abs().sum().backward(retain_graph=True)
-    optimizer.step()
-""",
-            shows="graph_size(position) > 20",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-p = nn.Parameter(torch.ones(4))
-optimizer = torch.optim.SGD([p], lr=0.1)
-s = torch.zeros(4)
-for z in torch.randn(10, 4):
-    s = 0.9 * s.cos() + p * z  # GRD511
-    optimizer.zero_grad()
-    (s - 1).pow(2).sum().backward(retain_graph=True)
-    optimizer.step()
-""",
-            shows="graph_size(s) > 20",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-
-class Memory(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.cell = nn.Linear(4, 4)
-        self.state = torch.zeros(2, 4)
-
-    def forward(self, x):
-        self.state = torch.tanh(self.cell(self.state) + x)  # GRD511
-        return self.state
-
-
-model = Memory()
-optimizer = torch.optim.SGD([model.cell.bias], lr=0.1)
-for x in torch.randn(10, 2, 4):
-    optimizer.zero_grad()
-    model(x).pow(2).mean().backward(retain_graph=True)
-    optimizer.step()
-""",
-            shows="graph_size(model.state) > 20",
-        ),
     )
     good = (
         Good(
@@ -133,52 +75,6 @@ for x in torch.randn(10, 4):
     optimizer.step()
 """,
             shows="graph_size(state) < 10",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-shift = nn.Parameter(torch.zeros(4))
-state, loss = torch.zeros(4), 0
-for x in torch.randn(10, 4):
-    state = torch.tanh(state + x + shift)
-    loss = loss + state.pow(2).mean()
-loss.backward()
-""",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-p = nn.Parameter(torch.ones(4))
-optimizer = torch.optim.SGD([p], lr=0.1)
-s = torch.zeros(4)
-for z in torch.randn(10, 4):
-    s = 0.9 * s.cos() + p * z
-    optimizer.zero_grad()
-    (s - 1).pow(2).sum().backward()
-    optimizer.step()
-    s = s.detach()
-""",
-            shows="graph_size(s) < 10",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-cell = nn.GRUCell(3, 4)
-optimizer = torch.optim.SGD(cell.parameters(), lr=0.1)
-h = torch.zeros(1, 4)
-for x in torch.randn(5, 1, 3):
-    h = cell(x, h)
-    optimizer.zero_grad()
-    h.pow(2).sum().backward()
-    optimizer.step()
-    h.detach_()
-""",
         ),
     )
 

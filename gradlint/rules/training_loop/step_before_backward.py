@@ -50,63 +50,6 @@ for step in range(3):
 """,
             shows="torch.equal(model.weight, before)",
         ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(3, 1)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-before = model.weight.detach().clone()
-for step in range(3):
-    loss = model(torch.randn(4, 3)).pow(2).mean()
-    optimizer.step()  # GRD503
-    loss.backward()
-    optimizer.zero_grad()
-""",
-            shows="torch.equal(model.weight, before)",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(2, 1)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-before = model.weight.detach().clone()
-for x in torch.randn(5, 4, 2):
-    optimizer.zero_grad()
-    loss = model(x).pow(2).mean()
-    optimizer.step()  # GRD503
-    loss.backward()
-""",
-            shows="torch.equal(before, model.weight)",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-
-class Trainer:
-    def __init__(self):
-        self.model = nn.Linear(2, 1)
-        self.optimizer = torch.optim.Adam(self.model.parameters())
-
-    def step(self, x):
-        self.model.zero_grad()
-        self.optimizer.step()  # GRD503
-        self.model(x).pow(2).mean().backward()
-
-
-trainer = Trainer()
-model = trainer.model
-before = model.weight.detach().clone()
-for x in torch.randn(5, 4, 2):
-    trainer.step(x)
-""",
-            shows="torch.equal(before, model.weight)",
-        ),
     )
     good = (
         Good(
@@ -123,56 +66,6 @@ for step in range(3):
     optimizer.step()
 """,
             shows="model.weight.grad is not None",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(3, 1)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-optimizer.step()
-for step in range(3):
-    optimizer.zero_grad()
-    model(torch.randn(4, 3)).pow(2).mean().backward()
-    optimizer.step()
-""",
-            shows="model.weight.grad is not None",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(2, 1)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-before = model.weight.detach().clone()
-for x in torch.randn(5, 4, 2):
-    model(x).pow(2).mean().backward()
-    optimizer.step()
-    optimizer.zero_grad()
-""",
-            shows="not torch.equal(before, model.weight)",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(2, 1)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-
-
-def closure():
-    optimizer.zero_grad()
-    loss = model(torch.ones(3, 2)).pow(2).mean()
-    loss.backward()
-    return loss
-
-
-for _ in range(3):
-    optimizer.step(closure)
-""",
         ),
     )
 

@@ -56,87 +56,6 @@ for epoch in range(3):
 """,
             shows="not model.training",
         ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.body, self.norm, self.head = nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Linear(8, 1)
-
-    def forward(self, x):
-        return self.head(self.norm(self.body(x)).relu())
-
-
-def evaluate(net):
-    net.eval()  # GRD517
-    with torch.no_grad():
-        return net(torch.randn(8, 4)).mean().item()
-
-
-net = Net()
-optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-net.train()
-for epoch in range(10):
-    loss = net(torch.randn(8, 4)).pow(2).mean()
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-    evaluate(net)
-""",
-            shows="net.norm.num_batches_tracked.item() == 1",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-model = nn.Sequential(nn.Linear(2, 1), nn.Dropout())
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-for epoch in range(3):
-    for x in torch.randn(4, 4, 2):
-        optimizer.zero_grad()
-        model(x).pow(2).mean().backward()
-        optimizer.step()
-    model.eval()  # GRD517
-    with torch.no_grad():
-        model(torch.ones(1, 2))
-""",
-            shows="not model.training",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-
-class Trainer:
-    def __init__(self):
-        self.net = nn.Sequential(nn.Linear(2, 4), nn.BatchNorm1d(4), nn.Linear(4, 1))
-        self.optimizer = torch.optim.Adam(self.net.parameters())
-
-    def fit(self, batches):
-        for x in batches:
-            self.optimizer.zero_grad()
-            self.net(x).pow(2).mean().backward()
-            self.optimizer.step()
-
-    def validate(self, x):
-        self.net.train(False)  # GRD517
-        with torch.no_grad():
-            return self.net(x).mean().item()
-
-
-trainer = Trainer()
-for epoch in range(3):
-    trainer.fit(torch.randn(5, 8, 2))
-    trainer.validate(torch.randn(8, 2))
-""",
-            shows="trainer.net[1].num_batches_tracked.item() == 5",
-        ),
     )
     good = (
         Good(
@@ -156,50 +75,6 @@ for epoch in range(3):
     with torch.no_grad():
         print(model(torch.randn(8, 4)).pow(2).mean())
 """,
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-model = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Linear(8, 1))
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-for epoch in range(3):
-    optimizer.zero_grad()
-    model(torch.randn(8, 4)).pow(2).mean().backward()
-    optimizer.step()
-    model[1].eval()
-""",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
-for epoch in range(3):
-    model(torch.randn(8, 4)).pow(2).mean().backward()
-    model.eval()
-""",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-model = nn.Sequential(nn.Linear(2, 1), nn.Dropout())
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-for epoch in range(3):
-    model.train()
-    for x in torch.randn(4, 4, 2):
-        optimizer.zero_grad()
-        model(x).pow(2).mean().backward()
-        optimizer.step()
-    model.eval()
-    with torch.no_grad():
-        model(torch.ones(1, 2))
-""",
-            shows="not model.training",
         ),
     )
 

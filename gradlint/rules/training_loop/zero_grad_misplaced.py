@@ -50,56 +50,6 @@ for step in range(3):
 """,
             shows="torch.equal(model.weight, before)",
         ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(3, 1)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-before = model.weight.detach().clone()
-model(torch.randn(4, 3)).pow(2).mean().backward()
-model.zero_grad()  # GRD502
-optimizer.step()
-""",
-            shows="torch.equal(model.weight, before)",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(2, 1)
-optimizer = torch.optim.Adam(model.parameters())
-before = model.weight.detach().clone()
-for x in torch.randn(5, 4, 2):
-    model(x).pow(2).mean().backward()
-    for p in model.parameters():
-        p.grad = None  # GRD502
-    optimizer.step()
-""",
-            shows="torch.equal(before, model.weight)",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-
-def update(optimizer, loss):
-    loss.backward()
-    optimizer.zero_grad(set_to_none=True)  # GRD502
-    optimizer.step()
-
-
-model = nn.Linear(2, 1)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-before = model.weight.detach().clone()
-for x in torch.randn(5, 4, 2):
-    update(optimizer, model(x).pow(2).mean())
-""",
-            shows="torch.equal(before, model.weight)",
-        ),
     )
     good = (
         Good(
@@ -116,56 +66,6 @@ for step in range(3):
     optimizer.step()
 """,
             shows="model.weight.grad is not None",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(3, 1)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-critic = nn.Linear(1, 1)
-critic_optimizer = torch.optim.SGD(critic.parameters(), lr=0.1)
-for step in range(3):
-    optimizer.zero_grad()
-    critic(model(torch.randn(4, 3))).mean().backward()
-    optimizer.step()
-    critic_optimizer.zero_grad()
-    critic(model(torch.randn(4, 3)).detach()).pow(2).mean().backward()
-    critic_optimizer.step()
-""",
-            shows="critic.weight.grad is not None",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(2, 1)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-before = model.weight.detach().clone()
-for x in torch.randn(5, 4, 2):
-    model(x).pow(2).mean().backward()
-    optimizer.step()
-    model.zero_grad()
-""",
-            shows="not torch.equal(before, model.weight)",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-model, other = nn.Linear(2, 1), nn.Linear(2, 1)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-before = model.weight.detach().clone()
-for x in torch.randn(5, 4, 2):
-    optimizer.zero_grad()
-    (model(x) - other(x)).pow(2).mean().backward()
-    other.zero_grad()
-    optimizer.step()
-""",
-            shows="not torch.equal(before, model.weight)",
         ),
     )
 

@@ -52,55 +52,6 @@ for step in range(3):
 """,
             shows="model.weight.grad.tolist() == [[3.0, 3.0, 3.0]]",
         ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(3, 1)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-x = torch.ones(1, 3)
-model(x).sum().backward()
-optimizer.step()
-model(x).sum().backward()  # GRD501
-optimizer.step()
-""",
-            shows="model.weight.grad.tolist() == [[2.0, 2.0, 2.0]]",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(2, 1)
-for x in torch.randn(6, 4, 2):
-    model(x).pow(2).mean().backward()  # GRD501
-    with torch.no_grad():
-        for p in model.parameters():
-            p -= 0.01 * p.grad
-""",
-            shows="model.weight.grad.abs().sum() > 0",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-
-def train(model, optimizer, data):
-    for x in data:
-        loss = model(x).pow(2).mean()
-        loss.backward()  # GRD501
-        optimizer.step()
-
-
-model = nn.Linear(2, 1)
-optimizer = torch.optim.Adam(model.parameters())
-optimizer.zero_grad()
-train(model, optimizer, torch.randn(6, 4, 2))
-""",
-            shows="model.weight.grad.abs().sum() > 0",
-        ),
     )
     good = (
         Good(
@@ -117,52 +68,6 @@ for step in range(3):
     optimizer.step()
 """,
             shows="model.weight.grad is not None",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(3, 1)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-for step in range(4):
-    loss = model(torch.randn(4, 3)).pow(2).mean() / 2
-    loss.backward()
-    if step % 2 == 1:
-        optimizer.step()
-        optimizer.zero_grad()
-""",
-            shows="model.weight.grad is None",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(3, 1)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-for step in range(3):
-    loss = model(torch.randn(4, 3)).pow(2).mean()
-    loss.backward()
-    optimizer.step()
-    for p in model.parameters():
-        p.grad = None
-""",
-            shows="model.weight.grad is None",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(2, 1)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-for step, x in enumerate(torch.randn(8, 4, 2)):
-    (model(x).pow(2).mean() / 4).backward()
-    if step % 4 == 3:
-        optimizer.step()
-        optimizer.zero_grad()
-""",
         ),
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gradlint.detect.spelling import has_name
 from gradlint.domain.dtype import TENSOR_TYPES
 from gradlint.domain.state import State
 from gradlint.domain.value import (
@@ -127,9 +126,9 @@ def _hasattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
         if known or (isinstance(record, Tensor) and name in (names_of(TENSOR) or frozenset())):
             return True
     if isinstance(obj, External) and isinstance(name, str):
-        measured = has_name(obj.path, name)
-        if measured is not None:
-            return measured
+        known_names = names_of(obj.path)
+        if known_names is not None:
+            return name in known_names
     return machine.symbol("hasattr", obj, name, kind="bool")
 
 

@@ -108,8 +108,8 @@ class _Run:
                 self.sizes.add(size)
             at = dim % len(shape)
             rest = (*shape[:at], *shape[at + 1 :])
-        made = Node("mapped", self.node, [Edge(record.node, record.grad)], tracked=record.grad)
-        made.live = True  # So that it is known of whatever is computed from it.
+        # It is live so that it is known of whatever is computed from it.
+        made = Node("mapped", self.node, [Edge(record.node, record.grad)], tracked=record.grad, live=True)
         self.level.mapped.add(made.id)
         return self.state.new(
             Tensor(

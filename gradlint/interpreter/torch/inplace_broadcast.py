@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gradlint.domain.event import RefusedGrowth
+from gradlint.domain.refusal.inplace import InplaceBroadcast
 from gradlint.domain.shape import Dim, Shape, at_least_two
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor
@@ -18,7 +18,7 @@ _GROWING = frozenset({"addbmm"})
 """Operations that give their target another shape (measured)."""
 
 
-def tell_growth(call: Operation, target: Ref) -> None:
+def refuse_result(call: Operation, target: Ref) -> None:
     """x.add_(y): what the operation would give out of place has to have the shape of the target."""
     bare = call.name.rpartition(".")[2]
     plain = bare.removesuffix("_")
@@ -26,21 +26,21 @@ def tell_growth(call: Operation, target: Ref) -> None:
         return
     out_of_place = result(f"Tensor.{plain}", operands_of(call.machine, call.state, call.bound))
     if isinstance(out_of_place, Operand):
-        refuse_growth(call.machine, call.state, target, bare, out_of_place.shape, call.node)
+        refuse_whole(call.machine, call.state, target, bare, out_of_place.shape, call.node)
 
 
-def refuse_growth(machine: Machine, state: State, target: Ref, op: str, wanted: Shape, node: cst.CSTNode) -> None:
-    """Report a write of a shape that is larger than that of the target for certain."""
+def refuse_whole(machine: Machine, state: State, target: Ref, op: str, wanted: Shape, node: cst.CSTNode) -> None:
+    """Refuse a write of a shape that is larger than that of the target for certain."""
     record = tensor_at(state, target)
     held: Shape = record.shape  # type: ignore[assignment]
     if held is not None and wanted is not None and _outgrows(wanted, held):
-        machine.emit(RefusedGrowth(node, op, held, wanted, record.syntax))
+        machine.emit(InplaceBroadcast(node, op, held, wanted, record.syntax))
 
 
 def refuse_part(machine: Machine, held: Shape, wanted: Shape, target: Tensor, node: cst.CSTNode) -> None:
-    """Report an index assignment of a shape that is larger than that of the part which is written."""
+    """Refuse an index assignment of a shape that is larger than that of the part which is written."""
     if held is not None and wanted is not None and _outgrows_part(wanted, held):
-        machine.emit(RefusedGrowth(node, "index assignment", held, wanted, target.syntax))
+        machine.emit(InplaceBroadcast(node, "index assignment", held, wanted, target.syntax))
 
 
 def _outgrows(wanted: tuple[Dim, ...], held: tuple[Dim, ...]) -> bool:

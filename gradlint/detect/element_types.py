@@ -1,0 +1,207 @@
+"""Element types that an operation refuses: float64 from numpy meets float32 parameters, targets of the wrong type.
+
+Which operations promote and which refuse was measured under torch 2.13 (see `tests/rules/losses/dtype-mismatch.md`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from gradlint.detect.detector import Detector
+from gradlint.detect.formula.terms import plain
+from gradlint.domain import dtype as dtypes
+from gradlint.domain.announcement import DefaultTypeSet, Operated
+from gradlint.domain.fault.losses import TypeClash
+from gradlint.domain.graph import Term
+from gradlint.domain.state import State
+from gradlint.domain.value import Tensor
+from gradlint.interpreter.python.contexts import AUTOCAST
+
+_PAIRS = {
+    "matmul": ("input", "other"),
+    "mm": ("input", "mat2"),
+    "bmm": ("input", "mat2"),
+    "mv": ("input", "vec"),
+    "dot": ("input", "tensor"),
+    "addmm": ("mat1", "mat2"),
+    "baddbmm": ("batch1", "batch2"),
+    "cdist": ("x1", "x2"),
+    "lerp": ("input", "end"),
+    "linear": ("input", "weight"),
+    "conv1d": ("input", "weight"),
+    "conv2d": ("input", "weight"),
+    "conv3d": ("input", "weight"),
+    "conv_transpose1d": ("input", "weight"),
+    "conv_transpose2d": ("input", "weight"),
+}
+"""Operations that want one type, with the operands that must have it. `linear` and `convNd` are modules as well."""
+
+_MODULES = (
+    *("nn.LSTM", "nn.GRU", "nn.RNN", "nn.LSTMCell", "nn.GRUCell", "nn.RNNCell", "nn.LayerNorm", "nn.GroupNorm"),
+    *("nn.BatchNorm1d", "nn.BatchNorm2d", "nn.BatchNorm3d", "nn.PReLU", "nn.MultiheadAttention"),
+    *("nn.TransformerEncoderLayer",),
+)
+"""Modules whose input must have the type of their parameters."""
+
+_FULL = frozenset({"float32", "float64"})
+"""Types that certainly clash; half precision is let pass beside float32 here and there."""
+
+
+def _pair(state: State, it: Operated) -> TypeClash | None:
+    """Two operands, or an input and the module's weight."""
+    if it.op.startswith("nn.") and it.op.count(".") == 1:
+        return _module(state, it)
+    first, second = _PAIRS[plain(it.op)]
+    one, other = it.operands.get(first), it.operands.get(second)
+    return _compared(it, one, first, other.dtype) if isinstance(one, Term) and isinstance(other, Term) else None
+
+
+def _module(state: State, it: Operated) -> TypeClash | None:
+    """An input beside parameters of another type."""
+    names = [name for name in ("input", "query", "src") if name in it.operands]
+    weights = {
+        record.dtype
+        for label, ref, _ in it.inputs
+        if label.startswith("p.") and ref is not None
+        for record in [state.heap[ref.id]]
+        if isinstance(record, Tensor)
+    }
+    found = it.operands.get(names[0]) if names else None
+    return _compared(it, found, names[0], weights.pop()) if isinstance(found, Term) and len(weights) == 1 else None
+
+
+def _compared(it: Operated, found: Term, name: str, wanted: str | None) -> TypeClash | None:
+    """Two types of which both are known, one of them float64 or integer and the other not."""
+    got = found.dtype
+    if got is None or wanted is None or got == wanted:
+        return None
+    both = {got, wanted}
+    integer = [one for one in both if one in dtypes.INTS or one == "bool"]
+    return _clash(it, name, found, wanted) if both == _FULL or (len(integer) == 1 and both & _FULL) else None
+
+
+# Targets of losses.
+
+_CLASSES = frozenset({"int64", "uint8"})
+
+
+def _classes(state: State, it: Operated) -> TypeClash | None:
+    """Class numbers are int64 or uint8; cross entropy takes probabilities, of the shape of the scores, as well."""
+    target, scores = it.operands.get("target"), it.operands.get("input")
+    if not isinstance(target, Term) or target.dtype is None or target.dtype in _CLASSES:
+        return None
+    floating = target.dtype in dtypes.FLOATS
+    if not (floating or _is_integer(target)):
+        return None
+    if floating and plain(it.op) == "cross_entropy" and not _are_numbers(scores, target):
+        return None
+    return _clash(it, "target", target, "int64")
+
+
+def _are_numbers(scores: object, target: Term) -> bool:
+    """Whether a target has one number where the scores have one for each class."""
+    if not isinstance(scores, Term) or scores.shape is None or target.shape is None:
+        return False
+    return len(target.shape) == len(scores.shape) - 1
+
+
+def _targets(state: State, it: Operated) -> TypeClash | None:
+    """A target of another type than the prediction: the first raises at once, the second in its backward."""
+    target, found = it.operands.get("target"), it.operands.get("input")
+    if not isinstance(target, Term) or not isinstance(found, Term):
+        return None
+    late = plain(it.op) == "huber_loss"
+    if late and (found.grad is not True or state.grad is not True):
+        return None
+    if found.dtype in _FULL and target.dtype != found.dtype and (_is_integer(target) or target.dtype in _FULL):
+        return _clash(it, "target", target, found.dtype, late)
+    return None
+
+
+def _is_integer(found: Term) -> bool:
+    return found.dtype in dtypes.INTS or found.dtype == "bool"
+
+
+def _logits(state: State, it: Operated) -> TypeClash | None:
+    """An integer target is refused at once."""
+    target, found = it.operands.get("target"), it.operands.get("input")
+    if isinstance(target, Term) and isinstance(found, Term) and _is_integer(target) and found.dtype in _FULL:
+        return _clash(it, "target", target, found.dtype)
+    return None
+
+
+def _indices(state: State, it: Operated) -> TypeClash | None:
+    """Indices are integers."""
+    return _indexed(it, next((name for name in ("input", "self", "tensor") if name in it.operands), "input"), "input")
+
+
+_INDEXED = (
+    "gather",
+    "scatter",
+    "scatter_add",
+    "index_select",
+    "index_add",
+    "index_copy",
+    "index_fill",
+    "take_along_dim",
+)
+
+
+def _positions(state: State, it: Operated) -> TypeClash | None:
+    """Positions are integers; that of `take_along_dim` has a name of its own."""
+    name = "indices" if "indices" in it.operands else "index"
+    return _indexed(it, name, name)
+
+
+def _indexed(it: Operated, name: str, said: str) -> TypeClash | None:
+    found = it.operands.get(name)
+    return _clash(it, said, found, "int64") if isinstance(found, Term) and found.dtype in dtypes.FLOATS else None
+
+
+def _clash(it: Operated, name: str, found: Term, wanted: str | None, late: bool = False) -> TypeClash:
+    """An operand whose type is known, and is not the one that is wanted."""
+    assert found.dtype is not None and wanted is not None
+    return TypeClash(it.node, plain(it.op), name, found.dtype, wanted, late, found.node.syntax)
+
+
+Judge: TypeAlias = "Callable[[State, Operated], TypeClash | None]"
+
+_JUDGES: dict[str, Judge] = {
+    **dict.fromkeys(_PAIRS, _pair),
+    **dict.fromkeys(_MODULES, _module),
+    **dict.fromkeys(("cross_entropy", "nll_loss"), _classes),
+    **dict.fromkeys(("binary_cross_entropy", "huber_loss"), _targets),
+    "binary_cross_entropy_with_logits": _logits,
+    **dict.fromkeys(("embedding", "one_hot"), _indices),
+    **dict.fromkeys((*_INDEXED, *(f"{name}_" for name in _INDEXED)), _positions),
+}
+"""Which types an operation takes, by its plain name."""
+
+
+class ElementTypeDetector(Detector[bool]):
+    """Compares the element types of what an operation is given; knows whether the program sets torch's default."""
+
+    def begin(self) -> bool:
+        """Begin with torch's own default."""
+        return False
+
+    def aside(self) -> bool:
+        """Go on with the default of the program."""
+        return self.facts
+
+    def on_default_type_set(self, state: State, it: DefaultTypeSet) -> None:
+        """Note that what is made without a type has another one from here on."""
+        self.facts = True
+
+    def on_operated(self, state: State, it: Operated) -> None:
+        """Report types that clash.
+
+        Under autocast, or with another default, types are not what they seem; integers beside logits are.
+        """
+        judge = _JUDGES.get(plain(it.op))
+        if judge is None or (judge is not _logits and (self.facts or state.facts.get(AUTOCAST) is True)):
+            return
+        clash = judge(state, it)
+        if clash is not None:
+            self.report(clash)

@@ -1,0 +1,70 @@
+"""Statements that look as if they set a flag or called a method, and do neither."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gradlint.detect.detector import Detector
+from gradlint.domain.announcement import AttributeSet, Discarded
+from gradlint.domain.fault.tensors import FlagCompared, MethodOverwritten
+from gradlint.domain.fault.training_loop import MethodNotCalled
+from gradlint.domain.state import State
+from gradlint.domain.value import Bound, Function, Instance, Ref, Tensor, Unknown, Value
+from gradlint.interpreter.torch.optim import OPTIMIZER_METHODS
+from gradlint.interpreter.torch.parameters import module_base
+from gradlint.interpreter.torch.tensor import known_tensor
+
+_OF_MODULES = frozenset({"train", "eval", "zero_grad", "requires_grad_", "cuda", "cpu", "half", "double", "float"})
+_OF_TENSORS = frozenset({"backward", "detach_", "retain_grad", "requires_grad_"})
+_TORCH_ONLY = frozenset({"zero_grad"})
+"""Methods that nothing but torch's optimizers and modules has."""
+
+
+class FlagDetector(Detector[None]):
+    """Needs no facts but the value at hand."""
+
+    def begin(self) -> None:
+        """Begin without facts."""
+
+    def on_attribute_set(self, state: State, it: AttributeSet) -> None:
+        """Report `x.requires_grad_ = True`."""
+        record = state.heap.get(it.owner.id) if it.name == "requires_grad_" and isinstance(it.owner, Ref) else None
+        if isinstance(record, Tensor) and (isinstance(it.value, bool) or _is_unknown_flag(it.value)):
+            self.report(MethodOverwritten(it.node, "tensor"))
+        elif isinstance(record, Instance) and isinstance(it.value, bool) and module_base(state, record) is not None:
+            self.report(MethodOverwritten(it.node, "module"))
+
+    def on_discarded(self, state: State, it: Discarded) -> None:
+        """Report a method that is named and not called, and a flag that is compared where it was to be set."""
+        if isinstance(it.node, cst.Attribute):
+            if self._is_method(state, it.value, it.node.attr.value):
+                self.report(MethodNotCalled(it.node))
+        elif _is_flag(it.node) and known_tensor(self.machine, state, it.value) is not None:
+            self.report(FlagCompared(it.node))
+
+    def _is_method(self, state: State, value: Value, name: str) -> bool:
+        """Whether a value is a method that only its effect gives a meaning."""
+        if isinstance(value, Unknown):
+            return name in _TORCH_ONLY and value.key is not None and value.key[0] == "attr"
+        if not isinstance(value, Bound):
+            return False
+        receiver = value.receiver
+        record = state.heap.get(receiver.id) if isinstance(receiver, Ref) else None
+        if isinstance(record, Instance):
+            if module_base(state, record) is not None:
+                return name in _OF_MODULES
+            return not isinstance(value.function, Function) and name in OPTIMIZER_METHODS
+        writes = name.endswith("_") and not name.startswith("_")
+        return (writes or name in _OF_TENSORS) and known_tensor(self.machine, state, receiver) is not None
+
+
+def _is_unknown_flag(value: Value) -> bool:
+    return isinstance(value, Unknown) and value.kind in ("bool", "number", "int")
+
+
+def _is_flag(node: cst.CSTNode) -> bool:
+    """Whether a comparison is `x.requires_grad == ...`."""
+    if not isinstance(node, cst.Comparison) or len(node.comparisons) != 1:
+        return False
+    left, operator = node.left, node.comparisons[0].operator
+    return isinstance(left, cst.Attribute) and left.attr.value == "requires_grad" and isinstance(operator, cst.Equal)

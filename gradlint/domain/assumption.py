@@ -1,0 +1,36 @@
+"""Assumptions: what was taken and not known, and what a finding may rest on.
+
+An assumption is made where a value is made up for something that nobody in sight gives: a parameter of a function that
+nobody in sight calls, a name that nothing binds. A finding that would not be there without its assumptions rests on
+them; it says so, and its severity is not `error`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import libcst as cst
+
+AssumptionKind: TypeAlias = Literal["name", "use", "default", "size"]
+"""What an assumption is drawn from: the name of a variable, what the program does with it, the default value of a
+parameter, a size that is not known."""
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """`subject` is the variable or parameter, `role` what it is taken for, `node` where it stands."""
+
+    kind: AssumptionKind
+    subject: str
+    role: str
+    node: cst.CSTNode
+
+    @property
+    def text(self) -> str:
+        """The assumption as a sentence without a full stop."""
+        if self.kind == "default":
+            return f"`{self.subject}` has its default value: nobody in sight calls the function with another"
+        if self.kind == "size":
+            return f"`{self.subject}` is {self.role}"
+        return f"`{self.subject}` is {self.role}, by its {self.kind}"

@@ -1,0 +1,54 @@
+"""Faults of what losses and layers are given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, TypeAlias
+
+import libcst as cst
+
+from gradlint.domain.event import Fault
+
+Activation: TypeAlias = Literal["scores", "probabilities", "log-probabilities"]
+
+
+@dataclass(frozen=True)
+class WrongActivation(Fault):
+    """A loss that `takes` scores, probabilities or log-probabilities gets something of another `kind`.
+
+    `got` is the operation at `made` that gave it.
+    """
+
+    loss: str
+    takes: Activation
+    got: str
+    kind: Activation
+    made: cst.CSTNode
+
+
+@dataclass(frozen=True)
+class CrossedShapes(Fault):
+    """A loss over values that broadcast so that each of one side is compared with each of the other.
+
+    `met` is where they are broadcast, and the shapes are those of both sides.
+    """
+
+    warned: ClassVar[bool] = True
+    met: cst.CSTNode
+    one: tuple[object, ...]
+    other: tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class TypeClash(Fault):
+    """An operation gets tensors of element types that it does not take together.
+
+    `late`: only its backward raises. `wants` is the type of the other side, or what the operation takes.
+    """
+
+    op: str
+    argument: str
+    got: str
+    wants: str
+    late: bool = False
+    made: cst.CSTNode | None = None

@@ -1,0 +1,53 @@
+"""Faults of values: what is not a number, infinite, or arbitrary, or becomes so in the gradient."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import libcst as cst
+
+from gradlint.domain.event import Fault
+
+Stable: TypeAlias = Literal[
+    "log_softmax", "scaled log_softmax", "logsigmoid", "logsigmoid of the negative", "softplus", "sigmoid", "softmax",
+    "logsumexp", "logcumsumexp",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class UnstableFormula(Fault):
+    """A formula that loses its value or its gradient for large numbers; the node is its outermost operation.
+
+    `instead` is torch's function for it, `parts` are the operations inside, from the outside in.
+    """
+
+    instead: Stable
+    parts: tuple[cst.CSTNode, ...] = ()
+
+
+@dataclass(frozen=True)
+class MaskedSingularity(Fault):
+    """A mask hides values of an operation where its derivative is infinite, and so not from the gradient.
+
+    The node is the operation, `op` its name; `mask` is where its values are selected, `by` the operation that selects.
+    """
+
+    op: str
+    mask: cst.CSTNode
+    by: Literal["where", "masked_fill", "masked_select", "nan_to_num", "product", "subscript"]
+
+
+@dataclass(frozen=True)
+class SingularPoint(Fault):
+    """An operation gets a value at which its derivative is infinite, for certain; `origin` is where that comes from.
+
+    `kind` is what it gets: zeros, of a value less the "same", of "rows" less each row, or of a "fresh" leaf; the
+    "bound" of its range, which is `value`; or a "single" element, which has no spread. `slope` is the gradient there.
+    """
+
+    op: str
+    origin: cst.CSTNode
+    kind: Literal["same", "rows", "fresh", "bound", "single"]
+    slope: Literal["NaN", "infinite"]
+    value: float = 0.0

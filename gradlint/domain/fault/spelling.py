@@ -1,0 +1,99 @@
+"""Faults of names: those that torch does not have, and those of former versions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import libcst as cst
+
+from gradlint.domain.event import Fault
+
+
+@dataclass(frozen=True)
+class MisspeltName(Fault):
+    """A name that its owner does not have, and near which there is one that it has.
+
+    `owner` says of what sort it is: a tensor, a module, an optimizer, or a namespace such as `torch.nn`. `assigned`:
+    the name is written to, which makes a new attribute that nothing reads. `keyword`: it names an argument of the
+    function or method that is the owner. `certain`: both are the same word in another form.
+    """
+
+    owner: str
+    name: str
+    meant: str
+    certain: bool = False
+    assigned: bool = False
+    keyword: bool = False
+
+
+@dataclass(frozen=True)
+class RemovedName(Fault):
+    """A name that torch has had and refuses today; `instead` is what to write."""
+
+    name: str
+    instead: str
+
+
+@dataclass(frozen=True)
+class DeprecatedName(Fault):
+    """A name that works, with a warning; `instead` is what to write."""
+
+    name: str
+    instead: str
+
+
+@dataclass(frozen=True)
+class RemovedArgument(Fault):
+    """An argument that torch has taken and refuses today; `instead` is its name today, if it has one."""
+
+    name: Literal["verbose", "retain_variables"]
+    instead: str
+
+
+@dataclass(frozen=True)
+class FactorsFirst(Fault):
+    """The `factors` of an operation stand before the tensors, and not behind them by name."""
+
+    op: str
+    factors: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class OldReduction(Fault):
+    """A loss is given `size_average` or `reduce`; `reduction` is what they ask for, where that is known."""
+
+    given: tuple[str, ...]
+    reduction: Literal["none", "sum", "mean"] | None
+
+
+@dataclass(frozen=True)
+class ImplicitDim(Fault):
+    """A softmax without `dim`, which is then guessed by the rank of its input: it is `dim`, where the rank is known."""
+
+    op: str
+    dim: int | None
+
+
+@dataclass(frozen=True)
+class EpochGiven(Fault):
+    """A scheduler that counts the epochs itself is given their number."""
+
+
+@dataclass(frozen=True)
+class LegacyVariable(Fault):
+    """A call of `Variable`; `live`: whether the data has a graph."""
+
+    live: bool | None
+    requires_grad: bool | None
+
+
+@dataclass(frozen=True)
+class VolatileGiven(Fault):
+    """`volatile` is given to `Variable`, or set. `written` is the program's call that passes it on to this one.
+
+    `recorded`: grad mode is on, or may be.
+    """
+
+    recorded: bool
+    written: cst.CSTNode | None = None

@@ -1,0 +1,121 @@
+"""Refusals of in-place writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import libcst as cst
+
+from gradlint.domain.event import Event, Refusal
+
+
+@dataclass(frozen=True)
+class RefusedWrite(Refusal):
+    """An in-place write that torch refuses at once; subclasses say why.
+
+    `op` is what writes (`+=`, `add_`, `index assignment`), `made` where the tensor, or the base that it is a view of,
+    was made, `viewed` where the view was taken. `tracked`: what is written has a graph for certain. `built` is the
+    constructor of the module that writes. `held`: an optimizer has the tensor, and what is written has no graph but
+    that of the tensor.
+    """
+
+    op: str
+    made: cst.CSTNode | None = None
+    viewed: cst.CSTNode | None = None
+    parameter: bool = False
+    tracked: bool = False
+    built: cst.CSTNode | None = None
+    held: bool = False
+
+
+class _GradOnlyWrite(RefusedWrite):
+    """A write that torch refuses only with grad mode on."""
+
+    def in_uncalled(self, *, method: bool) -> Event | None:
+        """Return None for a parameter that a function writes to: whoever calls it must do so under no_grad."""
+        return None if self.parameter and not method else self
+
+
+class LeafWrite(_GradOnlyWrite):
+    """A write to a leaf that requires grad."""
+
+
+class LeafViewWrite(_GradOnlyWrite):
+    """A write to a view of a leaf that requires grad."""
+
+
+class MultiViewWrite(RefusedWrite):
+    """A write to one of several views that one operation made."""
+
+
+class OverlapWrite(RefusedWrite):
+    """A write to an expanded tensor."""
+
+
+class NoGradViewWrite(RefusedWrite):
+    """A write, with grad mode on, to a view made with grad mode off."""
+
+
+class CustomViewWrite(RefusedWrite):
+    """A write to a view that a custom function made."""
+
+
+class InferenceViewWrite(RefusedWrite):
+    """A write to a view made in inference mode."""
+
+
+@dataclass(frozen=True)
+class InferenceWrite(RefusedWrite):
+    """A write to a tensor made in inference mode; `mode` is the one call that has switched it on."""
+
+    mode: cst.CSTNode | None = None
+
+
+@dataclass(frozen=True)
+class UnrebasedView(Refusal):
+    """A view that torch does not rebase is used after a write to its base: the node is the write, by `op`.
+
+    It is one of several that one operation made, or was made with grad mode off.
+    """
+
+    op: str
+    kind: Literal["multi", "no_grad"]
+    used: cst.CSTNode
+
+
+@dataclass(frozen=True)
+class InplaceBroadcast(Refusal):
+    """A write of values that do not fit: their shape, broadcast with that of the target, is larger.
+
+    `op` is what writes, `shape` that of the target, `wanted` the larger one; `made` is where the target comes from.
+    """
+
+    op: str
+    shape: tuple[object, ...]
+    wanted: tuple[object, ...]
+    made: cst.CSTNode | None = None
+
+
+@dataclass(frozen=True)
+class OutRequiresGrad(Refusal):
+    """`out=` in a call of an operation that gets what requires grad."""
+
+    op: str
+
+
+@dataclass(frozen=True)
+class InferenceChange(Refusal):
+    """A tensor made in inference mode is changed outside of it, by `out=` or by its flag."""
+
+    by: Literal["out=", "requires_grad_", ".requires_grad"]
+    mode: cst.CSTNode | None = None
+
+
+@dataclass(frozen=True)
+class InferenceSaved(Refusal):
+    """An operation would save a tensor made in inference mode; `mode` is the one call that has switched it on."""
+
+    op: str
+    made: cst.CSTNode | None = None
+    mode: cst.CSTNode | None = None
