@@ -79,7 +79,6 @@ def _backward(
     if machine.reentrant and refuses_walk(machine, walk(nodes).certain, restricted, node):
         return
     found, raised = run_backward(machine, state, nodes, node, retain, restricted)
-    machine.ledger.backwards += 1
     state.trained = fresh_number()
     created = create if isinstance(create, bool) else None
     machine.announce(state, Backpropagated(node, nodes, found.certain, found.possible, only, retain, created, raised))
@@ -181,7 +180,6 @@ def _never_met(target: Node, found: Walk) -> bool:
 
 
 def _run_part(machine: Machine, state: State, part: Walk, node: cst.CSTNode, retain: bool | None) -> None:
-    machine.ledger.backwards += 1
     if troubled(machine, state, part, node):
         state.free([one.id for one in part.certain], None)
     elif retain is False:
