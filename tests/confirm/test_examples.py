@@ -78,7 +78,9 @@ def test_the_error_is_the_same_without_a_sandbox(asked: list[Answer], confirmed:
 
 def _check_error(verdict: Confirmation) -> None:
     assert verdict.repro is not None and verdict.error is not None
-    raised = run_under_torch(verdict.repro).raised
+    outcome = run_under_torch(verdict.repro)
+    assert outcome.broken is None, verdict.repro
+    raised = outcome.raised
     assert raised is not None, verdict.repro
     assert f"{raised.type}: {_words(raised.text)}" == _words(verdict.error)
     assert verdict.repro.splitlines()[(raised.line or 0) - 1].endswith(f"# {raised.type}")
@@ -93,7 +95,9 @@ def test_the_effect_is_shown_without_a_sandbox(asked: list[Answer], confirmed: l
 
 def _check_effect(verdict: Confirmation) -> None:
     assert verdict.repro is not None
-    raised = run_under_torch(verdict.repro).raised
+    outcome = run_under_torch(verdict.repro)
+    assert outcome.broken is None, verdict.repro
+    raised = outcome.raised
     assert raised is not None, verdict.repro
     if verdict.repro.splitlines()[-1].startswith("assert "):
         assert (raised.type, raised.line) == ("AssertionError", verdict.repro.count("\n")), verdict.repro
