@@ -86,11 +86,14 @@ def finding(code: str, at: str, message: str) -> Entry:
 
 def test_each_difference_is_told() -> None:
     """Of a changed finding what changed, and of programs that one side lacks that they do."""
-    before = {
+    before: dict[str, Entry] = {
         "1": {"findings": [finding("GRD101", "1:1-1:2", "old"), finding("GRD102", "2:1-2:2", "gone")]},
         "2": {"findings": []},
     }
-    after = {"1": {"findings": [finding("GRD101", "1:1-1:2", "new")]}, "3": {"crash": "ValueError: x"}}
+    after: dict[str, Entry] = {
+        "1": {"findings": [finding("GRD101", "1:1-1:2", "new")]},
+        "3": {"crash": "ValueError: x"},
+    }
     found = changes(before, after)
     assert [(change.key, change.kind, change.code) for change in found] == [
         ("1", "changed", "GRD101"),

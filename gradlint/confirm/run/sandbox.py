@@ -18,8 +18,7 @@ from types import TracebackType
 from typing import IO
 
 from gradlint.confirm.gate.admit import admit
-from gradlint.confirm.run.protocol import Device, Ran, Request, decode
-from gradlint.confirm.worker.limits import patience
+from gradlint.confirm.run.protocol import Device, Ran, Request, decode, patience
 
 _ROOT = Path(__file__).resolve().parents[3]
 _START_SECONDS = 120.0

@@ -13,14 +13,6 @@ MEMORY = 1 << 30
 
 _FILES = 64
 
-_PATIENCE = 10.0
-"""How often its processor time a repro may take by the clock: on a busy machine it waits for its turn."""
-
-
-def patience(seconds: float) -> float:
-    """How long to wait for what may take so much processor time; as long where the system does not count that."""
-    return seconds * _PATIENCE if hasattr(signal, "setitimer") else seconds
-
 
 def put_on(seconds: float, taken: int | None) -> None:
     """Limit this process from here on; `taken` is the address space that torch has, if the system counts that."""

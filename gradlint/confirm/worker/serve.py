@@ -16,9 +16,8 @@ import torch
 import torch.utils.checkpoint
 import torch.utils.data
 
-from gradlint.confirm.run.protocol import Ran, Request, decode, encode
+from gradlint.confirm.run.protocol import Ran, Request, decode, encode, patience
 from gradlint.confirm.worker.child import Prepared, be_the_child
-from gradlint.confirm.worker.limits import patience
 from gradlint.confirm.worker.taken import Taken
 
 _LONGEST_ANSWER = 1 << 18
