@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 import libcst as cst
@@ -12,6 +11,8 @@ from gradlint.domain.graph import Node, Tri
 from gradlint.domain.state import State
 from gradlint.domain.value import Bound, External, Function, Ref, Unknown, Value
 from gradlint.domain.walk import inputs, reachable
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import FILLED, LIKES, ONES, UNFILLED, ZEROS
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import find_in_class
@@ -154,24 +155,20 @@ def _ignores(machine: Machine, state: State, value: Value, gradients: list[Ref])
     nodes = list(reachable(roots, _inputs_by_value))
     if any(node.id in arrived or node.op in _HIDING for node in nodes):
         return False
-    if any(root.op.rpartition(".")[2] in _BLANK for root in roots):
+    if any(canonical(root.op) in _BLANK for root in roots):
         return False
-    return any(node.live for node in nodes) or any(root.op.rpartition(".")[2] in _CONSTANT for root in roots)
+    return any(node.live for node in nodes) or any(canonical(root.op) in _CONSTANT for root in roots)
 
 
-_CONSTANT = frozenset({"ones", "ones_like", "full", "full_like", "new_ones", "new_full"})
+_CONSTANT = ONES | FILLED
 
 
 _HIDING = frozenset({"call", "grad", "gradient"})
 """Nodes behind which more may stand than their edges tell."""
 
-_BLANK = frozenset({"zeros", "zeros_like", "new_zeros", "empty", "empty_like", "new_empty", "new"})
+_BLANK = ZEROS | UNFILLED | {"new"}
 """What is returned as it was made is filled where gradlint does not look, or is to stop a gradient."""
 
 
-_LIKE = re.compile(r"(?:\w+_like|new_\w+)$")
-"""Operations that take the shape of a tensor, and not its values."""
-
-
 def _inputs_by_value(node: Node) -> list[Node]:
-    return [] if _LIKE.search(node.op) else inputs(node)
+    return [] if canonical(node.op) in LIKES else inputs(node)
