@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 from gradlint.detect.detector import Detector
@@ -20,6 +19,8 @@ from gradlint.domain.graph import Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Class, Function, Instance, Ref, Unknown, Value
 from gradlint.domain.walk import inputs, reachable
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import FILLED, LIKES, ONES, UNFILLED, ZEROS
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.python.contexts import ONCE
 from gradlint.interpreter.torch.custom import DIRTY, SAVED, kept_by, set_at
@@ -118,9 +119,9 @@ class CustomFunctionDetector(Detector[None]):
         nodes = list(reachable(roots, _inputs_by_value))
         if any(node.id in arrived or node.op in _HIDING for node in nodes):
             return False
-        if any(root.op.rpartition(".")[2] in _BLANK for root in roots):
+        if any(canonical(root.op) in _BLANK for root in roots):
             return False
-        return any(node.live for node in nodes) or any(root.op.rpartition(".")[2] in _CONSTANT for root in roots)
+        return any(node.live for node in nodes) or any(canonical(root.op) in _CONSTANT for root in roots)
 
 
 def _is_miscounted(value: Value, fewest: int, most: int) -> bool:
@@ -129,19 +130,15 @@ def _is_miscounted(value: Value, fewest: int, most: int) -> bool:
     return len(parts) < fewest or any(part is not None and not isinstance(part, Unknown) for part in parts[most:])
 
 
-_CONSTANT = frozenset({"ones", "ones_like", "full", "full_like", "new_ones", "new_full"})
+_CONSTANT = ONES | FILLED
 
 
 _HIDING = frozenset({"call", "grad", "gradient"})
 """Nodes behind which more may stand than their edges tell."""
 
-_BLANK = frozenset({"zeros", "zeros_like", "new_zeros", "empty", "empty_like", "new_empty", "new"})
+_BLANK = ZEROS | UNFILLED | {"new"}
 """What is returned as it was made is filled where gradlint does not look, or is to stop a gradient."""
 
 
-_LIKE = re.compile(r"(?:\w+_like|new_\w+)$")
-"""Operations that take the shape of a tensor, and not its values."""
-
-
 def _inputs_by_value(node: Node) -> list[Node]:
-    return [] if _LIKE.search(node.op) else inputs(node)
+    return [] if canonical(node.op) in LIKES else inputs(node)

@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterable
 import libcst as cst
 
 from gradlint.detect.absence import LastBackward
+from gradlint.detect.cuts import EXPLICIT_CUTS
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Bound, Instance, NoGradient, Ref, Sequence, Tensor, Value
 from gradlint.domain.walk import inputs, leaves
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch import faults
-
-_WISHES = frozenset({"detach", "data", "item", "no_grad", "numpy", "rewrap"})
 
 
 def note_frozen(machine: Machine, record: Tensor, wanted: bool | None, syntax: cst.CSTNode) -> None:
@@ -74,7 +73,7 @@ def _freeze_behind(machine: Machine, state: State, root: Node, is_wanted: Callab
 
 
 def _uncut_inputs(node: Node) -> list[Node]:
-    return [] if node.cut in _WISHES else inputs(node)
+    return [] if node.cut in EXPLICIT_CUTS else inputs(node)
 
 
 def note_idle_step(machine: Machine, state: State, optimizer: Ref, params: tuple[Ref, ...], step: cst.CSTNode) -> None:

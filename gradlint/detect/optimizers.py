@@ -11,6 +11,8 @@ from gradlint.detect.holdings import Doubt
 from gradlint.domain.event import Noticed
 from gradlint.domain.state import State
 from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Tensor, Value
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import INITIALISES
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.parameters import SUPPOSED, is_module, modules_of, parameters_of
@@ -162,7 +164,12 @@ def _left_alone(
     record = state.heap[leaf]
     assert isinstance(record, Tensor)
     writes = (*state.writes(record.counter), *state.writes(record.memory))
-    if own or not record.parameter or record.syntax is None or not all(write.op in _INITIALISE for write in writes):
+    if (
+        own
+        or not record.parameter
+        or record.syntax is None
+        or not all(canonical(write.op) in _INITIALISE for write in writes)
+    ):
         return
     if not is_reachable(state, leaf):
         return  # What was computed from it has its name, of which another rule tells.
@@ -201,7 +208,7 @@ def _is_fresh(state: State, root: Ref, leaves: set[int]) -> bool:
         record_ = state.heap[leaf]
         assert isinstance(record_, Tensor)
         writes = (*state.writes(record_.counter), *state.writes(record_.memory))
-        if record_.grad is not True or not all(write.op in _INITIALISE for write in writes):
+        if record_.grad is not True or not all(canonical(write.op) in _INITIALISE for write in writes):
             return False
     return True
 
@@ -212,22 +219,5 @@ def _is_copy(made: cst.CSTNode | None) -> bool:
     return isinstance(name, cst.Name) and name.value in ("deepcopy", "copy")
 
 
-_INITIALISE = frozenset(
-    [
-        *(
-            "reset_parameters",
-            "normal_",
-            "uniform_",
-            "zero_",
-            "fill_",
-            "constant_",
-            "ones_",
-            "zeros_",
-            "eye_",
-            "dirac_",
-            "sparse_",
-        ),
-        *("xavier_uniform_", "xavier_normal_", "kaiming_uniform_", "kaiming_normal_", "orthogonal_", "trunc_normal_"),
-    ]
-)
+_INITIALISE = INITIALISES | {"reset_parameters"}
 """Writes that give a parameter its first values; others may load a trained network, or train it by hand."""

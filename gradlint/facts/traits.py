@@ -19,6 +19,8 @@ from importlib import resources
 from types import MappingProxyType
 from typing import Final, TypeAlias, TypedDict
 
+from gradlint.domain.dtype import FLOATS
+
 Trait: TypeAlias = "frozenset[str]"
 
 
@@ -49,6 +51,8 @@ def _map(name: str) -> Mapping[str, str]:
 
 CASTS: Final = _map("casts")
 """The dtype that a method without arguments converts to."""
+
+_FLOATING_CASTS = frozenset(name for name, dtype in CASTS.items() if dtype in FLOATS) | {"to", "type_as"}
 
 CONVERTS: Final[Trait] = frozenset({*CASTS, "to", "type", "type_as"})
 """Gives the elements in another type, or the tensor itself."""
@@ -90,11 +94,14 @@ TRANSPOSES: Final = _trait("transposes")
 EXPANDS: Final = _trait("expands")
 """The result is a view that repeats elements along dimensions of size one."""
 
-PICKS: Final[Trait] = _trait("picks") | RESHAPES | PERMUTES | EXPANDS | (CONVERTS - {"bool", "type"})
+PICKS: Final[Trait] = _trait("picks") | RESHAPES | PERMUTES | EXPANDS | _FLOATING_CASTS
 """Each element of the result is an element of the input, perhaps in another type."""
 
 SPLITS: Final = _trait("splits")
 """Several results, each of elements of the input."""
+
+ELEMENTS: Final[Trait] = PICKS | SPLITS
+"""Each element of each result is an element of the input, perhaps in another type."""
 
 COPIES: Final = _trait("copies")
 """The result has the shape and the values of the input."""
@@ -105,7 +112,7 @@ SHARES: Final[Trait] = _trait("shares") | RESHAPES | PERMUTES | EXPANDS
 JOINS: Final = _trait("joins")
 """Puts a list of tensors together."""
 
-ACCUMULATES: Final[Trait] = _trait("accumulates") | SUMS | SCALES | MEANS | PICKS | SPLITS | JOINS
+ACCUMULATES: Final[Trait] = _trait("accumulates") | SUMS | SCALES | MEANS | ELEMENTS | JOINS
 """Puts results together and computes no further step from them: a running total, a collected list."""
 
 # Tensors made of sizes.
@@ -171,7 +178,7 @@ NEGATED: Final = _map("negated")
 SAME_SIZE: Final = _trait("same_size")
 """The result has the size and type of the input, and an element may depend on others."""
 
-STEADY: Final[Trait] = (_trait("steady") | PICKS | SPLITS | UNARY | ARITHMETIC) - RANDOM_IN_TRAINING
+STEADY: Final[Trait] = (_trait("steady") | ELEMENTS | UNARY | ARITHMETIC) - RANDOM_IN_TRAINING
 """Gives the same for the same: draws no numbers, and keeps nothing from call to call."""
 
 # Values.
@@ -182,7 +189,7 @@ BOUNDED: Final = _trait("bounded")
 NEVER_NEGATIVE: Final = _trait("never_negative")
 """No element of the result is below zero."""
 
-RANGES: Final[Trait] = _trait("ranges") | JOINS | PICKS | SPLITS
+RANGES: Final[Trait] = _trait("ranges") | JOINS | ELEMENTS
 """The elements of the result are within the range of the input's, or nearly so."""
 
 PEAKS: Final = _trait("peaks")
@@ -192,7 +199,7 @@ NORMS: Final = _trait("norms")
 CLAMPS: Final = _trait("clamps")
 """Bounds the elements by `min` and `max`."""
 
-ZERO_AT_ZERO: Final[Trait] = _trait("zero_at_zero") | (CONVERTS - {"bool", "type"})
+ZERO_AT_ZERO: Final[Trait] = _trait("zero_at_zero") | _FLOATING_CASTS
 """The result is zero where the first input is."""
 
 FINITE_TESTS: Final = _trait("finite_tests")

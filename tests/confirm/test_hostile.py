@@ -21,9 +21,8 @@ import pytest
 
 from gradlint.confirm.check.verdict import Expectation, judge
 from gradlint.confirm.gate.admit import admit
-from gradlint.confirm.run.protocol import Ran
+from gradlint.confirm.run.protocol import Ran, patience
 from gradlint.confirm.run.sandbox import Sandbox
-from gradlint.confirm.worker.limits import patience
 
 HOSTILE = sorted(Path(__file__).with_name("hostile").glob("*.py"))
 SECRET = "a-secret-3f9c"
