@@ -10,8 +10,9 @@ from gradlint.detect.absence import LastBackward
 from gradlint.detect.cuts import EXPLICIT_CUTS
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
-from gradlint.domain.value import Bound, Instance, NoGradient, Ref, Sequence, Tensor, Value
+from gradlint.domain.value import Instance, NoGradient, Ref, Tensor, Value
 from gradlint.domain.walk import inputs, leaves
+from gradlint.interpreter.contents import all_attributes, contents
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch import faults
 
@@ -30,23 +31,12 @@ def note_frozen(machine: Machine, record: Tensor, wanted: bool | None, syntax: c
 def thaw(machine: Machine, state: State, values: Iterable[Value]) -> None:
     """Something unknown is given what is frozen: it may switch it on again."""
     left = {leaf for leaf in machine.ledger.frozen if _is_off(state, leaf)}
-    seen: set[int] = set()
-    stack = list(values)
-    while stack and left:
-        value = stack.pop()
-        if type(value) is tuple:
-            stack.extend(value)
-        elif isinstance(value, Bound):
-            stack.append(value.receiver)
-        elif isinstance(value, Ref) and value.id not in seen:
-            seen.add(value.id)
-            record = state.heap.get(value.id)
-            if isinstance(record, Tensor) and record.node.leaf in left and record.node.leaf is not None:
-                left.discard(record.node.leaf)
-                machine.ledger.frozen.pop(record.node.leaf)
-                state.put(value.id, record._replace(grad=None))
-            elif isinstance(record, (Instance, Sequence)):
-                stack.extend(record.attrs.values() if isinstance(record, Instance) else record.items)
+    for value in contents(state, values, all_attributes, calls=True) if left else ():
+        record = state.heap.get(value.id) if isinstance(value, Ref) else None
+        if isinstance(value, Ref) and isinstance(record, Tensor) and record.node.leaf in left:
+            left.discard(record.node.leaf)
+            machine.ledger.frozen.pop(record.node.leaf)
+            state.put(value.id, record._replace(grad=None))
 
 
 def is_left_off(

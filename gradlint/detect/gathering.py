@@ -8,11 +8,12 @@ from typing import NamedTuple
 from gradlint.domain import walk
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
-from gradlint.domain.value import Bound, Class, Context, Instance, Mapping, Partial, Ref, Sequence, Unknown
+from gradlint.domain.value import Ref
 from gradlint.domain.walk import reachable
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import ACCUMULATES
-from gradlint.interpreter.reachable import ARITHMETIC, Root, root_of_symbol, roots_of
+from gradlint.interpreter.contents import all_attributes, contents
+from gradlint.interpreter.reachable import ARITHMETIC, Root, root_of
 
 _GATHERING = ACCUMULATES | ARITHMETIC | {"index assignment"}
 """Operations that put results together without computing a further step from them."""
@@ -51,16 +52,8 @@ def _terms(state: State, root: Root) -> list[Root]:
         flowing = [edge.node for edge in root.edges if edge.flows is not False and edge.cut != "zero"]
         return [node for node in flowing if node.tracked is not False]
     assert root.key is not None
-    symbols = [_root_of_part(state, part) for part in root.key[1:]]
+    symbols = [root_of(state, part) for part in root.key[1:]]
     return [part for part in symbols if part is not None]
-
-
-def _root_of_part(state: State, part: object) -> Root | None:
-    if isinstance(part, Unknown):
-        return root_of_symbol(state, part)
-    if isinstance(part, Ref):
-        return next(roots_of(state, part, 0), None)
-    return None
 
 
 def reaches(starts: Iterable[Root], target: Root) -> bool:
@@ -72,23 +65,6 @@ def reaches(starts: Iterable[Root], target: Root) -> bool:
 
 def is_reachable(state: State, address: int) -> bool:
     """Whether an object can still be got at: a list whose name has been given to a new one keeps nothing alive."""
-    seen: set[int] = set()
     # Temporaries are numbers, and hold what an expression once has met.
-    stack = [value for names in state.frames.values() for name, value in names.items() if isinstance(name, str)]
-    while stack:
-        value = stack.pop()
-        if isinstance(value, Ref):
-            if value.id == address:
-                return True
-            if value.id in seen:
-                continue
-            seen.add(value.id)
-            record = state.heap.get(value.id)
-            if isinstance(record, Sequence):
-                stack.extend(record.items)
-            elif isinstance(record, (Mapping, Instance, Class)):
-                held = record.items if isinstance(record, Mapping) else record.attrs
-                stack.extend(held.values())
-        elif type(value) is tuple or isinstance(value, (Bound, Partial, Context)):
-            stack.extend(value)
-    return False
+    named = (value for names in state.frames.values() for name, value in names.items() if isinstance(name, str))
+    return Ref(address) in contents(state, named, all_attributes, calls=True)

@@ -15,8 +15,9 @@ import libcst as cst
 
 from gradlint.domain.graph import Edge, Tri
 from gradlint.domain.state import PathFact, State
-from gradlint.domain.value import Bound, Instance, Mapping, NoGradient, Ref, Sequence, Tensor, Value
+from gradlint.domain.value import Instance, NoGradient, Ref, Tensor, Value
 from gradlint.domain.walk import inputs, is_reachable
+from gradlint.interpreter.contents import contents
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch import faults
 
@@ -100,27 +101,17 @@ def forget(state: State) -> None:
 
 def handed_out(machine: Machine, state: State, values: Iterable[Value]) -> None:
     """Something unknown is given objects: it may clear gradients, and step."""
-    if machine.optimizers and any(_holds(state, value) for value in values):
+    if machine.optimizers and any(_is_object(state, value) for value in contents(state, values, calls=True)):
         machine.ledger.busy.update(machine.optimizers)
         for optimizer in machine.optimizers:
             if order_of(state, optimizer) is not None:
                 _enter(state, optimizer, None)
 
 
-def _holds(state: State, value: Value, depth: int = 2) -> bool:
-    """Whether a value is an object, or holds objects or leaves."""
-    if isinstance(value, Bound):
-        return _holds(state, value.receiver, depth)
-    if type(value) is tuple:
-        return depth > 0 and any(_holds(state, part, depth - 1) for part in value)
+def _is_object(state: State, value: Value) -> bool:
+    """Whether a value is an object, or a parameter."""
     record = state.heap.get(value.id) if isinstance(value, Ref) else None
-    if isinstance(record, Tensor):
-        return record.parameter
-    if isinstance(record, Sequence):
-        return depth > 0 and any(_holds(state, part, depth - 1) for part in record.items)
-    if isinstance(record, Mapping):
-        return depth > 0 and any(_holds(state, part, depth - 1) for part in record.items.values())
-    return isinstance(record, Instance)
+    return record.parameter if isinstance(record, Tensor) else isinstance(record, Instance)
 
 
 def params_of(state: State, optimizer: int) -> tuple[Ref, ...]:

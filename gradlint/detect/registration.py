@@ -21,6 +21,7 @@ from gradlint.domain.fault.modules import (
 from gradlint.domain.state import State
 from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Tensor, Value
 from gradlint.facts.traits import FACTORIES
+from gradlint.interpreter.contents import items_in
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.torch.parameters import is_module, modules_of, parameters_of
 from gradlint.interpreter.torch.registration import leaf_records_behind, running_method_of
@@ -126,7 +127,7 @@ class RegistrationDetector(Detector[Placed]):
             if _has_registry(state, record) or "<loose>" in record.config:
                 continue
             for name, value in record.attrs.items():
-                leaves = [one for one in _contents(state, value, 1) if _is_parameter(state, one)]
+                leaves = [one for one in items_in(state, value) if _is_parameter(state, one)]
                 fresh = [one.id for one in leaves if isinstance(one, Ref) and one.id > owner.id]
                 whole = fresh and len(fresh) == len(leaves) and not name.startswith("<")
                 if whole and not _registers(state, owner, fresh):
@@ -197,25 +198,9 @@ def _is_registered(state: State, owner: Ref, ref: Ref) -> bool:
 def _plain_holder(state: State, record: Instance, ref: Ref) -> str | None:
     """The attribute whose plain list, tuple or dict holds a module."""
     for name, value in record.attrs.items():
-        if any(item == ref for item in _contents(state, value, 2)):
+        if ref in items_in(state, value):
             return name
     return None
-
-
-def _contents(state: State, value: Value, depth: int) -> Iterator[Value]:
-    items: tuple[Value, ...] = ()
-    if type(value) is tuple:
-        items = value
-    elif isinstance(value, Ref):
-        record = state.heap.get(value.id)
-        if isinstance(record, Sequence):
-            items = record.items
-        elif isinstance(record, Mapping):
-            items = tuple(record.items.values())
-    for item in items:
-        yield item
-        if depth:
-            yield from _contents(state, item, depth - 1)
 
 
 def _registers(state: State, owner: Ref, leaves: list[int]) -> bool:

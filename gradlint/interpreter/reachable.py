@@ -21,6 +21,7 @@ from gradlint.domain.value import (
     Unknown,
     Value,
 )
+from gradlint.interpreter.contents import contents
 
 Root: TypeAlias = "Node | Unknown"
 Place: TypeAlias = "tuple[object, ...]"
@@ -88,39 +89,20 @@ def _in_record(
 
 
 def _hold(found: dict[Place, tuple[Held, ...]], state: State, place: Place, values: Iterable[Value]) -> None:
-    held = [Held(root, value) for value in values for root in roots_of(state, value)]
+    roots = ((root_of(state, part), value) for value in values for part in contents(state, (value,)))
+    held = [Held(root, value) for root, value in roots if root is not None]
     if held:
         found[place] = tuple(held)
 
 
-def roots_of(state: State, value: Value, depth: int = 2) -> Iterator[Root]:
-    """The roots of one value; of a tuple or list, of each of its items."""
-    if isinstance(value, Ref):
-        record = state.heap.get(value.id)
-        if isinstance(record, Tensor):
-            if record.node.tracked is not False:
-                yield record.node
-        elif isinstance(record, Sequence) and depth:
-            for item in record.items:
-                yield from roots_of(state, item, depth - 1)
-        elif isinstance(record, Mapping) and depth:
-            for item in record.items.values():
-                yield from roots_of(state, item, depth - 1)
-    elif isinstance(value, Unknown):
-        root = root_of_symbol(state, value)
-        if root is not None:
-            yield root
-    elif type(value) is tuple and depth:
-        for item in value:
-            yield from roots_of(state, item, depth - 1)
-
-
-def root_of_symbol(state: State, value: Unknown) -> Root | None:
-    """The root of a value that is not known: a graph, or the value itself if arithmetic has made it."""
-    shown = state.facts.get(("tensor", value))
+def root_of(state: State, value: Value) -> Root | None:
+    """The root of a tensor, or of a value that is not known: a graph, or the value itself if arithmetic has made it."""
+    shown = state.facts.get(("tensor", value)) if isinstance(value, Unknown) else value
     record = state.heap.get(shown.id) if isinstance(shown, Ref) else None
     if isinstance(record, Tensor):
         return record.node if record.node.tracked is not False else None
+    if not isinstance(value, Unknown):
+        return None
     if value.origin is not None:
         return value.origin if value.origin.tracked is not False else None
     return value if value.key is not None and value.key[0] in ARITHMETIC else None
@@ -143,34 +125,20 @@ class Search:
 
     def graphs(self, state: State, values: Iterable[Value]) -> Iterator[Node]:
         """All graphs in values, in what they hold, and in the module's globals."""
-        seen: set[int] = set()
-        heap = state.heap
         # A frame that nothing encloses is a module's.
         outermost = [names.values() for names in state.frames.values() if "<outer>" not in names]
-        stack = [value for group in (values, *outermost) for value in group if type(value) in _CARRYING]
-        while stack and self.left > 0:
+        starts = [value for group in (values, *outermost) for value in group if type(value) in _CARRYING]
+        for value in contents(state, starts, lambda record: self._carriers_of(record, state.heap)):
             self.left -= 1
-            value = stack.pop()
-            if isinstance(value, Unknown):
-                if value.origin is not None:
-                    yield value.origin
-            elif type(value) is tuple:
-                stack.extend(value)
-            elif isinstance(value, Ref):
-                if value.id in seen:
-                    continue
-                seen.add(value.id)
-                record = heap.get(value.id)
-                if isinstance(record, Instance):
-                    stack.extend(self._of(record, heap))
-                elif isinstance(record, Tensor):
-                    yield record.node
-                elif isinstance(record, Sequence):
-                    stack.extend(record.items)
-                elif isinstance(record, Mapping):
-                    stack.extend(record.items.values())
+            record = state.heap.get(value.id) if isinstance(value, Ref) else None
+            if isinstance(record, Tensor):
+                yield record.node
+            elif isinstance(value, Unknown) and value.origin is not None:
+                yield value.origin
+            if self.left <= 0:
+                break
 
-    def _of(self, record: Instance, heap: Mapped[int, object]) -> tuple[Value, ...]:
+    def _carriers_of(self, record: Instance, heap: Mapped[int, object]) -> tuple[Value, ...]:
         """The attributes that may hold a graph: a parameter is none, whatever becomes of it."""
         known = self._carriers.get(id(record))
         if known is None:

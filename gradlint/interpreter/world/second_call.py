@@ -20,9 +20,9 @@ from gradlint.domain.assumption import Assumption
 from gradlint.domain.event import Event, Noticed, Refusal
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
-from gradlint.domain.value import Function, Instance, Mapping, Ref, Value
-from gradlint.domain.value import Sequence as Listed
+from gradlint.domain.value import Function, Instance, Ref, Value
 from gradlint.interpreter.args import Args
+from gradlint.interpreter.contents import all_attributes, contents
 from gradlint.interpreter.libraries.trainers import step_taken
 from gradlint.interpreter.machine import Machine, OutOfBudgetError
 from gradlint.interpreter.python.calls import run_body, with_defaults
@@ -227,20 +227,11 @@ def _is_constructor(function: cst.CSTNode | None) -> bool:
 
 def _owners(state: State, made: Ref) -> dict[object, set[str]]:
     """By address, the names of the attributes through which an object holds something."""
-    found: dict[object, set[str]] = {}
-    stack: list[tuple[Ref, str]] = [(made, "")]
-    seen: set[tuple[int, str]] = set()
-    while stack and len(seen) < 2_000:
-        ref, name = stack.pop()
-        if (ref.id, name) in seen:
-            continue
-        seen.add((ref.id, name))
-        found.setdefault(ref.id, set()).add(name)
-        record = state.heap.get(ref.id)
-        if isinstance(record, Instance):
-            stack.extend((value, key) for key, value in record.attrs.items() if isinstance(value, Ref))
-        elif isinstance(record, Listed):
-            stack.extend((value, name) for value in record.items if isinstance(value, Ref))
-        elif isinstance(record, Mapping):
-            stack.extend((value, name) for value in record.items.values() if isinstance(value, Ref))
+    found: dict[object, set[str]] = {made.id: {""}}
+    for owner in contents(state, (made,), all_attributes):
+        record = state.heap.get(owner.id) if isinstance(owner, Ref) else None
+        for name, value in record.attrs.items() if isinstance(record, Instance) else ():
+            for held in contents(state, (value,)):
+                if isinstance(held, Ref):
+                    found.setdefault(held.id, set()).add(name)
     return found
