@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gradlint.detect.loop_order import LoopOrderDetector
 from gradlint.detect.loop_variable import LoopVariableDetector
 from gradlint.detect.state_dict import StateDictDetector
 from gradlint.detect.training_mode import TrainingModeDetector
 from gradlint.domain.announcement import Listener
 from gradlint.interpreter.machine import Machine
 
-_ALL: tuple[Callable[[Machine], Listener], ...] = (LoopVariableDetector, StateDictDetector, TrainingModeDetector)
+_ALL: tuple[Callable[[Machine], Listener], ...] = (
+    LoopOrderDetector,
+    LoopVariableDetector,
+    StateDictDetector,
+    TrainingModeDetector,
+)
 
 
 def detectors(machine: Machine) -> list[Listener]:

@@ -51,7 +51,6 @@ class Gradients:
     time. `escaped`: graphs that went where gradlint does not look. `blind`: some backward starts at a graph that is
     not known. `gone`: the objects that went the same way, by address. `given`: what a call that copies was given, or
     what the tensor was of which `item` makes a number that a call copies at once, which is in `copied`.
-    `clips`: the calls that clipped gradients which are None.
     """
 
     reached: set[LeafKey] = field(default_factory=set)
@@ -67,7 +66,6 @@ class Gradients:
     gone: dict[int, object] = field(default_factory=dict)
     given: dict[cst.CSTNode, Given] = field(default_factory=dict)
     copied: dict[cst.CSTNode, cst.Call] = field(default_factory=dict)
-    clips: dict[cst.CSTNode, None] = field(default_factory=dict)
 
     def let_go(self, node: Node) -> None:
         """A graph goes where gradlint does not look: a backward may run there."""
@@ -105,8 +103,6 @@ def _is_trial(site: Site) -> bool:
 def judge(machine: Machine) -> None:
     """Emit what is certain of leaves that no backward reaches, and of gradients that were not there yet."""
     gradients = machine.gradients
-    for clip in gradients.clips if machine.backwards else ():
-        machine.emit(Noticed(clip, "clip-misplaced", "there are no gradients yet: no backward has filled them"))
     asked = {key for key in gradients.asked if not gradients.bare.get(key, False)}
     reached = _Reached(gradients.reached | asked | _makings(gradients.escaped.values()))
     closed = not gradients.blind and not any(machine.give_ups[what] for what in _GIVEN_UP)

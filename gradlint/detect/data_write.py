@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from gradlint.detect.loop_order import stepped_by_hand
+from gradlint.domain.announcement import LeafWritten
 from gradlint.domain.event import DataUse, DataWrite
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
@@ -35,7 +35,7 @@ def note_data_write(
         return
     tell_data_write(machine, state, leaf, _use(leaf, op, sources), op, node)
     if origin.leaf is not None:
-        stepped_by_hand(machine, state, origin.leaf, sources, node)
+        machine.announce(state, LeafWritten(node, origin.leaf, sources))
 
 
 def tell_data_write(machine: Machine, state: State, leaf: Tensor, use: DataUse, op: str, node: cst.CSTNode) -> None:

@@ -6,7 +6,6 @@ was left undone.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
@@ -58,12 +57,6 @@ class Ledger:
         """Graphs that went where gradlint does not look: they may be backpropagated there."""
         self.stored: dict[tuple[object, Value], cst.CSTNode] = {}
         """Where a container was given a value."""
-        self.zeroed: defaultdict[int, int] = defaultdict(lambda: -1)
-        """In how many loops, at the most, the gradients of an optimizer were cleared."""
-        self.late: dict[cst.CSTNode, tuple[int, cst.CSTNode]] = {}
-        """Steps that found no gradient, and the backward that filled them behind: for which optimizer."""
-        self.busy: set[int] = set()
-        """The optimizers of which some step may have found gradients."""
         self.met: list[tuple[int, int]] = []
         """Nodes that were made alike on two paths, which met: the first has gone on for both."""
         self.waiting: dict[cst.CSTNode, list[Waiting]] = {}
@@ -129,10 +122,6 @@ class Ledger:
                 nodes = self.second.get(syntax, set())
                 used = self.incomplete or bool(self.lent) or not nodes.isdisjoint(self.walked)
                 yield KeptCycle(syntax, used)
-        for step, (optimizer, backward) in self.late.items():
-            if optimizer not in self.busy and not self.incomplete:
-                told = "this backward fills the gradients, and no step follows"
-                yield Noticed(step, "step-before-backward", "last", ((backward, told),))
         for made, switch, idle in self.idle.values():
             if made not in explained:
                 yield Noticed(switch, "grad-mode-left-off", "", ((idle, "this step finds no gradient any more"),))

@@ -12,12 +12,12 @@ runs at the moment of the announcement, before the machine goes on, on the state
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple, TypeAlias
 
 import libcst as cst
 
-from gradlint.domain.graph import Node
+from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Value
 
@@ -85,6 +85,24 @@ class LoopVariableRebound(NamedTuple):
     value: Value
 
 
+class Escaped(NamedTuple):
+    """Values are given to something that is not known, which may do with them whatever can be done."""
+
+    node: cst.CSTNode
+    values: tuple[Value, ...]
+
+
+# Writes.
+
+
+class LeafWritten(NamedTuple):
+    """A leaf that requires grad is written past the tape, by a value computed from `sources`."""
+
+    node: cst.CSTNode
+    leaf: int
+    sources: Sequence[Edge]
+
+
 # Backward.
 
 
@@ -95,6 +113,132 @@ class Backpropagated(NamedTuple):
     certain: tuple[Node, ...]
 
 
+class GradientsFilled(NamedTuple):
+    """A backward from `roots` adds into the gradients of leaves; they are as they were before it.
+
+    `certain` and `possible` are the nodes that it runs through, `only` the leaves that `inputs=` restricts it to.
+    """
+
+    node: cst.CSTNode
+    roots: Sequence[Node]
+    certain: Sequence[Node]
+    possible: Mapping[int, Node]
+    only: set[int] | None
+
+
+# Optimizers.
+
+
+class OptimizerMade(NamedTuple):
+    """The constructor of an optimizer is given parameters, which have not been taken yet from what they are in.
+
+    `open`: there are arguments that are not known.
+    """
+
+    node: cst.CSTNode
+    optimizer: Ref
+    given: Value
+    open: bool
+
+
+class OptimizerSupposed(NamedTuple):
+    """An optimizer stands in for one that the program does not show; it may hold more than is known."""
+
+    node: cst.CSTNode
+    optimizer: Ref
+
+
+class GradientsCleared(NamedTuple):
+    """`zero_grad()` of an optimizer or a module clears the gradients of these parameters; they are still there."""
+
+    node: cst.CSTNode
+    parameters: Sequence[Ref]
+
+
+class GradientDropped(NamedTuple):
+    """`parameter.grad = None`"""
+
+    node: cst.CSTNode
+    parameter: Ref
+
+
+class GradientsInvalidated(NamedTuple):
+    """Code that is not known may have filled or cleared any gradient, stepped any optimizer, used any scaler."""
+
+    node: cst.CSTNode
+
+
+class StepCalled(NamedTuple):
+    """`optimizer.step(...)`, before anything is done."""
+
+    node: cst.CSTNode
+    optimizer: Ref
+
+
+class GradientsUsed(NamedTuple):
+    """A step uses the gradients as they are now: at once, or after its `closure` has given `loss`.
+
+    `walked`: a backward has run since the step was called.
+    """
+
+    node: cst.CSTNode
+    optimizer: Ref
+    closure: Value
+    loss: Value
+    walked: bool
+
+
+class Scheduled(NamedTuple):
+    """A learning rate scheduler of the class `path` steps; `epoch`: it is told the number of the epoch."""
+
+    node: cst.CSTNode
+    path: str
+    optimizer: Value
+    epoch: bool
+
+
+class Clipped(NamedTuple):
+    """Gradients are about to be clipped to `bound`: those of `parameters`, which is empty if not all are known.
+
+    `whole`: no others are clipped. `used_up`: the parameters stand in an iterator that has given all it had.
+    """
+
+    node: cst.CSTNode
+    parameters: Sequence[Ref]
+    bound: Value
+    whole: bool
+    used_up: bool
+
+
+class LossScaled(NamedTuple):
+    """`scaler.scale(loss)` made a node of the tape."""
+
+    node: cst.CSTNode
+    made: Node
+
+
+class Unscaled(NamedTuple):
+    """A scaler divides the gradients of an optimizer by its scale: in `unscale_`, or in `step`.
+
+    `former` is what it has done with the optimizer since it was updated last; "unknown" where that is not known.
+    """
+
+    node: cst.CSTNode
+    optimizer: Ref
+    by: Literal["unscale_", "step"]
+    former: Literal["nothing", "unscaled", "stepped", "unknown"]
+
+
+# The end.
+
+
+class RunEnded(NamedTuple):
+    """All paths have been followed. `complete`: nothing that might matter was left out."""
+
+    node: cst.CSTNode
+    complete: bool
+
+
 Announcement: TypeAlias = (
     ModeSwitched
     | ModuleCalled
@@ -103,7 +247,22 @@ Announcement: TypeAlias = (
     | ContainerCopied
     | Differenced
     | LoopVariableRebound
+    | Escaped
+    | LeafWritten
     | Backpropagated
+    | GradientsFilled
+    | OptimizerMade
+    | OptimizerSupposed
+    | GradientsCleared
+    | GradientDropped
+    | GradientsInvalidated
+    | StepCalled
+    | GradientsUsed
+    | Scheduled
+    | Clipped
+    | LossScaled
+    | Unscaled
+    | RunEnded
 )
 
 
@@ -137,8 +296,53 @@ class Listener:
     def on_loop_variable_rebound(self, state: State, it: LoopVariableRebound) -> None:
         """Hear that a loop's variable got another value."""
 
+    def on_escaped(self, state: State, it: Escaped) -> None:
+        """Hear that values were given to something that is not known."""
+
+    def on_leaf_written(self, state: State, it: LeafWritten) -> None:
+        """Hear that a leaf was written past the tape."""
+
     def on_backpropagated(self, state: State, it: Backpropagated) -> None:
         """Hear that a backward ran."""
+
+    def on_gradients_filled(self, state: State, it: GradientsFilled) -> None:
+        """Hear that a backward adds into gradients."""
+
+    def on_optimizer_made(self, state: State, it: OptimizerMade) -> None:
+        """Hear that an optimizer is made."""
+
+    def on_optimizer_supposed(self, state: State, it: OptimizerSupposed) -> None:
+        """Hear that there is an optimizer which the program does not show."""
+
+    def on_gradients_cleared(self, state: State, it: GradientsCleared) -> None:
+        """Hear that gradients are cleared."""
+
+    def on_gradient_dropped(self, state: State, it: GradientDropped) -> None:
+        """Hear that a gradient was set to None."""
+
+    def on_gradients_invalidated(self, state: State, it: GradientsInvalidated) -> None:
+        """Hear that anything may have happened to gradients."""
+
+    def on_step_called(self, state: State, it: StepCalled) -> None:
+        """Hear that a step of an optimizer begins."""
+
+    def on_gradients_used(self, state: State, it: GradientsUsed) -> None:
+        """Hear that a step uses gradients."""
+
+    def on_scheduled(self, state: State, it: Scheduled) -> None:
+        """Hear that a scheduler steps."""
+
+    def on_clipped(self, state: State, it: Clipped) -> None:
+        """Hear that gradients are clipped."""
+
+    def on_loss_scaled(self, state: State, it: LossScaled) -> None:
+        """Hear that a loss was scaled."""
+
+    def on_unscaled(self, state: State, it: Unscaled) -> None:
+        """Hear that gradients are unscaled."""
+
+    def on_run_ended(self, state: State, it: RunEnded) -> None:
+        """Hear that all paths have been followed."""
 
 
 Handler: TypeAlias = "Callable[[State, Announcement], None]"

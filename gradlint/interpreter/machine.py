@@ -17,7 +17,7 @@ import libcst as cst
 from gradlint.detect.absence import Gradients, judge
 from gradlint.detect.holdings import Holdings
 from gradlint.detect.ledger import Ledger
-from gradlint.domain.announcement import Announcement, Listener, handlers
+from gradlint.domain.announcement import Announcement, Listener, RunEnded, handlers
 from gradlint.domain.event import Event, Noticed, OuterLoss, Refused
 from gradlint.domain.graph import Node
 from gradlint.domain.join import Meeting
@@ -94,9 +94,6 @@ class Machine:
         self.rootless: list[tuple[Event, tuple[object, ...]]] = []
         self.ledger = Ledger()
         self.search = Search()
-        self.optimizers: list[int] = []
-        self.by_hand: Counter[cst.CSTNode] = Counter()
-        self.scaled: set[int] = set()
         self.without_backward: dict[int, cst.CSTNode] = {}
         self.other_default = False
         self.unfilled: dict[object, cst.CSTNode] = {}
@@ -248,6 +245,7 @@ class Machine:
             self.emit(absence)
         for verdict in verdicts:
             self.emit(verdict)
+        self.announce(State(), RunEnded(self.program.nowhere, complete=not self.ledger.incomplete))
         judge(self)
 
     # Values.

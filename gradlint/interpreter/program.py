@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from gradlint.detect.frozen import thaw
-from gradlint.detect.loop_order import handed_out
+from gradlint.domain.announcement import Escaped
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import (
@@ -224,9 +224,9 @@ class Program:
         A decorator that is not known is taken to leave the function as it is.
         """
         values = tuple(values)
-        handed_out(machine, state, values)
         if type(node) is cst.Decorator and len(values) == 1:
             return values[0]
+        machine.announce(state, Escaped(node, values))
         let_go(machine, state, values)
         if machine.ledger.frozen:
             thaw(machine, state, values)

@@ -9,7 +9,6 @@ from gradlint.confirm.effects import functions, kept, missing, modules, training
 from gradlint.confirm.effects.measure import Measure
 from gradlint.domain.finding import Finding
 
-_SCALED = re.compile(r"of a scaled loss")
 _KIND = re.compile(r"gets ([\w-]+) from")
 
 
@@ -33,6 +32,5 @@ def measure_of(finding: Finding) -> Measure | None:
     if finding.name == "activation-loss-mismatch":
         kind = _KIND.search(finding.message)
         return None if kind is None else wrong.GETS.get(kind[1])
-    if finding.name == "clip-misplaced" and any(_SCALED.search(other.message) for other in finding.related):
-        return training.STILL_SCALED
-    return MEASURES.get(finding.name)
+    fault = None if finding.evidence is None else finding.evidence.fault
+    return training.FAULTS.get(fault or "") or MEASURES.get(finding.name)

@@ -11,8 +11,8 @@ from gradlint.detect import spelling as slips
 from gradlint.detect.absence import leaf_key
 from gradlint.detect.data_write import assigned_use, tell_data_write
 from gradlint.detect.frozen import note_frozen
-from gradlint.detect.loop_order import dropped, stepped_by_hand
 from gradlint.domain import dtype as dtypes
+from gradlint.domain.announcement import GradientDropped, LeafWritten
 from gradlint.domain.event import Refused, SecondBackward
 from gradlint.domain.graph import Edge, Node, Term
 from gradlint.domain.shape import same_shape
@@ -236,7 +236,7 @@ def _set_data(machine: Machine, state: State, ref: Ref, value: Value, node: cst.
     if record.grad is True and record.leaf is True:
         tell_data_write(machine, state, record, assigned_use(record, source), "=", node)
         if source is not None:
-            stepped_by_hand(machine, state, ref.id, [Edge(source.node, None)], node)
+            machine.announce(state, LeafWritten(node, ref.id, [Edge(source.node, None)]))
     # What was saved of the tensor itself sees the new memory, what was saved of a view of it does not.
     state.put(record.memory, (*state.writes(record.memory), Write(node, REPLACED, certain=False)))
     dtype = source.dtype if source is not None else None
@@ -287,7 +287,7 @@ def _set_grad(machine: Machine, state: State, ref: Ref, value: Value, node: cst.
         value = NoGradient(record.syntax, fresh_address())
     state.put(ref.id, tensor_at(state, ref)._replace(accumulated=value))
     if isinstance(value, NoGradient):
-        dropped(machine, state, ref, node)
+        machine.announce(state, GradientDropped(node, ref))
 
 
 def _set_requires_grad(machine: Machine, state: State, ref: Ref, value: Value, node: cst.CSTNode) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.detect.absence import leaf_key
-from gradlint.detect.loop_order import fed, forget
 from gradlint.detect.lost_gradient import note_blind, note_lost
 from gradlint.detect.second_order import note_constant_gradients
-from gradlint.domain.announcement import Backpropagated
+from gradlint.domain.announcement import Backpropagated, GradientsFilled
 from gradlint.domain.event import Refused
 from gradlint.domain.graph import Edge, Node, Tri, fresh_number
 from gradlint.domain.state import State
@@ -30,6 +29,7 @@ from gradlint.interpreter.torch.checkpoint import refuses_walk
 from gradlint.interpreter.torch.hooks import gradients_pass
 from gradlint.interpreter.torch.legacy_calls import tell_gone_keyword
 from gradlint.interpreter.torch.operands import tensors_in
+from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
 from gradlint.interpreter.torch.tensor import either, new_tensor, tensor_at
 
 
@@ -71,7 +71,7 @@ def _backward(
     node: cst.CSTNode,
 ) -> None:
     if not roots:
-        forget(state)
+        invalidate_gradients(machine, state, node)
         return
     refused = False
     for index, (root, gradient) in enumerate(zip(roots, gradients, strict=True)):
@@ -96,7 +96,7 @@ def _backward(
     state.trained = fresh_number()
     machine.announce(state, Backpropagated(node, tuple(found.certain)))
     if not raised:
-        _feed_optimizers(machine, state, found, nodes, only, node)
+        machine.announce(state, GradientsFilled(node, nodes, found.certain, found.possible, only))
     accumulate(machine, state, found, node, only, create if isinstance(create, bool) else None)
     if not raised:
         gradients_pass(machine, state, found, node, "gradient")
@@ -104,17 +104,6 @@ def _backward(
     for number in nodes:
         note_constant_gradients(machine, number, node)
     machine.backwards += 1
-
-
-def _feed_optimizers(
-    machine: Machine, state: State, found: Walk, roots: list[Node], only: set[int] | None, node: cst.CSTNode
-) -> None:
-    certain = {one.leaf for one in found.certain if one.leaf is not None and (only is None or one.leaf in only)}
-    possible = {one.leaf for one in found.possible.values() if one.leaf is not None}
-    known = all(root.op != "call" and root.tracked is not None for root in roots)
-    scaled = any(root.id in machine.scaled for root in roots) if known else None
-    blind = any(one.op in ("call", "input") for one in found.possible.values())
-    fed(machine, state, certain, possible, node, scaled=scaled, blind=blind)
 
 
 def _restricted(machine: Machine, state: State, nodes: list[Node], inputs: Value) -> set[int] | None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import libcst as cst
 
 from gradlint.detect.data_write import note_data_write
-from gradlint.detect.loop_order import stepped_by_hand
+from gradlint.domain.announcement import LeafWritten
 from gradlint.domain.event import RefusedWrite, WriteRefusal
 from gradlint.domain.graph import Edge, Node, Saved
 from gradlint.domain.state import State
@@ -106,7 +106,7 @@ def write(
     if "data" in record.tags:
         note_data_write(machine, state, ref, op, sources, syntax)
     elif record.grad is True and record.leaf is True and record.view is None:
-        stepped_by_hand(machine, state, ref.id, sources, syntax)
+        machine.announce(state, LeafWritten(syntax, ref.id, sources))
     _rebase(machine, state, ref, op, syntax, sources, saved, maybe_saved, saves_result, overwrites, frees)
     return True
 

@@ -9,9 +9,8 @@ import libcst as cst
 
 from gradlint.detect.absence import leaf_key
 from gradlint.detect.frozen import note_frozen
-from gradlint.detect.loop_order import zeroed
 from gradlint.detect.network_alias import loaded
-from gradlint.domain.announcement import ModeSwitched, StateDictLoaded, StateDictTaken
+from gradlint.domain.announcement import GradientsCleared, ModeSwitched, StateDictLoaded, StateDictTaken
 from gradlint.domain.dtype import is_floating, named
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value, Write
@@ -169,8 +168,9 @@ def _requires_grad(machine: Machine, state: State, ref: Ref, args: Args, node: c
 
 
 def _zero_grad(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    zeroed(machine, state, [parameter for _, parameter in parameters_of(state, ref)[0]], node)
-    for _, parameter in parameters_of(state, ref)[0]:
+    parameters = [parameter for _, parameter in parameters_of(state, ref)[0]]
+    machine.announce(state, GradientsCleared(node, parameters))
+    for parameter in parameters:
         clear_gradient(machine, state, parameter, args, node)
     return None
 

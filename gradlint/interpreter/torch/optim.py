@@ -7,16 +7,15 @@ from typing import TypeAlias
 
 import libcst as cst
 
-from gradlint.detect import loop_order as order
 from gradlint.detect.absence import leaf_key
-from gradlint.detect.frozen import is_absent, note_idle_step
+from gradlint.detect.frozen import note_idle_step
 from gradlint.detect.optimizers import SOURCES, holds_unknown, sources_of, stepped
+from gradlint.domain.announcement import GradientsCleared, GradientsUsed, OptimizerMade, OptimizerSupposed, StepCalled
 from gradlint.domain.graph import leaves_behind
+from gradlint.domain.refusal.training_loop import ClosureIsValue, ClosureMissing
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import (
-    Bound,
     External,
-    Function,
     Instance,
     Mapping,
     NoGradient,
@@ -34,7 +33,8 @@ from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.backward import LAST_BACKWARD, open_cycle
 from gradlint.interpreter.torch.inplace import bump
-from gradlint.interpreter.torch.tensor import SUMMARY, known_tensor, tensor_at
+from gradlint.interpreter.torch.parameters import held_by_optimizer
+from gradlint.interpreter.torch.tensor import SUMMARY, is_absent, known_tensor, tensor_at
 
 Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
 
@@ -48,7 +48,6 @@ def new_optimizer(machine: Machine, state: State, path: str, args: Args, node: c
     """torch.optim.X(params, ...)"""
     ref = state.new(Instance(External(path), {}, {}, False, node))
     fill_optimizer(machine, state, ref, args, node)
-    order.made(machine, state, ref)
     return ref
 
 
@@ -58,19 +57,20 @@ def supposed_optimizer(machine: Machine, state: State, params: tuple[Ref, ...], 
     _admit(machine, state, list(params), node)
     attrs = {"<params>": params, "<open>": True, SOURCES: ()}
     ref = state.new(Instance(External("torch.optim.Optimizer"), attrs, {}, True, None))
-    machine.optimizers.append(ref.id)
+    machine.announce(state, OptimizerSupposed(node, ref))
     return ref
 
 
 def fill_optimizer(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> None:
     """What an optimizer's constructor does: it takes leaves, and at least one."""
-    unknown = args.open or holds_unknown(machine, state, args.get(0, "params"))
-    sources = sources_of(machine, state, args.get(0, "params"), node)
+    given = args.get(0, "params")
+    machine.announce(state, OptimizerMade(node, ref, given, args.open))
+    unknown = args.open or holds_unknown(machine, state, given)
+    sources = sources_of(machine, state, given, node)
     shared: list[Ref] = []
-    params, is_open = _collect(machine, state, args.get(0, "params"), node, shared)
+    params, is_open = _collect(machine, state, given, node, shared)
     _admit(machine, state, params, node)
     _tell_shared(machine, state, shared, node)
-    given = args.get(0, "params")
     if known_tensor(machine, state, given) is not None:
         faults.refused(machine, "optimizer-wants-a-list", node)
     else:
@@ -157,43 +157,42 @@ def _is_picked(state: State, items: Value) -> bool:
     return isinstance(items, Ref) and state.undecided_since(items.id)
 
 
-def _params(state: State, ref: Ref) -> tuple[Ref, ...]:
-    record = state[ref]
-    assert isinstance(record, Instance)
-    params = record.attrs.get("<params>", ())
-    return params if isinstance(params, tuple) else ()
-
-
 def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """step(closure=None): parameters without a gradient are left out."""
     machine.ledger.steps += 1
+    machine.announce(state, StepCalled(node, ref))
     made = state[ref]
     if isinstance(made, Instance) and made.attrs.get("<open>") is False:
-        note_idle_step(machine, state, ref, _params(state, ref), node)
-    result: Value = None
+        note_idle_step(machine, state, ref, held_by_optimizer(state, ref), node)
     closure = args.get(0, "closure")
     if isinstance(closure, (int, float)) or known_tensor(machine, state, closure) is not None:
-        faults.refused(machine, "closure-missing", node, "value")
+        machine.emit(ClosureIsValue(node))
         return machine.unknown("raised")
-    backwards = machine.backwards
-    if closure is not None:
-        for _ in range(_evaluations(state, ref)):
-            result = call_in_place(machine, state, closure, Args(), node)
-            if machine.backwards == backwards:
-                _judge_closure(machine, state, ref, closure, result, node)
-            if isinstance(closure, Function):
-                # What the closure has filled is used before it is called again.
-                order.stepped(machine, state, ref, node)
     if closure is None and not args.open and _wants_closure(state, ref):
-        faults.refused(machine, "closure-missing", node)
+        machine.emit(ClosureMissing(node))
+    result = _evaluate(machine, state, ref, closure, node)
+    stepped(machine, state, ref, frozenset(param.id for param in held_by_optimizer(state, ref)), node)
+    _update(machine, state, ref, node)
+    return result
+
+
+def _evaluate(machine: Machine, state: State, ref: Ref, closure: Value, node: cst.CSTNode) -> Value:
+    """The loss that the closure gives; what it has filled is used before it is called again."""
     if closure is None:
-        _judge_scaled(machine, state, ref, node)
-        order.stepped(machine, state, ref, node)
-    elif not isinstance(closure, Function):
-        order.handed_out(machine, state, (ref,))
-    stepped(machine, state, ref, frozenset(param.id for param in _params(state, ref)), node)
+        machine.announce(state, GradientsUsed(node, ref, None, None, walked=False))
+        return None
+    backwards = machine.backwards
+    result: Value = None
+    for _ in range(_evaluations(state, ref)):
+        result = call_in_place(machine, state, closure, Args(), node)
+        machine.announce(state, GradientsUsed(node, ref, closure, result, machine.backwards > backwards))
+    return result
+
+
+def _update(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> None:
+    """Write to each parameter that may have a gradient."""
     last = state.facts.get(LAST_BACKWARD)
-    for param in _params(state, ref):
+    for param in held_by_optimizer(state, ref):
         record = state.heap.get(param.id)
         if not isinstance(record, Tensor) or record.grad is False:
             continue
@@ -205,28 +204,6 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
             machine.gradients.starved.setdefault(leaf_key(record.node), set()).add(last)
         if not absent:
             bump(machine, state, param, Write(node, "optimizer.step", certain))
-    return result
-
-
-def _judge_closure(machine: Machine, state: State, ref: Ref, closure: Value, result: Value, node: cst.CSTNode) -> None:
-    """A closure gives a loss back through which nothing has been backpropagated: the step finds no new gradients."""
-    function = closure.function if isinstance(closure, Bound) else closure
-    loss, known = known_tensor(machine, state, result), order.order_of(state, ref.id)
-    if not isinstance(function, Function) or loss is None or known is None or known.filled is not None:
-        return
-    root = tensor_at(state, loss).node
-    if root.leaf is None and root.tracked is True and root.id not in state.freed and root.id not in state.spent:
-        related = ((function.code.node, "this closure runs no backward"),)
-        faults.noticed(machine, "closure-missing", node, "", related)
-
-
-def _judge_scaled(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> None:
-    """A step on the gradients of a scaled loss that no scaler has unscaled."""
-    known = order.order_of(state, ref.id)
-    if known is not None and known.filled is not None and known.scaled is True:
-        related = ((known.filled, "this is the backward of a scaled loss"),)
-        subject = "it uses gradients that are still scaled: call `scaler.step(optimizer)`"
-        faults.noticed(machine, "amp-order", node, subject, related)
 
 
 def _wants_closure(state: State, ref: Ref) -> bool:
@@ -244,8 +221,8 @@ def _evaluations(state: State, ref: Ref) -> int:
 
 
 def _zero_grad(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    order.zeroed(machine, state, _params(state, ref), node)
-    for param in _params(state, ref):
+    machine.announce(state, GradientsCleared(node, held_by_optimizer(state, ref)))
+    for param in held_by_optimizer(state, ref):
         clear_gradient(machine, state, param, args, node)
     return None
 
@@ -274,10 +251,10 @@ def _add_group(machine: Machine, state: State, ref: Ref, args: Args, node: cst.C
     record = state[ref]
     assert isinstance(record, Instance)
     _admit(machine, state, more, node)
-    held = set(_params(state, ref))
+    held = set(held_by_optimizer(state, ref))
     subject = "all" if all(one in held for one in more) and not more_open else ""
     _tell_shared(machine, state, (one for one in more if one in held), node, subject)
-    attrs = {**record.attrs, "<params>": (*_params(state, ref), *more)}
+    attrs = {**record.attrs, "<params>": (*held_by_optimizer(state, ref), *more)}
     attrs["<open>"] = record.attrs.get("<open>", True) or more_open
     state.put(ref.id, record._replace(attrs=attrs))
     return None

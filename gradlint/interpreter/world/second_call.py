@@ -17,7 +17,8 @@ import libcst as cst
 from gradlint.detect.absence import Gradients
 from gradlint.detect.graph_growth import Turns
 from gradlint.detect.ledger import Ledger
-from gradlint.domain.event import Event, KeptGraph, Noticed, SecondBackward, StaleSaved
+from gradlint.domain.event import Event, KeptGraph, SecondBackward, StaleSaved
+from gradlint.domain.fault.training_loop import ZeroGradMissing
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Function, Instance, Mapping, Ref, Value
@@ -88,7 +89,7 @@ def _drive(machine: Machine, trial: Trial, methods: tuple[Function, ...], resets
     except OutOfBudgetError:
         return
     if "grad" in resets:
-        events = [event for event in events if not isinstance(event, Noticed)]
+        events = [event for event in events if not isinstance(event, ZeroGradMissing)]
     kept = [name for end in ends for name in _names(end, trial.made, held_by(end, start))] if events else []
     if not _is_reset(kept, ran, resets):
         for event in events:
@@ -115,16 +116,11 @@ def _second_steps(
     found: list[Event] = list(machine.ledger.kept())
     if all(_raised(end) for end in second):
         found.extend(event for event in machine.events[seen:] if isinstance(event, _RAISING))
-    found.extend(event for event in machine.events[seen:] if _is_missing(event))
+    found.extend(event for event in machine.events[seen:] if isinstance(event, ZeroGradMissing))
     return found, first + second
 
 
 _RAISING = (SecondBackward, StaleSaved)
-
-
-def _is_missing(event: Event) -> bool:
-    """Whether a step used what was left of the call before."""
-    return isinstance(event, Noticed) and event.fault == "zero-grad-missing"
 
 
 def _second_forward(
@@ -201,8 +197,7 @@ def _apart(machine: Machine) -> Iterator[None]:
     machine.events, machine.exits, machine.stack, machine.called = [], [], [], set()
     machine.gradients, machine.ledger = Gradients(), Ledger()
     machine.rootless, machine.rooted, machine.emptied = [], set(), {}
-    machine.give_ups, machine.by_hand = Counter(), Counter(machine.by_hand)
-    machine.optimizers = list(machine.optimizers)
+    machine.give_ups = Counter()
     machine.holdings = machine.holdings.copy()
     machine.limit = max(machine.limit, machine.budget - int(SHARE * machine.steps))
     try:
@@ -216,7 +211,7 @@ def _apart(machine: Machine) -> Iterator[None]:
 
 _PER_RUN = (
     *("events", "exits", "stack", "called", "gradients", "ledger", "rootless", "rooted", "emptied", "give_ups"),
-    *("by_hand", "optimizers", "holdings", "limit", "walked", "backwards", "expected", "abroad"),
+    *("holdings", "limit", "walked", "backwards", "expected", "abroad"),
 )
 
 
