@@ -13,15 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import libcst as cst
 
 from gradlint.domain.event import Event, Given, LostLeaf, Noticed
-from gradlint.domain.graph import LeafKey, Node, Site
+from gradlint.domain.graph import LeafKey, Node, Site, leaf_key
 
 if TYPE_CHECKING:
     from gradlint.interpreter.machine import Machine
-
-
-def leaf_key(leaf: Node) -> LeafKey:
-    """What a leaf is known by on all paths."""
-    return leaf.key or (leaf.syntax, "", None)
 
 
 class LostOne(NamedTuple):

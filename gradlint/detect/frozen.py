@@ -6,8 +6,7 @@ from collections.abc import Iterable
 
 import libcst as cst
 
-from gradlint.detect.absence import leaf_key
-from gradlint.domain.graph import Node
+from gradlint.domain.graph import Node, leaf_key
 from gradlint.domain.state import State
 from gradlint.domain.value import Bound, Instance, NoGradient, Ref, Sequence, Tensor, Value
 from gradlint.interpreter.machine import Machine

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from gradlint.detect.absence import LostOne, leaf_key
+from gradlint.detect.absence import LostOne
 from gradlint.detect.samples import cutting_samples
 from gradlint.domain.event import LostLeaf
-from gradlint.domain.graph import Edge, Node
+from gradlint.domain.graph import Edge, Node, leaf_key
 from gradlint.domain.state import State
 from gradlint.domain.value import Tensor
 from gradlint.interpreter.machine import Machine

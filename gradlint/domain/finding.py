@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
 
 from gradlint.domain.confirmation import Confirmation
 
@@ -49,6 +50,10 @@ class Related:
     filename: str | None = None
 
 
+Move: TypeAlias = "Callable[[Related], Related | None]"
+"""Where a related place stands in another text; None where it does not stand in that text at all."""
+
+
 @dataclass(frozen=True)
 class Evidence:
     """What the fault behind a finding says of itself, for those who look on: confirmation, formats.
@@ -68,6 +73,11 @@ class Evidence:
     def at(self, *names: str) -> tuple[Related, ...]:
         """The places that stand in fields of these names."""
         return tuple(place for name, place in self.places if name in names)
+
+    def relocated(self, move: Move) -> Evidence:
+        """Return the evidence with its places in another text."""
+        moved = ((name, move(place)) for name, place in self.places)
+        return replace(self, places=tuple((name, place) for name, place in moved if place is not None))
 
 
 @dataclass(frozen=True)
@@ -114,6 +124,12 @@ class Finding:
     def stands(self) -> bool:
         """Whether the finding counts: not if torch was asked and refuted it."""
         return self.confirmation is None or self.confirmation.verdict != "refuted"
+
+    def relocated(self, span: Span, move: Move) -> Finding:
+        """Return the finding at its span in another text, with all that explains it there."""
+        related = tuple(place for place in map(move, self.related) if place is not None)
+        evidence = None if self.evidence is None else self.evidence.relocated(move)
+        return replace(self, span=span, related=related, evidence=evidence)
 
     def repeats(self, other: Finding) -> bool:
         """Whether the other says the same of the same place: several paths and files may lead to it."""

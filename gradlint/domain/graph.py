@@ -149,6 +149,11 @@ class Node:
         return f"<{self.op} {self.id} tracked={self.tracked}>"
 
 
+def leaf_key(leaf: Node) -> LeafKey:
+    """Return what a leaf is known by on all paths."""
+    return leaf.key or (leaf.syntax, "", None)
+
+
 def leaves_behind(node: Node, depth: int = 8) -> Iterator[Node]:
     """The leaves that a value was computed from, over a few operations; one that is met on two ways comes twice."""
     if node.leaf is not None:

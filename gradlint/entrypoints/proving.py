@@ -65,8 +65,7 @@ def healed(torch: Prover, finding: Finding, text: str) -> bool:
 
 def _lower(finding: Finding, rows: int) -> Finding:
     """The finding with all of its places some rows further down, as behind new imports."""
-    related = tuple(replace(one, span=lowered(one.span, rows)) for one in finding.related)
-    return replace(finding, span=lowered(finding.span, rows), related=related)
+    return finding.relocated(lowered(finding.span, rows), lambda place: replace(place, span=lowered(place.span, rows)))
 
 
 def only_confirmed(outcome: Outcome) -> Outcome:

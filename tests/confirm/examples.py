@@ -10,7 +10,7 @@ from typing import NamedTuple
 from gradlint.check import check_source
 from gradlint.confirm.check.evidence import obstacle
 from gradlint.confirm.effects.table import MEASURES
-from gradlint.domain.finding import Finding, Position, Related, Span
+from gradlint.domain.finding import Evidence, Finding, Position, Related, Span
 from gradlint.rules.base import Rule
 from gradlint.rules.registry import all_rules
 from gradlint.settings.config import Config
@@ -59,30 +59,52 @@ def _on_each_line(rule: Rule, code: str) -> Iterator[Finding]:
             yield Finding(rule.code, rule.name, "forced", "error", "raises", "good.py", span, (row, row))
 
 
+class _Explained(NamedTuple):
+    """A place that explains a finding: how it looks, what is said of it, and the fields of the fault it stands in."""
+
+    look: str
+    message: str
+    fields: tuple[str, ...]
+
+
+class _Look(NamedTuple):
+    """How the place of a finding looks, with the message, what explains it, and what its fault says of itself."""
+
+    own: str
+    message: str
+    explained: tuple[_Explained, ...]
+    fault: str
+    facts: tuple[tuple[str, str | int | float | bool], ...]
+
+
 def _on_each_look(rule: Rule, code: str) -> Iterator[Finding]:
     """A finding at each place that looks like one of a bad example, with each that looks like what explains it."""
     places = _by_look(ast.parse(code))
-    for own, message, explained in _looks(rule):
-        for node in places.get(own, ()):
-            related = [(words, other) for words, look in explained for other in places.get(look, ())]
-            if not explained:
-                yield _finding(rule, message, node, ())
-            for words, other in related:
-                yield _finding(rule, message, node, (Related(span_of(other), words),))
+    for look in _looks(rule):
+        explaining = [(one, other) for one in look.explained for other in places.get(one.look, ())]
+        for node in places.get(look.own, ()):
+            if not look.explained:
+                yield _finding(rule, look, node)
+            for one, other in explaining:
+                yield _finding(rule, look, node, one, other)
 
 
 @cache
-def _looks(rule: Rule) -> tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...]:
-    """How the places of the findings in bad examples look: each with its message and what explains it."""
-    seen = set()
-    for claim in found_in_bad():
-        if claim.rule is rule and claim.finding.effect != "raises":
-            looks = {
-                span: look for look, nodes in _by_look(ast.parse(claim.code)).items() for span in map(span_of, nodes)
-            }
-            related = tuple((one.message, looks.get(one.span, "")) for one in claim.finding.related)
-            seen.add((looks.get(claim.finding.span, ""), claim.finding.message, related))
-    return tuple(sorted(seen))
+def _looks(rule: Rule) -> tuple[_Look, ...]:
+    """How the places of the findings in bad examples look."""
+    claims = [one for one in found_in_bad() if one.rule is rule and one.finding.effect != "raises"]
+    return tuple(sorted({_look_of(claim.finding, claim.code) for claim in claims}, key=repr))
+
+
+def _look_of(finding: Finding, code: str) -> _Look:
+    looks = {span: look for look, nodes in _by_look(ast.parse(code)).items() for span in map(span_of, nodes)}
+    evidence = finding.evidence or Evidence("")
+    said = {one.span: one.message for one in finding.related}
+    fields: dict[Span, tuple[str, ...]] = dict.fromkeys(said, ())
+    for name, place in evidence.places:
+        fields[place.span] = (*fields.get(place.span, ()), name)
+    explained = (_Explained(looks.get(span, ""), said.get(span, ""), names) for span, names in fields.items())
+    return _Look(looks.get(finding.span, ""), finding.message, tuple(explained), evidence.fault, evidence.facts)
 
 
 def _by_look(tree: ast.Module) -> dict[str, list[ast.expr | ast.stmt]]:
@@ -119,7 +141,24 @@ def span_of(node: ast.expr | ast.stmt) -> Span:
     return Span(start, Position(node.end_lineno or 0, (node.end_col_offset or 0) + 1))
 
 
-def _finding(rule: Rule, message: str, node: ast.expr | ast.stmt, related: tuple[Related, ...]) -> Finding:
+def _finding(
+    rule: Rule,
+    look: _Look,
+    node: ast.expr | ast.stmt,
+    one: _Explained | None = None,
+    other: ast.expr | ast.stmt | None = None,
+) -> Finding:
+    """A finding at one node, which another explains."""
     span = span_of(node)
     rows = (span.start.row, span.end.row)
-    return Finding(rule.code, rule.name, message, "error", "silent", "good.py", span, rows, related=related)
+    related: tuple[Related, ...] = ()
+    places: tuple[tuple[str, Related], ...] = ()
+    if one is not None and other is not None:
+        related = (Related(span_of(other), one.message),)
+        places = tuple((name, Related(span_of(other), "")) for name in one.fields)
+    evidence = Evidence(look.fault, look.facts, places)
+    return Finding(
+        *(rule.code, rule.name, look.message, "error", "silent", "good.py", span, rows),
+        related=related,
+        evidence=evidence,
+    )

@@ -58,8 +58,8 @@ def _asked(torch: Prover, one: Catch) -> Iterator[tuple[Finding, Confirmation]]:
 
 def _moved(finding: Finding, path: Path) -> Finding:
     """The finding in a file of another folder, with what explains it in the same file."""
-    related = tuple(one for one in finding.related if one.filename in (None, finding.filename))
-    return replace(finding, filename=str(path), related=related)
+    here = finding.relocated(finding.span, lambda place: place if place.filename in (None, finding.filename) else None)
+    return replace(here, filename=str(path))
 
 
 def summary(found: Iterable[Proof]) -> Iterator[str]:

@@ -114,7 +114,7 @@ def watched(value, flag):
 
 _OWN = (Watch("value"),)
 
-_LOST = (Watch("value", r"is lost|not trained|this (?:leaf|parameter)"),)
+_LOST = (Watch("value", at=("leaf",)),)
 
 
 def _nudged(amount: float, factor: float = 1.0) -> Variant:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 from gradlint.confirm.prepare.bindings import Names, bound_by
-from gradlint.domain.finding import Finding, Position, Span
+from gradlint.domain.finding import Finding, Position, Related, Span
 from gradlint.source.neighbours import Layout
 from gradlint.source.read import decode, read_bytes
 
@@ -33,12 +33,12 @@ class Linked(NamedTuple):
     def place(self, finding: Finding) -> Finding:
         """The finding where it stands in the program; what explains it in files that are no part of it is left out."""
         own = _path_of(finding.filename)
-        related = [
-            replace(one, span=lowered(one.span, self.rows[path]), filename=None)
-            for one in finding.related
-            if (path := _path_of(one.filename) if one.filename else own) in self.rows
-        ]
-        return replace(finding, span=lowered(finding.span, self.rows[own]), related=tuple(related))
+
+        def move(place: Related) -> Related | None:
+            path = _path_of(place.filename) if place.filename else own
+            return Related(lowered(place.span, self.rows[path]), place.message) if path in self.rows else None
+
+        return finding.relocated(lowered(finding.span, self.rows[own]), move)
 
 
 def lowered(span: Span, rows: int) -> Span:

@@ -8,13 +8,12 @@ from typing import TypeAlias
 import libcst as cst
 
 from gradlint.detect import spelling as slips
-from gradlint.detect.absence import leaf_key
 from gradlint.detect.data_write import assigned_use, tell_data_write
 from gradlint.detect.frozen import note_frozen
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.announcement import GradientDropped, LeafWritten
 from gradlint.domain.event import Refused, SecondBackward
-from gradlint.domain.graph import Edge, Node, Term
+from gradlint.domain.graph import Edge, Node, Term, leaf_key
 from gradlint.domain.shape import same_shape
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import (

@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from gradlint.detect.absence import leaf_key
 from gradlint.domain.event import Refused, SecondBackward, StaleSaved
-from gradlint.domain.graph import Edge, Node, Saved, Tri
+from gradlint.domain.graph import Edge, Node, Saved, Tri, leaf_key
 from gradlint.domain.state import State
 from gradlint.domain.value import NoGradient, Ref, Tensor, Unknown, Write
 from gradlint.interpreter.machine import Machine

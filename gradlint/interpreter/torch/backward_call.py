@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gradlint.detect.absence import leaf_key
 from gradlint.detect.lost_gradient import note_blind, note_lost
 from gradlint.detect.second_order import note_constant_gradients
 from gradlint.domain.announcement import Backpropagated, GradientsFilled
 from gradlint.domain.event import Refused
-from gradlint.domain.graph import Edge, Node, Tri, fresh_number
+from gradlint.domain.graph import Edge, Node, Tri, fresh_number, leaf_key
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor, Unknown, Value
 from gradlint.interpreter.args import Args

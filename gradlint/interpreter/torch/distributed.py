@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import libcst as cst
 
-from gradlint.detect.absence import leaf_key
+from gradlint.domain.graph import leaf_key
 from gradlint.domain.state import State
 from gradlint.domain.value import Context, Instance, Ref, Tensor, Value
 from gradlint.interpreter.args import Args

@@ -7,11 +7,11 @@ from typing import TypeAlias
 
 import libcst as cst
 
-from gradlint.detect.absence import leaf_key
 from gradlint.detect.frozen import note_frozen
 from gradlint.detect.network_alias import loaded
 from gradlint.domain.announcement import GradientsCleared, ModeSwitched, StateDictLoaded, StateDictTaken
 from gradlint.domain.dtype import is_floating, named
+from gradlint.domain.graph import leaf_key
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value, Write
 from gradlint.interpreter.args import Args

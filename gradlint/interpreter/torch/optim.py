@@ -7,11 +7,10 @@ from typing import TypeAlias
 
 import libcst as cst
 
-from gradlint.detect.absence import leaf_key
 from gradlint.detect.frozen import note_idle_step
 from gradlint.detect.optimizers import SOURCES, holds_unknown, sources_of, stepped
 from gradlint.domain.announcement import GradientsCleared, GradientsUsed, OptimizerMade, OptimizerSupposed, StepCalled
-from gradlint.domain.graph import leaves_behind
+from gradlint.domain.graph import leaf_key, leaves_behind
 from gradlint.domain.refusal.training_loop import ClosureIsValue, ClosureMissing
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import (

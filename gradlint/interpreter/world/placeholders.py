@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 import libcst as cst
 
-from gradlint.detect.absence import leaf_key
-from gradlint.domain.graph import Edge, Node
+from gradlint.domain.graph import Edge, Node, leaf_key
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Ref, Unknown, Value
 from gradlint.interpreter.args import Args
