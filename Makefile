@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 # One thread: the tests compare numbers, and machines of other people's runs are shared.
 export OMP_NUM_THREADS = 1
 
-.PHONY: try test check fix docs rules facts agree speed clean
+.PHONY: try test check fix docs rules facts agree speed clean golden golden-write golden-packages
 
 # Lint a real package from the package index.
 try: $(VENV)/.installed
@@ -55,6 +55,18 @@ agree: $(READY)
 	$(BIN)/python -m tests.programs.run --confirm
 	$(BIN)/python -m tests.confirm.fresh
 	$(BIN)/python -m tests.confirm.shares
+
+# What gradlint finds in a fixed corpus must be what tests/golden records: a refactoring changes nothing.
+# GOLDEN="--only pages --sample 10" takes a part, GOLDEN=--diff-summary counts the differences by code.
+GOLDEN ?=
+golden: golden-packages
+	$(BIN)/python -m tests.golden $(GOLDEN)
+
+golden-write: golden-packages
+	$(BIN)/python -m tests.golden --write $(GOLDEN)
+
+golden-packages: $(READY)
+	$(BIN)/python -m tests.golden.packages
 
 # Compare with a bare parse and with torchfix, which needs an environment of its own: it pins an old libcst.
 speed: $(READY) $(VENV)-torchfix/.ready

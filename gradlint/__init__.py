@@ -1,23 +1,26 @@
-"""gradlint runs a Python program on an abstract torch, and says what autograd would refuse or compute
-wrongly.
+"""gradlint finds autograd mistakes in PyTorch programs, without running them and without importing torch.
 
-The map:
+From Python:
 
-    check        the main path: discover -> read -> parse -> interpret -> rules judge events -> suppress, sort
-    source       files and text: discover, read, parse, places, suppressions; core and lower, the small
-    language domain       what is known of a tensor, the tape, a state; events and findings facts        what
-    torch does in each operation: a table measured from torch itself semantics    the abstract machine that
-    runs the small language and emits events rules        one file for each fault: documentation, examples,
-    and judgement of one event report       findings as text, as frames of source, as JSON entrypoints
-    command line and flake8 plugin; what follows is the Python API"""
+    import gradlint
+
+    outcome = gradlint.check_paths(["src"])          # an Outcome: findings, and crashes of gradlint's own
+    findings = gradlint.check_source(text, "a.py")   # a tuple of Finding
+    gradlint.reveal(x)                               # in a checked program: report what is believed of x
+
+`check_paths(paths, config=None)` checks files and the Python files below directories, each by its nearest
+configuration unless a `Config` is given. `check_source(text, filename, config=None)` checks a text. A `Finding` has a
+`code`, a `name`, a `message`, a `severity`, a `span` of rows and columns that count from 1, and perhaps a `fix`.
+Mistakes in a checked file are findings; a crash of gradlint itself stands in `Outcome.crashes`.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 __version__ = "0.1.0"
 
-__all__ = ["Config", "Finding", "Outcome", "__version__", "check_paths", "check_source"]
+__all__ = ["Config", "Finding", "Outcome", "__version__", "check_paths", "check_source", "reveal"]
 
 if TYPE_CHECKING:
     from gradlint.check import check_paths, check_source
@@ -32,6 +35,14 @@ _HOMES = {
     "check_paths": "gradlint.check",
     "check_source": "gradlint.check",
 }
+
+
+_T = TypeVar("_T")
+
+
+def reveal(value: _T) -> _T:
+    """Return the value; where gradlint checks the program, it reports what it believes of the value (GRD004)."""
+    return value
 
 
 def __getattr__(name: str) -> object:

@@ -27,7 +27,8 @@ class Turns:
         self.ledger = ledger
         self.before = before
         self.marks: list[int] = []
-        self.held: list[dict[Place, set[Root]]] = []
+        # The roots are keys: a dict keeps their order, and findings name the first of them.
+        self.held: list[dict[Place, dict[Root, None]]] = []
         self.backwards = ledger.backwards
         self.steps = ledger.steps
 
@@ -41,10 +42,10 @@ class Turns:
         """A turn is over: remember what places hold, on any path."""
         self.ledger.depth -= 1
         self.ledger.turns.pop()
-        union: dict[Place, set[Root]] = {}
+        union: dict[Place, dict[Root, None]] = {}
         for state in states:
             for place, held in held_by(state, self.before).items():
-                union.setdefault(place, set()).update(one.root for one in held)
+                union.setdefault(place, {}).update((one.root, None) for one in held)
         self.held.append(union)
 
     def judge(self, states: list[State], *, bounded: bool, listed: bool = False) -> None:
@@ -98,7 +99,7 @@ class Turns:
             new.update((root, certain or new.get(root, False)) for root in one.within)
 
     def _grown(self, state: State, place: Place, held: tuple[Held, ...]) -> Waiting | None:
-        former = {root for root in self.held[-2].get(place, ()) if self._made_here(root)}
+        former = {root: None for root in self.held[-2].get(place, ()) if self._made_here(root)}
         if not former:
             return None
         if place[0] == "items":
@@ -113,7 +114,7 @@ class Turns:
                 return self._carried(state, one.root, again)
         return None
 
-    def _longer(self, state: State, place: Place, held: tuple[Held, ...], former: set[Root]) -> Waiting | None:
+    def _longer(self, state: State, place: Place, held: tuple[Held, ...], former: dict[Root, None]) -> Waiting | None:
         kept = [one for one in held if one.root in former]
         new = [one for one in held if one.root not in former and self._made_here(one.root)]
         if not kept or not new:
@@ -138,7 +139,8 @@ class Turns:
         syntax = stored or root.syntax
         if syntax is None or not (spent or (live and self._uses_leaf(root))):
             return None
-        term = next((one.syntax for one in parts.ends - inner.all if one.syntax is not None), None)
+        own = (one for one in parts.ends if one not in inner.all)
+        term = next((one.syntax for one in own if one.syntax is not None), None)
         event = KeptGraph(
             syntax, term, spent=spent, trained=self.ledger.backwards > self.backwards, listed=stored is not None
         )

@@ -363,7 +363,11 @@ class KeptCycle(Event):
 
 @dataclass(frozen=True)
 class Reveal(Event):
-    """`reveal(value)` in a specification: what the machine knows of a value, as text and as facts."""
+    """`reveal(value)`: what the machine knows of a value, as text and as facts.
+
+    `asked`: the program has imported the function from gradlint, so that its author is told; a specification has not.
+    """
 
     text: str
     facts: Mapping[str, object] = field(default_factory=dict)
+    asked: bool = False

@@ -1,4 +1,4 @@
-"""The command line: `gradlint check`, `gradlint confirm`, `gradlint rule`, `gradlint op`.
+"""The command line: `gradlint check`, `gradlint confirm`, `gradlint explain`, `gradlint rule`, `gradlint op`.
 
 Each command stands in a file of its own and is loaded when it is asked for, so that starting up costs little.
 """
@@ -18,6 +18,7 @@ from gradlint.entrypoints.streams import let_stdout_close, prepare_streams
 COMMANDS = {
     "check": "Find autograd mistakes in files and directories.",
     "confirm": "Let torch execute what a finding says, and print the program that shows it.",
+    "explain": "Show what is believed of each value on a line, and why.",
     "op": "Show what autograd knows about an operation of torch.",
     "rule": "Explain a rule, or all of them.",
 }

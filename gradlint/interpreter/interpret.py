@@ -14,7 +14,7 @@ from gradlint.domain.state import State
 from gradlint.domain.value import Bound, Class, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.libraries.trainers import is_configuration, run_method
-from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.machine import Machine, Observer
 from gradlint.interpreter.program import Program, let_go, origins
 from gradlint.interpreter.python import assignment, attribute, branch, comparison, generators, loop, subscript
 from gradlint.interpreter.python import contexts as modes
@@ -86,11 +86,12 @@ def interpret(
     path: str = "",
     neighbours: Neighbours | None = None,
     listeners: Callable[[Machine], Iterable[Listener]] = lambda machine: (),
+    observer: Observer | None = None,
 ) -> Interpretation:
     """Run a module on the abstract torch. `lines` bounds the steps; without it the module is counted.
 
     `path` is its file, from which names are imported that `neighbours` knows. `listeners` are made for the machine,
-    and hear what it announces.
+    and hear what it announces; an `observer` is shown each step.
     """
     count = lines if lines is not None else module.code.count("\n")
     loading = Loading(neighbours) if neighbours is not None and path else None
@@ -98,6 +99,7 @@ def interpret(
     program.walks_back = _may_walk(module, path, neighbours)
     least = STEPS_TO_TRAIN if program.walks_back else STEPS_AT_LEAST
     machine = Machine(program, max(least, STEPS_PER_LINE * count))
+    machine.observer = observer
     machine.listen(listeners(machine))
     machine.ledger.incomplete = not program.walks_back
     state = State()
@@ -144,14 +146,14 @@ def _uncalled(machine: Machine, state: State, module: cst.Module) -> None:
     trials: list[Trial] = []
     for cls in list(machine.program.classes):
         if machine.budget <= 0:
-            machine.give_ups["out of steps"] += 1
+            machine.give_up("out of steps")
             return
         trials.extend(_class(machine, state, cls))
     for function in list(machine.program.functions):
         if function.code in machine.called or function.owner is not None:
             continue
         if machine.budget <= 0:
-            machine.give_ups["out of steps"] += 1
+            machine.give_up("out of steps")
             return
         _function(machine, state.fork(), function, Args())
     for trial in trials:

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import libcst as cst
 
 from gradlint.detect.absence import Gradients, judge
 from gradlint.detect.holdings import Holdings
 from gradlint.detect.ledger import Ledger
-from gradlint.domain.announcement import Announcement, Listener, RunEnded, handlers
+from gradlint.domain.announcement import Announcement, Handler, Listener, RunEnded, handlers
 from gradlint.domain.event import Event, Noticed, OuterLoss, Refused
 from gradlint.domain.graph import Node
 from gradlint.domain.join import Meeting
@@ -60,6 +60,22 @@ class Region(NamedTuple):
 
 class OutOfBudgetError(Exception):
     """The file has had its steps; what was not interpreted stays silent."""
+
+
+class Observer(Protocol):
+    """Who looks on while a machine runs, for `gradlint explain`; it changes nothing."""
+
+    def before(self, machine: Machine, states: list[State], instr: Instr) -> None:
+        """Look at the states that an instruction is about to run on."""
+
+    def after(self, machine: Machine, states: list[State], instr: Instr) -> None:
+        """Look at the states that an instruction has led to."""
+
+    def gave_up(self, what: str, node: cst.CSTNode | None) -> None:
+        """Hear that something is not followed."""
+
+    def announced(self, announcement: Announcement, handlers: tuple[Handler, ...]) -> None:
+        """Hear what was announced, and to which methods of listeners."""
 
 
 Simple: TypeAlias = "Callable[[Machine, State, Instr], None]"
@@ -109,6 +125,7 @@ class Machine:
         self.holdings = Holdings()
         self.sizes: dict[Unknown, Sym] = {}
         self._symbols: dict[tuple[object, ...], Unknown] = {}
+        self.observer: Observer | None = None
         self.listeners: tuple[Listener, ...] = ()
         self._handlers = handlers(())
 
@@ -123,6 +140,8 @@ class Machine:
         """Tell the listeners what happens on the path of a state."""
         for hear in self._handlers[type(announcement)]:
             hear(state, announcement)
+        if self.observer is not None:
+            self.observer.announced(announcement, self._handlers[type(announcement)])
 
     def note_builder(self, node: cst.CSTNode, op: str, built: cst.CSTNode | None) -> None:
         """A module made by a constructor is called at a node."""
@@ -143,6 +162,8 @@ class Machine:
 
     def run(self, block: Block, states: list[State]) -> list[State]:
         """The states that reach the end of the block."""
+        if self.observer is not None:
+            return self._run_observed(self.observer, block, states)
         simple, splitting = SIMPLE, SPLITTING
         for instr in block:
             kind = type(instr)
@@ -158,6 +179,30 @@ class Machine:
         if self.budget < self.limit:
             raise OutOfBudgetError
         return states
+
+    def _run_observed(self, observer: Observer, block: Block, states: list[State]) -> list[State]:
+        """As `run`, with each step shown to an observer."""
+        for instr in block:
+            observer.before(self, states, instr)
+            kind = type(instr)
+            if kind in SIMPLE:
+                self.budget -= len(states)
+                for state in states:
+                    SIMPLE[kind](self, state, instr)
+            else:
+                states = SPLITTING[kind](self, states, instr)
+            observer.after(self, states, instr)
+            if not states:
+                break
+        if self.budget < self.limit:
+            raise OutOfBudgetError
+        return states
+
+    def give_up(self, what: str, node: cst.CSTNode | None = None, count: int = 1) -> None:
+        """Count what is not followed: an operation or a call, or paths of the program; `node` is where."""
+        self.give_ups[what] += count
+        if self.observer is not None:
+            self.observer.gave_up(what, node)
 
     def meet(self, states: list[State], outs: tuple[str | int, ...] = ()) -> list[State]:
         """Join the states that agree since the innermost open region began; keep at most `KEPT`."""
@@ -176,7 +221,7 @@ class Machine:
                 if len(kept) < KEPT:
                     kept.append(state)
                 else:
-                    self.give_ups["paths dropped"] += 1
+                    self.give_up("paths dropped")
                     self.lend_all(state)
         return kept
 
@@ -197,7 +242,7 @@ class Machine:
         try:
             yield
         except OutOfBudgetError:
-            self.give_ups["out of steps"] += 1
+            self.give_up("out of steps")
             del self.stack[depth:]
             del self.exits[exits:]
             self.expected = expected

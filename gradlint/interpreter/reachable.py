@@ -143,16 +143,19 @@ def _symbol(state: State, value: Unknown) -> Root | None:
 
 
 class Parts(NamedTuple):
-    """What a root gathers: all the roots on the way, and those at the end of it, which are no sums themselves."""
+    """What a root gathers: all the roots on the way, and those at the end of it, which are no sums themselves.
+
+    The ends are in the order in which they are found: the order of a set would differ from run to run.
+    """
 
     all: frozenset[Root]
-    ends: frozenset[Root]
+    ends: tuple[Root, ...]
 
 
 def parts_of(state: State, root: Root) -> Parts:
     """Follow a root back through sums, lists and their like."""
     every: set[Root] = set()
-    ends: set[Root] = set()
+    ends: list[Root] = []
     stack: list[Root] = [root]
     while stack and len(every) < MOST:
         one = stack.pop()
@@ -161,10 +164,10 @@ def parts_of(state: State, root: Root) -> Parts:
         every.add(one)
         behind = _behind(state, one)
         if behind is None:
-            ends.add(one)
+            ends.append(one)
         else:
             stack.extend(behind)
-    return Parts(frozenset(every), frozenset(ends))
+    return Parts(frozenset(every), tuple(ends))
 
 
 def _behind(state: State, root: Root) -> list[Root] | None:

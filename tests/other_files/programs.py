@@ -68,10 +68,16 @@ except Exception as error:
 def projects_under(folder: Path) -> list[Project]:
     """The programs of all pages of a folder."""
     blocks = groupby(blocks_under(folder), key=lambda block: (block.page, block.headings))
-    return [_project(list(group)) for _, group in blocks]
+    return [project_of(list(group)) for _, group in blocks]
 
 
-def _project(blocks: list[Block]) -> Project:
+def is_project(blocks: list[Block]) -> bool:
+    """Whether the blocks below one heading name their files."""
+    return _FILE.match(blocks[0].code) is not None
+
+
+def project_of(blocks: list[Block]) -> Project:
+    """The program of the blocks below one heading."""
     files: dict[str, str] = {}
     for block in blocks:
         match = _FILE.match(block.code)

@@ -15,6 +15,7 @@ from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.program import origins
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.python.dataclass_fields import field
+from gradlint.interpreter.reveal import reveal_to_user
 from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.functions import limits
 from gradlint.interpreter.torch.methods import call_tensor_method
@@ -202,6 +203,7 @@ LIBRARIES: dict[str, Native] = {
     **{f"numpy.{name}": _array(name) for name in _FILLED},
     **{f"numpy.random.{name}": _array(name) for name in _RANDOM},
     "math.*": _math,
+    "gradlint.reveal": reveal_to_user,
     "random.*": _number,
     **{f"random.{name}": _picked for name in ("choice", "choices", "sample", "Random", "SystemRandom")},
     "time.*": _number,

@@ -207,7 +207,7 @@ def _unfollowed(
     machine: Machine, state: State, function: Function, args: Args, node: cst.CSTNode, reason: str
 ) -> list[tuple[State, Value]]:
     """A call that is given up: of a method, the object may have attributes now that were not seen."""
-    machine.give_ups[reason] += 1
+    machine.give_up(reason, node)
     result = machine.program.opaque(machine, state, args.values(), node)
     receiver = args.positional[0] if function.owner is not None and args.positional else None
     record = state.heap.get(receiver.id) if isinstance(receiver, Ref) else None
@@ -300,7 +300,7 @@ def settle(
             forget_attributes(state, given)  # An object whose constructor raises is not half made.
         return machine.unknown()
     if len(states) > 1:
-        machine.give_ups["paths dropped"] += len(states) - 1
+        machine.give_up("paths dropped", None, len(states) - 1)
         for dropped in states[1:]:
             machine.lend_all(dropped)
     if states[0] is not state:

@@ -89,7 +89,7 @@ def call_torch(machine: Machine, state: State, path: str, args: Args, node: cst.
         return _from_table(machine, state, name, args, node)
     if path.rpartition(".")[2] in load().plain or name in load().plain:
         return machine.unknown()
-    machine.give_ups[path] += 1
+    machine.give_up(path, node)
     if name.endswith("_") and not name.endswith("__") and args.positional:
         # By torch's naming, a trailing underscore writes to the first argument.
         ref = as_tensor(machine, state, args.positional[0], node)

@@ -41,7 +41,7 @@ def call_tensor_method(machine: Machine, state: State, ref: Ref, name: str, args
         return special(machine, state, ref, args, node)
     entry = method_fact(name)
     if entry is None:
-        machine.give_ups[f"Tensor.{name}"] += 1
+        machine.give_up(f"Tensor.{name}", node)
         if name.endswith("_") and not name.endswith("__"):
             write(machine, state, ref, name, node, certain=False)
             return ref

@@ -94,7 +94,7 @@ def fill_module(machine: Machine, state: State, ref: Ref, path: str, args: Args,
         return
     entry = fact(path.removeprefix("torch."))
     if entry is None:
-        machine.give_ups[path] += 1
+        machine.give_up(path, node)
         state.put(ref.id, record._replace(open=True))
         return
     tell_reduction(machine, entry, args, node)

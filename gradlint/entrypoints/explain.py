@@ -1,0 +1,47 @@
+"""`gradlint explain FILE[:LINE[:COL]]`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+
+_PLACE = re.compile(r"(?P<file>.+?)(?::(?P<row>\d+)(?::(?P<column>\d+))?)?")
+
+
+@click.command()
+@click.argument("place", metavar="FILE[:LINE[:COL]]")
+@click.option("--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def explain(place: str, output_format: str) -> None:
+    """Show what gradlint believes of each value on a line, what it does not know and why, and who looked.
+
+    Use it to find out why there is no finding, or why there is one.
+    """
+    from gradlint.entrypoints.problem import Problem
+    from gradlint.explain import explain as explained
+    from gradlint.report.explanation import as_json, as_text
+    from gradlint.source.read import decode, read_bytes
+    from gradlint.source.unusable import Unusable
+
+    file, row, column = _parse(place)
+    content = read_bytes(Path(file))
+    text = decode(content) if isinstance(content, bytes) else content
+    if isinstance(text, Unusable):
+        raise Problem(f"{file}: {text.message}")
+    lines = text.count("\n") + 1
+    if row is not None and not 1 <= row <= lines:
+        raise Problem(f"{file} has {lines} lines, and no line {row}")
+    found = explained(text, file, row, column)
+    if isinstance(found, Unusable):
+        raise Problem(f"{file}:{found.position.row}: {found.message}")
+    click.echo(as_json(found) if output_format == "json" else as_text(found))
+
+
+def _parse(place: str) -> tuple[str, int | None, int | None]:
+    """The file, and the row and column if they are given; a file whose name ends like a place is taken as it is."""
+    found = _PLACE.fullmatch(place)
+    if found is None or Path(place).is_file():
+        return place, None, None
+    row, column = found["row"], found["column"]
+    return found["file"], int(row) if row else None, int(column) if column else None

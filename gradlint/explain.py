@@ -1,0 +1,129 @@
+"""Explain a line: what is believed of each value on it, and why nothing, or something, is found there."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import libcst as cst
+
+from gradlint.check import check_content
+from gradlint.detect import detectors
+from gradlint.domain.finding import Finding, Position
+from gradlint.interpreter import interpret
+from gradlint.interpreter.explaining import Explaining, Seen
+from gradlint.running import no_collection, with_deep_stack
+from gradlint.settings.config import Config
+from gradlint.source.files import Files
+from gradlint.source.place import Places
+from gradlint.source.unusable import Unusable
+
+
+@dataclass(frozen=True)
+class Note:
+    """A place with a text: an operation that made or saved a value, a reason for which one is not known."""
+
+    text: str
+    row: int | None = None
+
+
+@dataclass(frozen=True)
+class Value:
+    """What is believed of one expression or variable of a row.
+
+    `paths` are the different beliefs, as several paths and iterations may lead there; `facts` are those of the first.
+    """
+
+    row: int
+    column: int
+    name: str
+    kind: str
+    paths: tuple[str, ...]
+    facts: dict[str, object] = field(default_factory=dict)
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What is known of some rows of a file.
+
+    `given_up` counts what is not followed there, or anywhere where the place is not known; `looked` says which
+    detectors heard of what; `reached` is false where no path of the interpreter came by.
+    """
+
+    filename: str
+    values: tuple[Value, ...]
+    findings: tuple[Finding, ...]
+    given_up: tuple[Note, ...]
+    looked: tuple[tuple[str, tuple[str, ...]], ...]
+    reached: bool
+
+
+def explain(text: str, filename: str, row: int | None = None, column: int | None = None) -> Explanation | Unusable:
+    """Run a file, and say what is believed at a row, or at every row; `column` picks the expressions that begin there.
+
+    Rows and columns count from 1. Returns why the text is no program, where it is none.
+    """
+    with no_collection():
+        return with_deep_stack(lambda: _explain(text, filename, row, column))
+
+
+def _explain(text: str, filename: str, row: int | None, column: int | None) -> Explanation | Unusable:
+    path, files = os.path.abspath(filename) if os.path.isfile(filename) else "", Files()
+    unit = files.own(path, text)
+    if isinstance(unit, Unusable):
+        return unit
+    places = Places(unit.module)
+    seen = Explaining(None if row is None else range(row, row + 1), _rows(places))
+    interpret(unit.module, text.count("\n") + 1, path, files, detectors, seen)
+    values = [one for one in _values(seen.seen, places) if column is None or one.column == column]
+    found = check_content(text, filename, Config()).findings
+    here = tuple(one for one in found if row is None or one.lines[0] <= row <= one.lines[1])
+    counted = Counter((what, None if node is None else places.span(node).start.row) for what, node in seen.given_up)
+    given_up = tuple(Note(f"{what} ({n} times)" if n > 1 else what, at) for (what, at), n in counted.items())
+    looked = tuple((what, tuple(sorted(who))) for what, who in sorted(seen.looked.items()))
+    return Explanation(filename, tuple(values), here, given_up, looked, bool(seen.seen))
+
+
+def _rows(places: Places) -> Callable[[cst.CSTNode], int | None]:
+    """The row in which a node begins; None for one of another file."""
+    known: dict[cst.CSTNode, int | None] = {}
+
+    def row(node: cst.CSTNode) -> int | None:
+        if node not in known:
+            known[node] = places.span(node).start.row if node in places else None
+        return known[node]
+
+    return row
+
+
+def _values(seen: list[Seen], places: Places) -> list[Value]:
+    """What was seen by place and name, with the beliefs of all paths together."""
+    groups: dict[tuple[Position, str], list[Seen]] = {}
+    for one in seen:
+        groups.setdefault((places.span(one.node).start, one.name), []).append(one)
+    return [_value(at, name, group, places) for (at, name), group in sorted(groups.items(), key=lambda item: item[0])]
+
+
+def _value(at: Position, name: str, group: list[Seen], places: Places) -> Value:
+    paths = tuple(dict.fromkeys(one.belief.text for one in group))
+    notes = tuple(dict.fromkeys(note for one in group for note in _notes(one, places)))
+    return Value(at.row, at.column, name, group[0].belief.kind, paths, group[0].belief.facts, notes)
+
+
+def _notes(one: Seen, places: Places) -> list[Note]:
+    """Where a value was made, what has saved it, or why it is not known."""
+    notes: list[Note] = []
+    if one.made is not None:
+        notes.append(Note(f"made by `{one.made[0]}`", _row(one.made[1], places)))
+    for saver in one.savers:
+        notes.append(Note(f"saved at v{saver.version} by `{saver.op}` for its backward", _row(saver.node, places)))
+    if one.reason is not None:
+        notes.append(Note(one.reason.text, _row(one.reason.node, places)))
+    return notes
+
+
+def _row(node: cst.CSTNode | None, places: Places) -> int | None:
+    return places.span(node).start.row if node is not None and node in places else None
