@@ -38,7 +38,7 @@ def main() -> int:
 
 def _measure(sandbox: Sandbox, scripts: list[str]) -> tuple[float, Counter[str]]:
     begun = time.perf_counter()
-    ends = Counter(sandbox.run(script, device=device).outcome for device in DEVICES for script in scripts)
+    ends: Counter[str] = Counter(sandbox.run(script, device=device).outcome for device in DEVICES for script in scripts)
     return ends.total() / (time.perf_counter() - begun), ends
 
 

@@ -16,34 +16,34 @@ def seen(*cases: tuple[dict[str, str], str]) -> list[Seen]:
     return [Seen(flags, frozenset(labels.split())) for flags, labels in cases]
 
 
-def test_what_always_holds_needs_no_test():
+def test_what_always_holds_needs_no_test() -> None:
     assert fit(seen(({"p": "1"}, "input >"), ({"p": "2"}, "> input"))) == "> input"
 
 
-def test_a_flag_decides():
+def test_a_flag_decides() -> None:
     found = fit(seen(*[({"inplace": "False"}, ">")] * 2, *[({"inplace": "True"}, "input")] * 2))
     rest = {"?": "", "must": "", "may": "> input"}
     assert found == {"?": "inplace", "False": ">", "True": "input", "*": rest}
 
 
-def test_a_branch_that_was_seen_once_decides_nothing():
+def test_a_branch_that_was_seen_once_decides_nothing() -> None:
     found = fit(seen(*[({"inplace": "False"}, ">")] * 3, ({"inplace": "True"}, "input")))
     assert found == {"?": "", "must": "", "may": "> input"}
 
 
-def test_flags_of_no_design_need_more_calls():
+def test_flags_of_no_design_need_more_calls() -> None:
     few = seen(*[({"size": "None"}, ">")] * 2, *[({"size": "T"}, "")] * 2)
     assert fit(few) == {"?": "", "must": "", "may": ">"}
     assert fit(few * 2) == {"?": "size", "None": ">", "T": "", "*": {"?": "", "must": "", "may": ">"}}
 
 
-def test_numbers_are_one_case_but_for_special_ones():
+def test_numbers_are_one_case_but_for_special_ones() -> None:
     calls = seen(*[({"exponent": n}, "input") for n in ("3", "2.5", "4", "7")], *[({"exponent": "0"}, "")] * 2)
     rest = {"?": "", "must": "", "may": "input"}
     assert fit(calls) == {"?": "exponent", "0": "", "N": "input", "*": rest}
 
 
-def test_labels_hang_on_arguments_of_their_own():
+def test_labels_hang_on_arguments_of_their_own() -> None:
     calls = seen(
         *[
             (
@@ -67,7 +67,7 @@ def test_labels_hang_on_arguments_of_their_own():
     assert sorted(found, key=str) == sorted([by_affine, by_tracking], key=str)
 
 
-def test_of_rules_those_that_always_hold_are_kept():
+def test_of_rules_those_that_always_hold_are_kept() -> None:
     calls = seen(({}, "same:x bcast"), ({}, "same:x"), ({}, "same:x numel:x"))
     assert fit(calls, has_common) == "same:x"
 
@@ -85,7 +85,7 @@ LABELS = st.frozensets(st.sampled_from(["input", "other", ">", ">1"]))
 
 @settings(deadline=None)
 @given(st.lists(st.builds(Seen, FLAGS, LABELS), min_size=1, max_size=30))
-def test_every_observation_lies_inside_the_value(calls):
+def test_every_observation_lies_inside_the_value(calls: list[Seen]) -> None:
     value = decode_value(fit(calls))
     for call in calls:
         found = resolve(value, flags_of(Record("op", call.flags)))
@@ -94,7 +94,7 @@ def test_every_observation_lies_inside_the_value(calls):
 
 @settings(deadline=None)
 @given(st.lists(st.builds(Seen, FLAGS, LABELS), min_size=1, max_size=30))
-def test_knowing_less_decides_less(calls):
+def test_knowing_less_decides_less(calls: list[Seen]) -> None:
     value = decode_value(fit(calls))
     unknown = resolve(value, dict.fromkeys(("inplace", "dim", "p", "other"), UNKNOWN))
     for call in calls:

@@ -3,9 +3,11 @@ row."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
-from gradlint.facts import load
+from gradlint.facts import Row, load
 
 torch = pytest.importorskip("torch")
 if torch.__version__.split("+")[0] != load().torch.split("+")[0]:
@@ -30,8 +32,15 @@ RECIPES = [
 UNITS = units.all_units(units.GLANCE)
 
 
+def row_of(name: str) -> Row:
+    """The row of a name that the table has."""
+    entry = load().find(name)
+    assert entry is not None
+    return entry.row
+
+
 @pytest.fixture(autouse=True, scope="module")
-def one_thread():
+def one_thread() -> Iterator[None]:
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -40,11 +49,11 @@ def one_thread():
 
 @pytest.mark.filterwarnings("ignore")  # Torch's own samples use what torch itself has deprecated.
 @pytest.mark.parametrize("name", [*GOLDEN, *RECIPES])
-def test_calls_lie_inside_their_rows(name):
+def test_calls_lie_inside_their_rows(name: str) -> None:
     measured = UNITS[name]()
     wrong = []
     for spelling, records in measured.records.items():
-        row = load().find(spelling).row
+        row = row_of(spelling)
         for record in agree.comparable(records, row):
             wrong += [(spelling, v) for v in agree.verdicts(row, record) if v.kind in ("must", "may")]
     assert wrong == []
@@ -52,6 +61,6 @@ def test_calls_lie_inside_their_rows(name):
 
 
 @pytest.mark.parametrize("name", sorted(points.POINTS))
-def test_special_points(name):
-    shipped = [list(point) for point in load().find(name).row.points]
+def test_special_points(name: str) -> None:
+    shipped = [list(point) for point in row_of(name).points]
     assert shipped == points.measured(name)

@@ -45,7 +45,7 @@ def page(*arguments: str) -> str:
         ("floor_divide", "backward raises, for torch has no derivative"),
     ],
 )
-def test_pages(name, line):
+def test_pages(name: str, line: str) -> None:
     assert line in page(name)
 
 
@@ -68,11 +68,11 @@ def test_pages(name, line):
         ("*=", "Tensor.__imul__"),
     ],
 )
-def test_spellings(spelling, name):
+def test_spellings(spelling: str, name: str) -> None:
     assert json.loads(page(spelling, "--output-format", "json"))["name"] == name
 
 
-def test_json_holds_the_row():
+def test_json_holds_the_row() -> None:
     found = json.loads(page("nn.functional.relu", "--output-format", "json"))
     assert found["saved"] == {
         "input": {
@@ -84,13 +84,13 @@ def test_json_holds_the_row():
     assert (found["samples"] > 20, found["origin"]) == (True, "op_db")
 
 
-def test_a_misspelt_name():
+def test_a_misspelt_name() -> None:
     result = CliRunner().invoke(op, ["sofmax"])
     expected = "gradlint: the table of torch operations has no 'sofmax'. Did you mean softmax, fmax, nn.Softmax?\n"
     assert (result.exit_code, result.stdout, result.stderr) == (2, "", expected)
 
 
-def test_a_name_like_none():
+def test_a_name_like_none() -> None:
     result = CliRunner().invoke(op, ["qqqqqq"])
     assert (result.exit_code, result.stderr) == (
         2,

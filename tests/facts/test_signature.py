@@ -28,7 +28,7 @@ from tools.facts.table import signature_text  # noqa: E402
         ("linalg.norm", "input~,ord=None,dim=None,keepdim=False,*,dtype=None,out~=None"),
     ],
 )
-def test_signatures(name, expected):
+def test_signatures(name: str, expected: object) -> None:
     assert signature_text(overloads_of(name, attribute(name))) == expected
 
 
@@ -52,9 +52,11 @@ X = torch.ones(2)
         ),
     ],
 )
-def test_bind(name, args, kwargs, expected):
-    assert list(bind(overloads_of(name, attribute(name)), args, kwargs)) == expected
+def test_bind(name: str, args: tuple[object, ...], kwargs: dict[str, object], expected: object) -> None:
+    bound = bind(overloads_of(name, attribute(name)), args, kwargs)
+    assert bound is not None
+    assert list(bound) == expected
 
 
-def test_a_call_that_fits_no_overload():
+def test_a_call_that_fits_no_overload() -> None:
     assert bind(overloads_of("exp", torch.exp), (X, X, X), {}) is None

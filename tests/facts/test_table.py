@@ -7,7 +7,7 @@ from importlib import resources
 
 import pytest
 
-from gradlint.facts import Cond, MustMay, Row, Sum, Value, alias_of, load, resolve
+from gradlint.facts import Cond, Entry, MustMay, Row, Sum, Value, alias_of, load, resolve
 
 TABLE = load()
 OUTPUT = re.compile(r">(\d+|\*)?")
@@ -21,6 +21,13 @@ PER_INPUT = ["saved", "copies", "freed", "zero", "no_gradient"]
 def values_of(row: Row) -> list[Value]:
     found = [getattr(row, name) for name in VALUES]
     return found + [value for name in PER_INPUT for value in getattr(row, name).values()]
+
+
+def row_of(name: str) -> Row:
+    """The row of a name that the table has."""
+    entry = TABLE.find(name)
+    assert entry is not None
+    return entry.row
 
 
 def leaves(value: Value) -> list[MustMay]:
@@ -38,21 +45,22 @@ def flags(value: Value) -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def entries():
-    return [TABLE.find(name) for name in TABLE]
+def entries() -> list[Entry]:
+    """The entry of each name."""
+    return [entry for name in TABLE if (entry := TABLE.find(name)) is not None]
 
 
-def test_every_name_has_an_entry(entries):
+def test_every_name_has_an_entry(entries: list[Entry]) -> None:
     assert [entry.name for entry in entries] == list(TABLE)
     assert len(entries) > 1500
 
 
-def test_must_is_part_of_may(entries):
+def test_must_is_part_of_may(entries: list[Entry]) -> None:
     wrong = [e.name for e in entries for value in values_of(e.row) for leaf in leaves(value) if leaf.must - leaf.may]
     assert wrong == []
 
 
-def test_facts_speak_of_arguments_by_the_names_of_the_signature(entries):
+def test_facts_speak_of_arguments_by_the_names_of_the_signature(entries: list[Entry]) -> None:
     wrong = []
     for entry in entries:
         signature = entry.row.forward if entry.row.is_module else entry.sig
@@ -65,7 +73,7 @@ def test_facts_speak_of_arguments_by_the_names_of_the_signature(entries):
     assert wrong == []
 
 
-def test_tests_are_on_arguments_of_the_signature(entries):
+def test_tests_are_on_arguments_of_the_signature(entries: list[Entry]) -> None:
     wrong = []
     for entry in entries:
         known = {p.name for overload in entry.sig.overloads for p in overload}
@@ -75,7 +83,7 @@ def test_tests_are_on_arguments_of_the_signature(entries):
     assert wrong == []
 
 
-def test_labels_of_outputs(entries):
+def test_labels_of_outputs(entries: list[Entry]) -> None:
     found = {
         label
         for e in entries
@@ -86,7 +94,7 @@ def test_labels_of_outputs(entries):
     assert [label for label in found if not OUTPUT.fullmatch(label)] == []
 
 
-def test_calls_without_optional_arguments_are_decided():
+def test_calls_without_optional_arguments_are_decided() -> None:
     plain = {
         "nn.functional.relu": {">"},
         "nn.ReLU": {">"},
@@ -94,10 +102,10 @@ def test_calls_without_optional_arguments_are_decided():
         "sigmoid": {">"},
         "Tensor.tanh": {">"},
     }
-    assert {name: set(resolve(TABLE.find(name).row.saved["input"], {}).must) for name in plain} == plain
+    assert {name: set(resolve(row_of(name).saved["input"], {}).must) for name in plain} == plain
 
 
-def test_dtypes_and_classes():
+def test_dtypes_and_classes() -> None:
     kinds = {name: TABLE.dtypes[name] for name in ("float32", "long", "bool", "cfloat", "half", "uint8")}
     assert kinds == {
         "float32": "float",
@@ -110,6 +118,6 @@ def test_dtypes_and_classes():
     assert {"device", "Size", "dtype", "no_grad"} <= TABLE.plain
 
 
-def test_the_table_is_small():
+def test_the_table_is_small() -> None:
     size = len(resources.files("gradlint.facts").joinpath("torch.json").read_bytes())
     assert size < 600_000

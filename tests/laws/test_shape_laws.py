@@ -51,8 +51,10 @@ def _forget(draw: st.DrawFn, shape: tuple[int, ...], pool: dict[int, list[Sym]])
 
 def _symbol(draw: st.DrawFn, size: int, pool: dict[int, list[Sym]]) -> Sym:
     symbols = pool.setdefault(size, [])
-    if symbols and draw(st.booleans()):
-        return draw(st.sampled_from(symbols))
+    again: bool = bool(symbols) and draw(st.booleans())
+    if again:
+        found: Sym = draw(st.sampled_from(symbols))
+        return found
     symbols.append(Sym(many=size >= 2 and draw(st.booleans())))
     return symbols[-1]
 
@@ -146,14 +148,16 @@ def test_join_is_idempotent(case: tuple[list[tuple[int, ...]], list[Shape], dict
 @given(st.lists(st.tuples(st.sampled_from(TYPES), st.sampled_from(LEVELS)), min_size=1, max_size=3), st.data())
 def test_promotion_of_kinds_covers_that_of_types(operands: list[tuple[str, dtypes.Level]], data: st.DataObject) -> None:
     exact = dtypes.result_type([dtypes.Ranked(*operand) for operand in operands])
-    less = [dtypes.Ranked(_less(data, name), _lower(data, level)) for name, level in operands]
+    less = [dtypes.Ranked(_less(data, name, level), _lower(data, level)) for name, level in operands]
     if exact is not None:
         assert dtypes.covers(dtypes.result_type(less), exact)
 
 
-def _less(data: st.DataObject, name: str) -> str | None:
+def _less(data: st.DataObject, name: str, level: dtypes.Level) -> str | None:
+    """The type, its kind, or nothing; a Python number of which nothing is known is no complex one (`dtypes`)."""
     kind = "float" if dtypes.is_floating(name) else "int" if name in dtypes.INTS else name
-    return data.draw(st.sampled_from((name, name, kind, None)))
+    nothing = name if level == "number" and name in dtypes.COMPLEXES else None
+    return data.draw(st.sampled_from((name, name, kind, nothing)))
 
 
 def _lower(data: st.DataObject, level: dtypes.Level) -> dtypes.Level:

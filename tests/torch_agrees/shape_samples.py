@@ -31,7 +31,7 @@ def operation_calls(name: str, samples: int) -> Iterator[Call]:
     """The calls that torch's samples of one operation make: most for float32, fewer for the other types."""
     op = OPERATIONS[name]
     for dtype in DTYPES:
-        if dtype not in op.supported_dtypes("cpu"):
+        if dtype not in op.supported_dtypes("cpu"):  # type: ignore[no-untyped-call]
             continue
         wanted = samples if dtype == torch.float32 else max(samples // 4, 1)
         torch.manual_seed(0)
@@ -260,7 +260,7 @@ def _rearrange(draw: random.Random) -> Value:
         return tensor.movedim(dims, draw.sample(range(rank), len(dims)))
     if kind == 12:
         return tensor.repeat_interleave(draw.randint(0, 3), draw.choice((None, *dims)))
-    return tensor.unflatten(draw.randint(-rank, rank), [draw.choice((-1, 1, 2, 3)) for _ in range(2)])
+    return tensor.unflatten(draw.randint(-rank, rank), [draw.choice((-1, 1, 2, 3)) for _ in range(2)])  # type: ignore[no-untyped-call]
 
 
 def _take_apart(draw: random.Random) -> Value:
@@ -268,7 +268,7 @@ def _take_apart(draw: random.Random) -> Value:
     tensor, dim = _tensor(draw, shape), draw.randint(-len(shape), len(shape))
     kind = draw.randint(0, 4)
     if kind == 0:
-        return tensor.split(draw.choice((1, 2, 3, [1, 2], [2, 2], [1, 0])), dim)
+        return tensor.split(draw.choice((1, 2, 3, [1, 2], [2, 2], [1, 0])), dim)  # type: ignore[no-untyped-call]
     if kind == 1:
         return tensor.chunk(draw.randint(1, 5), dim)
     if kind == 2:
@@ -303,7 +303,8 @@ def _combine(draw: random.Random) -> Value:
         return torch.stack(tensors, dim)
     if kind < 6:
         return (torch.hstack, torch.vstack, torch.dstack, torch.column_stack)[kind - 2](tensors)
-    one, other = tensors[0], draw.choice((tensors[-1], 2, 2.5, True, 1j))
+    one: Any = tensors[0]
+    other: Any = draw.choice((tensors[-1], 2, 2.5, True, 1j))
     function = draw.choice((torch.add, torch.mul, torch.div, torch.sub, torch.pow, torch.remainder, torch.eq))
     return function(one, other) if kind < 8 else torch.where(one > 0, one, other)
 

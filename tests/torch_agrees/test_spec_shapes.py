@@ -221,13 +221,24 @@ def test_promotion_of_levels() -> None:
     operands = [Operand(shape, name) for shape in ((2,), ()) for name in names]
     numbers = [(Operand((), dtypes.of_number(value), scalar=True), value) for value in (True, 1, 1.0, 1j)]
     for one, other in itertools.product(operands, operands):
-        left, right = (torch.zeros(item.shape or (), dtype=getattr(torch, item.dtype or "")) for item in (one, other))
-        assert result("add", {"input": one, "other": other}).dtype == type_name(torch.result_type(left, right))
+        left, right = (_zeros(item) for item in (one, other))
+        assert _dtype(result("add", {"input": one, "other": other})) == type_name(torch.result_type(left, right))
     for one, (number, value) in itertools.product(operands, numbers):
-        left = torch.zeros(one.shape or (), dtype=getattr(torch, one.dtype or ""))
+        left = _zeros(one)
         expected = type_name(torch.result_type(left, value))
-        assert result("mul", {"input": one, "other": number}).dtype == expected, (one, value)
-        assert result("mul", {"input": one, "other": value}).dtype == expected, (one, value)
+        assert _dtype(result("mul", {"input": one, "other": number})) == expected, (one, value)
+        assert _dtype(result("mul", {"input": one, "other": value})) == expected, (one, value)
+
+
+def _zeros(like: Operand) -> torch.Tensor:
+    """A tensor of the shape and type of an operand, both known."""
+    sizes = [size for size in like.shape or () if isinstance(size, int)]
+    return torch.zeros(sizes, dtype=getattr(torch, like.dtype or ""))
+
+
+def _dtype(one: object) -> str | None:
+    assert isinstance(one, Operand)
+    return one.dtype
 
 
 def test_every_type_of_torch_has_a_name() -> None:

@@ -100,7 +100,7 @@ _MOVED = {
 
 def canonical(func: Callable[..., Value]) -> str | None:
     """The canonical name of a function, None where torch itself does not know one."""
-    name = resolve_name(func)
+    name: str | None = resolve_name(func)
     if name is None:
         return None
     name = name.removesuffix(".__get__")

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 
 from gradlint.facts.table import load
+from gradlint.interpreter.world import guesses
 
 
 class Parents(dict[ast.AST, ast.AST]):
@@ -42,7 +43,6 @@ _STR = _words("startswith endswith lower upper strip format join replace")
 _TENSOR = _words("shape grad grad_fn requires_grad data dtype is_leaf T mT H ndim _version is_cuda real imag")
 _METHOD = _words("backward item detach numpy tolist requires_grad_ retain_grad register_hook size dim numel")
 _SIZES = _words("zeros ones randn rand empty eye arange randint randperm full linspace")
-_NUMBERS = _words("lr momentum eps alpha gamma beta weight_decay rate p dropout temperature lambda_ lam max_norm")
 
 
 def kinds_of(text: str, scope: Iterable[ast.AST], parents: Parents) -> tuple[str, ...]:
@@ -52,7 +52,7 @@ def kinds_of(text: str, scope: Iterable[ast.AST], parents: Parents) -> tuple[str
         if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load) and _is(node, text):
             for kind, weight in _votes(node, parents):
                 votes[kind] += weight
-    return tuple(kind for kind, _ in votes.most_common()) or _by_name(text)
+    return tuple(kind for kind, _ in votes.most_common()) or guesses.kinds(text.rpartition(".")[2])
 
 
 def kinds_at(node: ast.expr, parents: Parents) -> tuple[str, ...]:
@@ -67,30 +67,6 @@ def _is(node: ast.expr, text: str) -> bool:
     if isinstance(node, ast.Name):
         return node.id == text
     return isinstance(node, ast.Attribute) and text.endswith(f".{node.attr}") and ast.unparse(node) == text
-
-
-def _by_name(text: str) -> tuple[str, ...]:
-    """A name is a hint where nothing else is: execution judges it."""
-    name = text.rpartition(".")[2].lower()
-    if name in _NUMBERS or name.endswith("_lr"):
-        return ("float",)
-    if name == "device":
-        return ("device",)
-    if name.startswith(("num_", "n_")) or name.endswith(("_size", "_dim", "size", "dim", "channels", "epochs")):
-        return ("int",)
-    if name.startswith(("is_", "use_", "has_")):
-        return ("bool",)
-    if "model" in name or name.endswith("net"):
-        return ("module",)
-    if name.startswith("optim"):
-        return ("optimizer",)
-    if name in ("criterion", "loss_fn", "loss_func"):
-        return ("criterion",)
-    if name in ("target", "targets", "label", "labels"):
-        return ("target", "tensor")
-    if "loader" in name:
-        return ("loader",)
-    return ("tensor", "float", "int")
 
 
 _Votes = Iterable[tuple[str, int]]
@@ -170,7 +146,7 @@ def _called(node: ast.expr, parent: ast.Call, above: ast.AST | None) -> _Votes:
 def _keyword(node: ast.expr, parent: ast.AST, parents: Parents) -> _Votes:
     assert isinstance(parent, ast.keyword), "asked for keywords only"
     name = parent.arg or ""
-    if name in _NUMBERS:
+    if guesses.is_number(name):
         return [("float", 4)]
     if name == "device":
         return [("device", 5)]

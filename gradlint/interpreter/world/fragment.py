@@ -1,9 +1,8 @@
 """Fragments: files that read names which nothing in them binds, as people paste them from notebooks into a question.
 
 Such a file does not run as it stands, so what its free names are can only be supposed, from how they are used: what
-has `step` and `zero_grad` is an optimizer, what is called and trained is a network, `nn` is `torch.nn`. A file that
-runs has no free names, and no name in it is ever supposed. What holds for free names holds for the parameters of a
-function that nothing in the file calls, and in which a loss is backpropagated.
+has `step` and `zero_grad` is an optimizer, what is called and trained is a network, `nn` is `torch.nn`. The same holds
+for the parameters of a function that nothing in the file calls, and in which a loss is backpropagated.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from gradlint.domain.value import Function, Value
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.names import method_fact
 from gradlint.interpreter.torch.optim import supposed_optimizer
+from gradlint.interpreter.world import guesses
 from gradlint.interpreter.world.placeholders import leaves_of, supposed_loss, supposed_network
 from gradlint.source.core import Param
 from gradlint.source.lower.syntax import parts
@@ -40,16 +40,6 @@ _CUSTOMS = {
 """Names that every program about torch gives to the same things."""
 
 _MODULE_ONLY = frozenset({"parameters", "named_parameters", "train", "eval", "state_dict", "load_state_dict"})
-
-_NETWORK = re.compile(
-    r"(?i)(\w*model\w*|\w*net[a-z]?|net_?\w|\w*(encoder|decoder|generator|discriminator|critic|actor|classifier)\w?"
-    r"|policy|backbone|\w*(vae|rnn|lstm|gru)|[gd])$"
-)
-_APART = re.compile(r"(?i)teacher|target|ema|frozen|pretrain|vgg|old|ref|avg")
-"""Networks that are rather not trained."""
-
-_LOSS = re.compile(r"(?i)(\w*criteri\w*|\w*loss(_?(f|fn|func|function))?(_?\w)?|(bce|mse|ce|nll|l1)(_?\w)?)$")
-_OPTIMIZER = re.compile(r"(?i)\w*opt")
 
 
 @dataclass
@@ -249,7 +239,7 @@ class Supposed:
         for name, node in self.losses.items():
             made[name] = supposed_loss(state, self.torn, node)
         for name, node in self.optimizers.items():
-            held = [one for other, one in networks.items() if len(self.optimizers) == 1 or _belong(name, other)]
+            held = [one for other, one in networks.items() if len(self.optimizers) == 1 or guesses.belongs(name, other)]
             leaves = tuple(leaf for one in held for leaf in leaves_of(state, one))
             made[name] = supposed_optimizer(machine, state, leaves, node)
         return made
@@ -328,17 +318,17 @@ _STATE = re.compile(r"(?i)(\w*hidden\w*|\w*state\w*|\w*cell\w*|[hc]\w?|_)$")
 
 
 def _is_optimizer(name: str, uses: _Uses) -> bool:
-    own = "zero_grad" in uses.attributes or _OPTIMIZER.match(name) is not None
+    own = "zero_grad" in uses.attributes or guesses.is_optimizer(name)
     return "step" in uses.attributes and own and not uses.called
 
 
 def _is_loss(name: str, uses: _Uses) -> bool:
-    return uses.called and _LOSS.match(name) is not None and not uses.attributes & _MODULE_ONLY
+    return uses.called and guesses.is_loss(name) and not uses.attributes & _MODULE_ONLY
 
 
 def _is_network(name: str, uses: _Uses) -> bool:
-    shown = bool(uses.attributes & _MODULE_ONLY) or _NETWORK.match(name) is not None
-    return uses.called and shown and _APART.search(name) is None
+    shown = bool(uses.attributes & _MODULE_ONLY) or guesses.is_network(name)
+    return uses.called and shown and not guesses.is_kept(name)
 
 
 def supposed(machine: Machine, state: State, frame: int, name: str) -> Value:
@@ -361,10 +351,3 @@ def supposed(machine: Machine, state: State, frame: int, name: str) -> Value:
 def make_unseen(machine: Machine, state: State, node: cst.CSTNode) -> Value:
     """What a call gives that a file makes a network by: a network."""
     return supposed_network(machine, state, machine.program.fragment().torn, node)
-
-
-def _belong(optimizer: str, network: str) -> bool:
-    """Whether an optimizer is the one of a network, by their names: `optimizerD` of `netD`, `opt_gen` of `gen`."""
-    one = re.sub(r"(?i)optimizer|optim|opt|_", "", optimizer).lower()
-    other = re.sub(r"(?i)model|net|_", "", network).lower()
-    return bool(one and other) and (one.startswith(other) or other.startswith(one))

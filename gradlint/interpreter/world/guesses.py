@@ -1,0 +1,99 @@
+"""What is guessed from a name alone: the one place, for the check and for confirmation.
+
+A name is weak evidence. What is guessed here is an assumption of every finding that rests on it (see
+`gradlint.domain.assumption`), and no finding of severity `error` may rest on it. Names are compared word by word, so
+that `semantic_model` is no moving average (`ema`) and `refine_net` no reference (`ref`).
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Literal, TypeAlias
+
+Role: TypeAlias = Literal["network", "loss", "optimizer"]
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+_NETWORK = re.compile(
+    r"(?i)(\w*model\w*|\w*net[a-z]?|net_?\w|\w*(encoder|decoder|generator|discriminator|critic|actor|classifier)\w?"
+    r"|policy|backbone|\w*(vae|rnn|lstm|gru)|[gd])"
+)
+_NOT_TRAINED = re.compile(
+    r"(teacher|target|ema|frozen|pretrain(ed|ing)?|vgg|old|ref|reference|avg|averaged?)(model|net(work)?s?)?"
+)
+"""Words in the names of networks that programs keep and do not train."""
+
+_LOSS = re.compile(r"(?i)(\w*criteri\w*|\w*loss(_?(f|fn|func|function))?(_?\w)?|(bce|mse|ce|nll|l1)(_?\w)?)")
+_OPTIMIZER = re.compile(r"[a-z]*opt(im(izers?)?)?[a-z]?")
+
+_NUMBERS = frozenset(
+    {
+        *("lr", "momentum", "eps", "alpha", "gamma", "beta", "weight_decay", "rate"),
+        *("p", "dropout", "temperature", "lambda_", "lam", "max_norm"),
+    }
+)
+_COUNTS = re.compile(r"(num|n)_.*|.*(_size|_dim|size|dim|channels|epochs)")
+_FLAGS = re.compile(r"(is|use|has)_.*")
+
+
+def words(name: str) -> tuple[str, ...]:
+    """The words of an identifier in lower case: `netG_ema2` gives net, g, ema, 2."""
+    return tuple(word.lower() for word in _WORD.findall(name))
+
+
+@cache
+def is_network(name: str) -> bool:
+    """Whether a name is one that programs give to a network that they train."""
+    return _NETWORK.fullmatch(name) is not None and not any(_NOT_TRAINED.fullmatch(word) for word in words(name))
+
+
+def is_kept(name: str) -> bool:
+    """Whether a word of a name says that a network is kept, rather than trained."""
+    return any(_NOT_TRAINED.fullmatch(word) for word in words(name))
+
+
+def is_loss(name: str) -> bool:
+    """Whether a name is one that programs give to a loss function."""
+    return _LOSS.fullmatch(name) is not None
+
+
+def is_optimizer(name: str) -> bool:
+    """Whether a word of a name is short for optimizer."""
+    return any(_OPTIMIZER.fullmatch(word) for word in words(name))
+
+
+def belongs(optimizer: str, network: str) -> bool:
+    """Whether an optimizer is the one of a network, by their names: `optimizerD` of `netD`, `opt_gen` of `gen`."""
+    one = re.sub(r"(?i)optimizer|optim|opt|_", "", optimizer).lower()
+    other = re.sub(r"(?i)model|net|_", "", network).lower()
+    return bool(one and other) and (one.startswith(other) or other.startswith(one))
+
+
+def kinds(name: str) -> tuple[str, ...]:
+    """The kinds of value to make up for a name of which nothing else is known, the likeliest first."""
+    name = name.lower()
+    if name in _NUMBERS or name.endswith("_lr"):
+        return ("float",)
+    if name == "device":
+        return ("device",)
+    if _COUNTS.fullmatch(name):
+        return ("int",)
+    if _FLAGS.fullmatch(name):
+        return ("bool",)
+    if name.startswith("optim"):
+        return ("optimizer",)
+    if is_loss(name) and name != "loss":
+        return ("criterion",)
+    if _NETWORK.fullmatch(name) and len(name) > 1:
+        return ("module",)
+    if name in ("target", "targets", "label", "labels"):
+        return ("target", "tensor")
+    if "loader" in name:
+        return ("loader",)
+    return ("tensor", "float", "int")
+
+
+def is_number(name: str) -> bool:
+    """Whether a name is one that programs give to a rate or a factor."""
+    return name in _NUMBERS
