@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gradlint.detect.epochs import EpochDetector
+from gradlint.detect.idle_optimizer import IdleOptimizerDetector
 from gradlint.detect.loop_order import LoopOrderDetector
 from gradlint.detect.loop_variable import LoopVariableDetector
 from gradlint.detect.state_dict import StateDictDetector
@@ -12,6 +14,8 @@ from gradlint.domain.announcement import Listener
 from gradlint.interpreter.machine import Machine
 
 _ALL: tuple[Callable[[Machine], Listener], ...] = (
+    EpochDetector,
+    IdleOptimizerDetector,
     LoopOrderDetector,
     LoopVariableDetector,
     StateDictDetector,

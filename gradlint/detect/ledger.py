@@ -7,7 +7,6 @@ was left undone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 import libcst as cst
@@ -46,13 +45,6 @@ class Ledger:
         """Where the leaves were made that some backward has reached."""
         self.evaluated: set[cst.CSTNode] = set()
         """Where the leaves were made of networks that were sent to evaluation."""
-        self.frozen: dict[int, cst.CSTNode] = {}
-        """Where leaves that had been trained were frozen last."""
-        self.constants: dict[int, tuple[cst.CSTNode, cst.CSTNode | None]] = {}
-        """The optimizers whose steps find no tensor that requires grad: where made, and such a step if all do."""
-        self.idle: dict[int, tuple[cst.CSTNode, cst.CSTNode, cst.CSTNode]] = {}
-        """The optimizers all of whose parameters are frozen for good: where it was made, where they
-        were frozen, and the first step behind that."""
         self.lent: dict[int, Node] = {}
         """Graphs that went where gradlint does not look: they may be backpropagated there."""
         self.stored: dict[tuple[object, Value], cst.CSTNode] = {}
@@ -115,19 +107,13 @@ class Ledger:
             if event is not None:
                 yield event
 
-    def absences(self, explained: AbstractSet[cst.CSTNode] = frozenset()) -> Iterator[Event]:
-        """What the program left undone. `explained`: optimizers of which is known what they should hold instead."""
+    def absences(self) -> Iterator[Event]:
+        """What the program left undone."""
         for syntax, opened in self.cycles.items():
             if not opened:
                 nodes = self.second.get(syntax, set())
                 used = self.incomplete or bool(self.lent) or not nodes.isdisjoint(self.walked)
                 yield KeptCycle(syntax, used)
-        for made, switch, idle in self.idle.values():
-            if made not in explained:
-                yield Noticed(switch, "grad-mode-left-off", "", ((idle, "this step finds no gradient any more"),))
-        for made, constant in self.constants.values():
-            if constant is not None and not self.incomplete:
-                yield Noticed(made, "constants-in-optimizer", "", ((constant, "this step finds no gradient"),))
         away = self._away()
         for first, other in reversed(self.met):
             if first in self.walked:

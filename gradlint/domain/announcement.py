@@ -148,6 +148,19 @@ class OptimizerSupposed(NamedTuple):
     optimizer: Ref
 
 
+class ParametersTaken(NamedTuple):
+    """An optimizer takes parameters: when it is made, or as a further group.
+
+    `given` is what they were taken from, `complete`: there were certainly no others.
+    """
+
+    node: cst.CSTNode
+    optimizer: Ref
+    given: Value
+    parameters: Sequence[Ref]
+    complete: bool
+
+
 class GradientsCleared(NamedTuple):
     """`zero_grad()` of an optimizer or a module clears the gradients of these parameters; they are still there."""
 
@@ -229,6 +242,23 @@ class Unscaled(NamedTuple):
     former: Literal["nothing", "unscaled", "stepped", "unknown"]
 
 
+# Data.
+
+
+class LoaderIterated(NamedTuple):
+    """A loop begins over the batches of a loader, which was given `sampler`."""
+
+    node: cst.CSTNode
+    sampler: Value
+
+
+class EpochSet(NamedTuple):
+    """`sampler.set_epoch(epoch)`"""
+
+    node: cst.CSTNode
+    sampler: Ref
+
+
 # The end.
 
 
@@ -253,6 +283,7 @@ Announcement: TypeAlias = (
     | GradientsFilled
     | OptimizerMade
     | OptimizerSupposed
+    | ParametersTaken
     | GradientsCleared
     | GradientDropped
     | GradientsInvalidated
@@ -262,6 +293,8 @@ Announcement: TypeAlias = (
     | Clipped
     | LossScaled
     | Unscaled
+    | LoaderIterated
+    | EpochSet
     | RunEnded
 )
 
@@ -314,6 +347,9 @@ class Listener:
     def on_optimizer_supposed(self, state: State, it: OptimizerSupposed) -> None:
         """Hear that there is an optimizer which the program does not show."""
 
+    def on_parameters_taken(self, state: State, it: ParametersTaken) -> None:
+        """Hear that an optimizer takes parameters."""
+
     def on_gradients_cleared(self, state: State, it: GradientsCleared) -> None:
         """Hear that gradients are cleared."""
 
@@ -340,6 +376,12 @@ class Listener:
 
     def on_unscaled(self, state: State, it: Unscaled) -> None:
         """Hear that gradients are unscaled."""
+
+    def on_loader_iterated(self, state: State, it: LoaderIterated) -> None:
+        """Hear that a loop begins over the batches of a loader."""
+
+    def on_epoch_set(self, state: State, it: EpochSet) -> None:
+        """Hear that a sampler is told the epoch."""
 
     def on_run_ended(self, state: State, it: RunEnded) -> None:
         """Hear that all paths have been followed."""

@@ -18,7 +18,7 @@ from gradlint.detect.absence import Gradients, judge
 from gradlint.detect.holdings import Holdings
 from gradlint.detect.ledger import Ledger
 from gradlint.domain.announcement import Announcement, Handler, Listener, RunEnded, handlers
-from gradlint.domain.event import Event, Noticed, OuterLoss, Refused
+from gradlint.domain.event import Event, Noticed, OuterLoss
 from gradlint.domain.graph import Node
 from gradlint.domain.join import Meeting
 from gradlint.domain.shape import Sym
@@ -105,11 +105,13 @@ class Machine:
         self.unpacked: set[int] = set()
         self.gradients = Gradients()
         self.backwards = 0
-        self.walked: tuple[Event, int] | None = None
         self.rooted: set[tuple[object, ...]] = set()
         self.rootless: list[tuple[Event, tuple[object, ...]]] = []
         self.ledger = Ledger()
         self.search = Search()
+        self.frozen: dict[int, cst.CSTNode] = {}
+        self.trained: set[cst.CSTNode] = set()
+        self.optimized: set[int] = set()
         self.without_backward: dict[int, cst.CSTNode] = {}
         self.other_default = False
         self.unfilled: dict[object, cst.CSTNode] = {}
@@ -120,7 +122,6 @@ class Machine:
         self.hooked: set[int] = set()
         self.hooked_elsewhere: set[Value] = set()
         self.assigned: frozenset[str] | None = None
-        self.emptied: dict[cst.CSTNode, bool] = {}
         self._builders: dict[tuple[cst.CSTNode, str], cst.CSTNode | None] = {}
         self.holdings = Holdings()
         self.sizes: dict[Unknown, Sym] = {}
@@ -263,15 +264,8 @@ class Machine:
                 self.detour += used
                 self.abroad = abroad - used
 
-    def settle_walk(self) -> None:
-        """A loop over data has ended: what was noticed at its head counts if it was there to train."""
-        if self.walked is not None and self.backwards > self.walked[1]:
-            self.emit(self.walked[0])
-        self.walked = None
-
     def flow(self) -> None:
         """Judge absence, now that all paths are known: leaves that no backward reached, optimizers of nothing."""
-        self.settle_walk()
         rootless = {id(event) for event, call in self.rootless if call in self.rooted}
         # Who asks of several tensors in turn whether they have a gradient knows that some have none.
         known = {node for node in self.asked if (node, "leaf") in self.rooted}
@@ -280,15 +274,11 @@ class Machine:
             for event in self.events
             if id(event) not in rootless and not (event.node in known and _is_warned_of(event))
         ]
-        for node, empty in self.emptied.items():
-            if empty:
-                self.emit(Refused(node, "empty-optimizer"))
         unsearched = self.search.left <= 0 or (not self.program.walks_back and self.give_ups["paths dropped"] > 0)
         self.ledger.incomplete = unsearched or self.give_ups["out of steps"] > 0
-        verdicts = list(self.holdings.verdicts())
-        for absence in self.ledger.absences({verdict.node for verdict in verdicts}):
+        for absence in self.ledger.absences():
             self.emit(absence)
-        for verdict in verdicts:
+        for verdict in self.holdings.verdicts(self.optimized):
             self.emit(verdict)
         self.announce(State(), RunEnded(self.program.nowhere, complete=not self.ledger.incomplete))
         judge(self)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from gradlint.detect.frozen import thaw
 from gradlint.domain.announcement import Escaped
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
@@ -35,6 +34,7 @@ from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.annotations import annotated
 from gradlint.interpreter.torch.names import star_names
+from gradlint.interpreter.torch.switches import thaw
 from gradlint.interpreter.world.imports import UNITS, Loaded, Loading, binds, from_stars, imported
 from gradlint.source.core import Import, Param
 
@@ -228,7 +228,7 @@ class Program:
             return values[0]
         machine.announce(state, Escaped(node, values))
         let_go(machine, state, values)
-        if machine.ledger.frozen:
+        if machine.frozen:
             thaw(machine, state, values)
         for receiver in machine.hooked_elsewhere:
             forget_attributes(state, receiver)

@@ -99,3 +99,17 @@ class ClosureWithoutBackward(Fault):
     """The function `closure` that a step evaluates gives a loss, and runs no backward."""
 
     closure: cst.CSTNode
+
+
+@dataclass(frozen=True)
+class LeftFrozen(Fault):
+    """All parameters of an optimizer are frozen and stay so: its step at `step` finds no gradient any more."""
+
+    step: cst.CSTNode
+
+
+@dataclass(frozen=True)
+class EpochNotSet(Fault):
+    """A loop goes over the data of a distributed sampler, made at `sampler`, in the same order as the loop before."""
+
+    sampler: cst.CSTNode | None

@@ -9,7 +9,6 @@ import libcst as cst
 
 from gradlint.detect import spelling as slips
 from gradlint.detect.data_write import assigned_use, tell_data_write
-from gradlint.detect.frozen import note_frozen
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.announcement import GradientDropped, LeafWritten
 from gradlint.domain.event import Refused, SecondBackward
@@ -34,6 +33,7 @@ from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.apply import apply
 from gradlint.interpreter.torch.backward import REPLACED, open_cycle
 from gradlint.interpreter.torch.names import method_fact
+from gradlint.interpreter.torch.switches import note_flag
 from gradlint.interpreter.torch.tensor import STORED_ELSEWHERE, SUMMARY, known_tensor, overlap_of, tensor_at
 from gradlint.interpreter.torch.transform.levels import refuses_number
 
@@ -300,7 +300,7 @@ def set_flag(machine: Machine, state: State, ref: Ref, wanted: bool | None, node
         wanted = None
     if wanted is not True:
         machine.gradients.spared.add(leaf_key(record.node))
-    note_frozen(machine, record, wanted, node)
+    note_flag(machine, record, wanted, node)
     if wanted is None:
         state.put(ref.id, record._replace(grad=None if record.grad is not wanted else record.grad))
         return

@@ -202,6 +202,7 @@ def accumulate(
         if leaf in felt:
             machine.gradients.reached.add(leaf_key(node))
         machine.ledger.trained.add(node.syntax)
+        machine.trained.add(node.syntax)
         machine.holdings.reached.add(leaf)
         _add_gradient(machine, state, leaf, record, syntax, leaf in certain)
         if create is not False and leaf in certain:

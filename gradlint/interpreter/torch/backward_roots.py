@@ -7,7 +7,6 @@ from typing import TypeGuard
 import libcst as cst
 
 from gradlint.detect.formula.unfilled import taken
-from gradlint.detect.frozen import is_left_off
 from gradlint.detect.lost_gradient import Cut, lost_leaves, note_refused
 from gradlint.detect.second_order import note_gradient_root
 from gradlint.domain.dtype import COMPLEXES
@@ -21,6 +20,7 @@ from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.nonscalar import SEVERAL
 from gradlint.interpreter.torch.operands import tensors_in
+from gradlint.interpreter.torch.switches import is_switched_off
 from gradlint.interpreter.torch.tensor import as_tensor, known_tensor, tensor_at
 
 
@@ -100,7 +100,7 @@ def check_root(
             )
     tracked = record.grad
     cuts: tuple[tuple[str, cst.CSTNode], ...] = ()
-    if tracked is False and is_left_off(machine, state, record.node, node):
+    if tracked is False and is_switched_off(machine, state, record.node, node):
         return True
     if tracked is False and note_gradient_root(machine, record.node, node):
         return True

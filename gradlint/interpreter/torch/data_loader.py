@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gradlint.domain.event import Noticed
+from gradlint.domain.announcement import EpochSet, LoaderIterated
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.shape import Dim, Sym
 from gradlint.domain.state import State
@@ -29,36 +29,17 @@ def new_data(machine: Machine, state: State, path: str, args: Args, node: cst.CS
 
 SAMPLERS = frozenset({"torch.utils.data.distributed.DistributedSampler", "torch.utils.data.DistributedSampler"})
 
-_EPOCH = "<epoch walked>"
-"""The attribute of a sampler in which a loop over its data leaves its place until `set_epoch` is called."""
-
 
 def new_sampler(state: State, path: str, args: Args, node: cst.CSTNode) -> Ref:
     """A DistributedSampler, which shuffles by the number of the epoch unless told otherwise."""
     return state.new(Instance(External(path), {}, {"shuffle": args.get(3, "shuffle", True)}, True, node))
 
 
-def call_sampler(machine: Machine, state: State, ref: Ref, record: Instance, name: str) -> Value:
+def call_sampler(machine: Machine, state: State, ref: Ref, name: str, node: cst.CSTNode) -> Value:
     """A method of a sampler."""
     if name == "set_epoch":
-        state.put(ref.id, record._replace(attrs={**record.attrs, _EPOCH: None}))
+        machine.announce(state, EpochSet(node, ref))
     return machine.unknown()
-
-
-def _note_epoch(machine: Machine, state: State, loader: Instance, node: cst.CSTNode) -> None:
-    """A second loop over the data of a sampler without `set_epoch` before it gets them in the same order.
-
-    Whether it matters, the loop itself shows: evaluation may see its data in any order.
-    """
-    sampler = loader.attrs.get("sampler")
-    record = state.heap.get(sampler.id) if isinstance(sampler, Ref) else None
-    if not isinstance(sampler, Ref) or not isinstance(record, Instance) or record.config.get("shuffle") is not True:
-        return
-    if isinstance(record.cls, External) and record.cls.path in SAMPLERS:
-        if record.attrs.get(_EPOCH) is not None:
-            related = () if record.syntax is None else ((record.syntax, "the sampler is made here"),)
-            machine.walked = Noticed(node, "sampler-set-epoch", "", related), machine.backwards
-        state.put(sampler.id, record._replace(attrs={**record.attrs, _EPOCH: node}))
 
 
 def batches(machine: Machine, state: State, record: Instance, node: cst.CSTNode) -> Sequence:
@@ -66,8 +47,7 @@ def batches(machine: Machine, state: State, record: Instance, node: cst.CSTNode)
     source = record.attrs.get("dataset")
     if not isinstance(record.cls, External) or not record.cls.path.endswith(".DataLoader"):
         return Sequence((), open=True)
-    machine.settle_walk()
-    _note_epoch(machine, state, record, node)
+    machine.announce(state, LoaderIterated(node, record.attrs.get("sampler")))
     dataset = state.heap.get(source.id) if isinstance(source, Ref) else None
     if isinstance(dataset, Instance) and isinstance(dataset.attrs.get("tensors"), tuple):
         refs = tensors_in(machine, state, dataset.attrs["tensors"])

@@ -98,7 +98,7 @@ def write(
         tracked = any(edge.flows is True for edge in sources)
         built = machine.builder(syntax, op)
         mode = machine.inference_mode if reason == "inference" else None
-        held = leaf.node.leaf in machine.holdings.held and _reach_only(sources, leaf.node)
+        held = leaf.node.leaf in machine.optimized and _reach_only(sources, leaf.node)
         event = RefusedWrite(syntax, reason, op, leaf.syntax, viewed, leaf.parameter, None, tracked, built, mode, held)
         machine.emit(event)
         return False

@@ -339,7 +339,7 @@ def call_module_method(
                 refuse_uninitialised(machine, state, ref, record, node)
             return method(machine, state, ref, args, node)
     elif isinstance(record.cls, External) and record.cls.path in SAMPLERS:
-        return call_sampler(machine, state, ref, record, name)
+        return call_sampler(machine, state, ref, name, node)
     elif isinstance(record.cls, External) and _is_helper(record.cls.path):
         return call_helper(machine, state, ref, record, name, args, node)
     elif isinstance(record.cls, External) and record.cls.path.startswith("torch.distributions."):

@@ -7,7 +7,6 @@ from typing import TypeAlias
 
 import libcst as cst
 
-from gradlint.detect.frozen import note_frozen
 from gradlint.detect.network_alias import loaded
 from gradlint.domain.announcement import GradientsCleared, ModeSwitched, StateDictLoaded, StateDictTaken
 from gradlint.domain.dtype import is_floating, named
@@ -25,6 +24,7 @@ from gradlint.interpreter.torch.module_parts import get_part, insert_part
 from gradlint.interpreter.torch.optim import clear_gradient
 from gradlint.interpreter.torch.parameters import children_of, is_module, modules_of, parameters_of
 from gradlint.interpreter.torch.registration import parameter_registered
+from gradlint.interpreter.torch.switches import note_flag
 from gradlint.interpreter.torch.tensor import tensor_at
 
 Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
@@ -160,7 +160,7 @@ def _requires_grad(machine: Machine, state: State, ref: Ref, args: Args, node: c
     for _, parameter in parameters_of(state, ref)[0]:
         record = state[parameter]
         assert isinstance(record, Tensor)
-        note_frozen(machine, record, wanted if isinstance(wanted, bool) else None, node)
+        note_flag(machine, record, wanted if isinstance(wanted, bool) else None, node)
         state.put(parameter.id, record._replace(grad=wanted if isinstance(wanted, bool) else None))
         if wanted is not True:
             machine.gradients.spared.add(leaf_key(record.node))

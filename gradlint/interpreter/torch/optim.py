@@ -7,10 +7,17 @@ from typing import TypeAlias
 
 import libcst as cst
 
-from gradlint.detect.frozen import note_idle_step
 from gradlint.detect.optimizers import SOURCES, holds_unknown, sources_of, stepped
-from gradlint.domain.announcement import GradientsCleared, GradientsUsed, OptimizerMade, OptimizerSupposed, StepCalled
+from gradlint.domain.announcement import (
+    GradientsCleared,
+    GradientsUsed,
+    OptimizerMade,
+    OptimizerSupposed,
+    ParametersTaken,
+    StepCalled,
+)
 from gradlint.domain.graph import leaf_key, leaves_behind
+from gradlint.domain.refusal.optimizers import NonleafInOptimizer, ParameterInTwoGroups, TensorForParameters
 from gradlint.domain.refusal.training_loop import ClosureIsValue, ClosureMissing
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import (
@@ -29,7 +36,6 @@ from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.calls import call_in_place
 from gradlint.interpreter.python.iteration import items_of
-from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.backward import LAST_BACKWARD, open_cycle
 from gradlint.interpreter.torch.inplace import bump
 from gradlint.interpreter.torch.parameters import held_by_optimizer
@@ -53,10 +59,10 @@ def new_optimizer(machine: Machine, state: State, path: str, args: Args, node: c
 def supposed_optimizer(machine: Machine, state: State, params: tuple[Ref, ...], node: cst.CSTNode) -> Ref:
     """An optimizer that a file does not show: it holds these parameters, and perhaps others."""
     machine.holdings.unknown_holder = True
-    _admit(machine, state, list(params), node)
     attrs = {"<params>": params, "<open>": True, SOURCES: ()}
     ref = state.new(Instance(External("torch.optim.Optimizer"), attrs, {}, True, None))
     machine.announce(state, OptimizerSupposed(node, ref))
+    _admit(machine, state, ref, None, params, node, complete=False)
     return ref
 
 
@@ -68,14 +74,10 @@ def fill_optimizer(machine: Machine, state: State, ref: Ref, args: Args, node: c
     sources = sources_of(machine, state, given, node)
     shared: list[Ref] = []
     params, is_open = _collect(machine, state, given, node, shared)
-    _admit(machine, state, params, node)
-    _tell_shared(machine, state, shared, node)
+    _admit(machine, state, ref, given, params, node, complete=not is_open and not args.open)
+    _refuse_shared(machine, state, shared, node)
     if known_tensor(machine, state, given) is not None:
-        faults.refused(machine, "optimizer-wants-a-list", node)
-    else:
-        # Absence is certain only if it is so on every path that gets here.
-        empty = not params and not is_open and not args.open and _is_empty(state, given)
-        machine.emptied[node] = machine.emptied.get(node, not machine.expected) and empty
+        machine.emit(TensorForParameters(node))
     record_ = state[ref]
     assert isinstance(record_, Instance)
     machine.holdings.unknown_holder |= unknown
@@ -85,37 +87,40 @@ def fill_optimizer(machine: Machine, state: State, ref: Ref, args: Args, node: c
     state.put(ref.id, record_._replace(attrs=attrs, config=dict(args.keywords)))
 
 
-def _admit(machine: Machine, state: State, params: list[Ref], node: cst.CSTNode) -> None:
+def _admit(
+    machine: Machine,
+    state: State,
+    optimizer: Ref,
+    given: Value,
+    params: Iterable[Ref],
+    node: cst.CSTNode,
+    *,
+    complete: bool,
+) -> None:
     """An optimizer takes leaves, and non-leaves that retain their gradient."""
+    params = tuple(params)
     for param in params:
         record = tensor_at(state, param)
         if record.leaf is False and record.retains is False:
-            related = [] if record.syntax is None else [(record.syntax, "this operation makes it no leaf")]
-            faults.refused(machine, "nonleaf-optimizer", node, related=related)
+            machine.emit(NonleafInOptimizer(node, record.syntax))
             machine.holdings.offered |= {leaf.syntax for leaf in leaves_behind(record.node)}
         if record.node.leaf is not None:
             machine.gradients.optimized.setdefault(leaf_key(record.node), set()).add(node)
-            machine.holdings.held.add(record.node.leaf)
+            machine.optimized.add(record.node.leaf)
             if record.grad is False:
                 machine.gradients.spared.add(leaf_key(record.node))
+    machine.announce(state, ParametersTaken(node, optimizer, given, params, complete))
 
 
-def _tell_shared(machine: Machine, state: State, shared: Iterable[Ref], node: cst.CSTNode, subject: str = "") -> None:
+def _refuse_shared(
+    machine: Machine, state: State, shared: Iterable[Ref], node: cst.CSTNode, *, whole: bool = False
+) -> None:
     """A parameter in two groups is refused; in a loop, several may look like one."""
     for one in shared if not machine.ledger.depth else ():
         record = tensor_at(state, one)
         if SUMMARY not in record.tags:
-            related = [] if record.syntax is None else [(record.syntax, "the parameter is made here")]
-            faults.refused(machine, "parameter-in-two-groups", node, subject, related)
+            machine.emit(ParameterInTwoGroups(node, record.syntax, whole))
             return
-
-
-def _is_empty(state: State, value: Value) -> bool:
-    """Whether a list is empty itself; a group without parameters is let pass."""
-    if isinstance(value, Ref):
-        record = state[value]
-        return isinstance(record, Sequence) and (not record.items or record.kind in ("iterator", "generator"))
-    return value == ()
 
 
 def _collect(
@@ -160,9 +165,6 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
     """step(closure=None): parameters without a gradient are left out."""
     machine.ledger.steps += 1
     machine.announce(state, StepCalled(node, ref))
-    made = state[ref]
-    if isinstance(made, Instance) and made.attrs.get("<open>") is False:
-        note_idle_step(machine, state, ref, held_by_optimizer(state, ref), node)
     closure = args.get(0, "closure")
     if isinstance(closure, (int, float)) or known_tensor(machine, state, closure) is not None:
         machine.emit(ClosureIsValue(node))
@@ -249,10 +251,10 @@ def _add_group(machine: Machine, state: State, ref: Ref, args: Args, node: cst.C
     more, more_open = _collect(machine, state, (group,), node)
     record = state[ref]
     assert isinstance(record, Instance)
-    _admit(machine, state, more, node)
+    _admit(machine, state, ref, group, more, node, complete=not more_open)
     held = set(held_by_optimizer(state, ref))
-    subject = "all" if all(one in held for one in more) and not more_open else ""
-    _tell_shared(machine, state, (one for one in more if one in held), node, subject)
+    whole = all(one in held for one in more) and not more_open
+    _refuse_shared(machine, state, (one for one in more if one in held), node, whole=whole)
     attrs = {**record.attrs, "<params>": (*held_by_optimizer(state, ref), *more)}
     attrs["<open>"] = record.attrs.get("<open>", True) or more_open
     state.put(ref.id, record._replace(attrs=attrs))

@@ -196,8 +196,9 @@ def _apart(machine: Machine) -> Iterator[None]:
     facts = [(one, one.set_aside()) for one in machine.listeners]
     machine.events, machine.exits, machine.stack, machine.called = [], [], [], set()
     machine.gradients, machine.ledger = Gradients(), Ledger()
-    machine.rootless, machine.rooted, machine.emptied = [], set(), {}
-    machine.give_ups = Counter()
+    machine.rootless, machine.rooted = [], set()
+    machine.give_ups, machine.frozen, machine.trained = Counter(), {}, set()
+    machine.optimized = set(machine.optimized)
     machine.holdings = machine.holdings.copy()
     machine.limit = max(machine.limit, machine.budget - int(SHARE * machine.steps))
     try:
@@ -210,8 +211,8 @@ def _apart(machine: Machine) -> Iterator[None]:
 
 
 _PER_RUN = (
-    *("events", "exits", "stack", "called", "gradients", "ledger", "rootless", "rooted", "emptied", "give_ups"),
-    *("holdings", "limit", "walked", "backwards", "expected", "abroad"),
+    *("events", "exits", "stack", "called", "gradients", "ledger", "rootless", "rooted", "give_ups"),
+    *("frozen", "trained", "optimized", "holdings", "limit", "backwards", "expected", "abroad"),
 )
 
 

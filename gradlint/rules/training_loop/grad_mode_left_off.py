@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.fault import training_loop as fault
+from gradlint.domain.refusal import training_loop as refusal
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 _RAISES = "does not require grad"
@@ -39,7 +41,7 @@ class GradModeLeftOff(Rule):
     code = "GRD514"
     name = "grad-mode-left-off"
     effect = "silent"
-    events = (Refused, Noticed)
+    events = (refusal.GraphSwitchedOff, fault.LeftFrozen)
     bad = (
         Bad(
             """\
@@ -181,15 +183,16 @@ for x in torch.randn(3, 4, 2):
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A switch that was on when the same thing was trained before."""
-        if not isinstance(event, (Refused, Noticed)) or event.fault != "grad-mode-left-off":
-            return
-        silent = isinstance(event, Noticed)
-        after = "the next training turn changes nothing" if silent else "the next training turn raises"
+        """Report at the switch, which was on when the same thing was trained before."""
+        if isinstance(event, fault.LeftFrozen):
+            after, related = "changes nothing", (event.step, "this step finds no gradient any more")
+        else:
+            assert isinstance(event, refusal.GraphSwitchedOff)
+            after, related = "raises", (event.backward, "the next backward finds no graph")
         yield Report(
             event.node,
-            f"what is switched off here is not switched on again: {after}",
+            f"what is switched off here is not switched on again: the next training turn {after}",
             hint="switch it on before it is trained again, or use a `with` block for the mode",
-            related=event.related,
-            effect=None if silent else "raises",
+            related=(related,),
+            effect="raises" if isinstance(event, refusal.GraphSwitchedOff) else None,
         )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import training_loop as fault
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 
@@ -34,7 +35,7 @@ class SamplerSetEpoch(Rule):
     code = "GRD507"
     name = "sampler-set-epoch"
     effect = "fragile"
-    events = (Noticed,)
+    events = (fault.EpochNotSet,)
     bad = (
         Bad(
             """\
@@ -183,12 +184,11 @@ for (x,) in DataLoader(data, batch_size=2, sampler=sampler):
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """What the interpreter saw when the function was applied."""
-        if not isinstance(event, Noticed) or event.fault != "sampler-set-epoch":
-            return
+        """Report at the second loop over the data."""
+        assert isinstance(event, fault.EpochNotSet)
         yield Report(
             event.node,
             "the sampler has not been told the epoch: these are the batches of the epoch before, in the same order",
             hint="call `sampler.set_epoch(epoch)` at the beginning of each epoch",
-            related=event.related,
+            related=() if event.sampler is None else ((event.sampler, "the sampler is made here"),),
         )
