@@ -4,21 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gradlint.detect.epochs import EpochDetector
-from gradlint.detect.idle_optimizer import IdleOptimizerDetector
+from gradlint.detect.gradient_argument import GradientArgumentDetector
+from gradlint.detect.gradient_reads import GradientReadDetector
+from gradlint.detect.graph_use import GraphUseDetector
+from gradlint.detect.hidden_write import HiddenWriteDetector
 from gradlint.detect.loop_order import LoopOrderDetector
 from gradlint.detect.loop_variable import LoopVariableDetector
+from gradlint.detect.lost_gradient import LostGradientDetector
+from gradlint.detect.sampler import SamplerDetector
+from gradlint.detect.second_order import SecondOrderDetector
 from gradlint.detect.state_dict import StateDictDetector
+from gradlint.detect.switched_off import SwitchedOffDetector
 from gradlint.detect.training_mode import TrainingModeDetector
 from gradlint.domain.announcement import Listener
 from gradlint.interpreter.machine import Machine
 
 _ALL: tuple[Callable[[Machine], Listener], ...] = (
-    EpochDetector,
-    IdleOptimizerDetector,
+    GradientArgumentDetector,
+    GradientReadDetector,
+    GraphUseDetector,
+    HiddenWriteDetector,
     LoopOrderDetector,
     LoopVariableDetector,
+    LostGradientDetector,
+    SamplerDetector,
+    SecondOrderDetector,
     StateDictDetector,
+    SwitchedOffDetector,
     TrainingModeDetector,
 )
 

@@ -8,26 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import libcst as cst
 
-from gradlint.domain.event import Event, Given, LostLeaf, Noticed
+from gradlint.domain.fault.lost_gradient import Given, LostLeaf
 from gradlint.domain.graph import LeafKey, Node, Site, leaf_key
+from gradlint.domain.state import PathFact
 
-if TYPE_CHECKING:
-    from gradlint.interpreter.machine import Machine
+
+@dataclass(frozen=True)
+class LastBackward(PathFact):
+    """Which backward came last on this path."""
 
 
 class LostOne(NamedTuple):
-    """A leaf that one backward did not reach: the event to tell of it, and what speaks for a wish.
+    """A leaf that one backward did not reach: the fault, and what speaks for a wish.
 
     `reborn` is the new leaf that was made of the value, `alone` says that the backward reached nothing but such
     leaves, `dropped` that torch had recorded a graph up to the cut, `started` that the backward starts at the new leaf.
     """
 
     key: LeafKey
-    event: LostLeaf
+    fault: LostLeaf
     wished: bool
     reborn: Node | None
     alone: bool
@@ -44,8 +47,10 @@ class Gradients:
     `starved`: behind which backwards an optimizer's step found no gradient in them. `read`: the program reads their
     `.grad`. `bare`: whether every step of an optimizer found certainly none in them. `spared`: switched off at some
     time. `escaped`: graphs that went where gradlint does not look. `blind`: some backward starts at a graph that is
-    not known. `gone`: the objects that went the same way, by address. `given`: what a call that copies was given, or
-    what the tensor was of which `item` makes a number that a call copies at once, which is in `copied`.
+    not known. `given`: what a call that copies was given; `copied`: by a call of `item`, the one that makes a tensor
+    of its number at once. `trained`: where the leaves were made that some backward has reached. `undone` and
+    `unreached` are what the file leaves undone, as far as it is known: leaves that are lost, and what made parameters
+    that no loss depends on.
     """
 
     reached: set[LeafKey] = field(default_factory=set)
@@ -58,17 +63,14 @@ class Gradients:
     escaped: dict[int, Node] = field(default_factory=dict)
     blind: bool = False
     lost: list[LostOne] = field(default_factory=list)
-    gone: dict[int, object] = field(default_factory=dict)
     given: dict[cst.CSTNode, Given] = field(default_factory=dict)
     copied: dict[cst.CSTNode, cst.Call] = field(default_factory=dict)
-
-    def let_go(self, node: Node) -> None:
-        """A graph goes where gradlint does not look: a backward may run there."""
-        if node.live:
-            self.escaped[node.id] = node
+    trained: set[cst.CSTNode] = field(default_factory=set)
+    undone: list[LostLeaf] = field(default_factory=list)
+    unreached: list[cst.CSTNode] = field(default_factory=list)
 
 
-class _Reached:
+class Reached:
     """The leaves that some backward may reach."""
 
     def __init__(self, keys: Iterable[LeafKey]) -> None:
@@ -95,32 +97,31 @@ def _is_trial(site: Site) -> bool:
     return False
 
 
-def judge(machine: Machine) -> None:
-    """Emit what is certain of leaves that no backward reaches, and of gradients that were not there yet."""
-    gradients = machine.gradients
-    asked = {key for key in gradients.asked if not gradients.bare.get(key, False)}
-    reached = _Reached(gradients.reached | asked | _makings(gradients.escaped.values()))
-    closed = not gradients.blind and not any(machine.give_ups[what] for what in _GIVEN_UP)
-    groups = _by_leaf(gradients.lost)
-    for key, group in groups.items():
+def verdicts(gradients: Gradients, reached: Reached, *, closed: bool) -> Iterator[LostLeaf]:
+    """Yield what is certain of the leaves that some backward should reach and does not.
+
+    `closed`: nothing else can reach them.
+    """
+    for key, group in _by_leaf(gradients.lost).items():
         if key in reached:
             # Something trains the leaf; but a backward that starts at a leaf trains nothing at all.
-            vain = next((one for one in group if one.started and one.alone and one.event.kind not in _TELLING), None)
-            event = None if vain is None else _reborn(gradients, vain)
-            if event is not None:
-                machine.emit(event)
-            continue
-        event = _verdict(gradients, key, group, closed and key not in gradients.spared, reached)
-        if event is not None:
-            machine.emit(event)
-
-    if closed and machine.backwards and not any(_misses(event) for event in machine.events):
-        for making in _never_reached(gradients, {key[0] for key in groups}, reached):
-            machine.emit(Noticed(making, "parameter-never-reached"))
+            vain = next((one for one in group if one.started and one.alone and one.fault.kind not in _TELLING), None)
+            fault = None if vain is None else _reborn(gradients, vain)
+        else:
+            fault = _verdict(gradients, key, group, closed and key not in gradients.spared, reached)
+        if fault is not None:
+            yield fault
 
 
-def _never_reached(gradients: Gradients, lost: set[cst.CSTNode], reached: _Reached) -> Iterator[cst.CSTNode]:
-    """What made parameters for an optimizer that no loss of the program depends on, though on others it holds."""
+def reached_leaves(gradients: Gradients) -> Reached:
+    """Return the leaves that some backward of the program may reach."""
+    asked = {key for key in gradients.asked if not gradients.bare.get(key, False)}
+    return Reached(gradients.reached | asked | _makings(gradients.escaped.values()))
+
+
+def never_reached(gradients: Gradients, reached: Reached) -> Iterator[cst.CSTNode]:
+    """Yield what made parameters for an optimizer that no loss depends on, though on others it holds."""
+    lost = {one.key[0] for one in gradients.lost}
     makings: dict[cst.CSTNode, bool] = {}
     for key, holders in gradients.optimized.items():
         idle = not gradients.bare.get(key, False) and _idle(gradients, holders, reached)
@@ -129,14 +130,6 @@ def _never_reached(gradients: Gradients, lost: set[cst.CSTNode], reached: _Reach
     for making, whole in makings.items():
         if whole and making not in lost and not reached.any_of(making):
             yield making
-
-
-_GIVEN_UP = ("out of steps", "paths dropped", "calls too deep")
-
-
-def _misses(event: Event) -> bool:
-    """Whether an optimizer holds the wrong parameters: that explains those that are not trained."""
-    return isinstance(event, Noticed) and event.fault == "optimizer-misses-parameter"
 
 
 def _by_leaf(lost: list[LostOne]) -> dict[LeafKey, list[LostOne]]:
@@ -162,52 +155,54 @@ def _makings(roots: Iterable[Node]) -> set[LeafKey]:
     return found
 
 
-def _verdict(gradients: Gradients, key: LeafKey, group: list[LostOne], closed: bool, reached: _Reached) -> Event | None:
+def _verdict(
+    gradients: Gradients, key: LeafKey, group: list[LostOne], closed: bool, reached: Reached
+) -> LostLeaf | None:
     """What to say of a leaf that nothing reaches: the cut to blame, if a gradient was wanted there for certain."""
     one = _blamed(gradients, key, group)
     optimizers = gradients.optimized.get(key, set())
-    if not optimizers and one.event.parameter and gradients.optimized:
+    if not optimizers and one.fault.parameter and gradients.optimized:
         return None  # The program trains other parameters.
-    if not optimizers and one.reborn is not None and not one.started and one.event.kind == "detach":
+    if not optimizers and one.reborn is not None and not one.started and one.fault.kind == "detach":
         return None  # `x.detach().requires_grad_()` is how a new leaf is asked for.
-    if one.event.kind == "integer" and not optimizers and _is_made_there(one.event):
+    if one.fault.kind == "integer" and not optimizers and _is_made_there(one.fault):
         return None  # Nobody can ask for the gradient of a leaf without a name.
-    if one.reborn is not None and (one.alone or one.event.kind in _TELLING):
+    if one.reborn is not None and (one.alone or one.fault.kind in _TELLING):
         return _reborn(gradients, one)
     if one.reborn is not None and _used(gradients, one.reborn):
         return None
     if not one.wished:
-        return one.event
-    if one.event.kind == "copy" and (key in gradients.read or not gradients.bare.get(key, False)):
+        return one.fault
+    if one.fault.kind == "copy" and (key in gradients.read or not gradients.bare.get(key, False)):
         return None  # A copy is trained first, and what it comes to is brought back by hand.
     if optimizers and closed:
-        return replace(one.event, idle=_idle(gradients, optimizers, reached))
-    if not gradients.optimized and one.dropped and one.event.kind == "no_grad":
-        return one.event
+        return replace(one.fault, idle=_idle(gradients, optimizers, reached))
+    if not gradients.optimized and one.dropped and one.fault.kind == "no_grad":
+        return one.fault
     return None
 
 
-def _is_made_there(event: LostLeaf) -> bool:
+def _is_made_there(fault: LostLeaf) -> bool:
     """Whether the leaf is made in the expression that is cut, as in `zeros(3, requires_grad=True).long()`."""
-    func = event.node.func if isinstance(event.node, cst.Call) else None
-    return isinstance(func, cst.Attribute) and func.value is event.leaf
+    func = fault.node.func if isinstance(fault.node, cst.Call) else None
+    return isinstance(func, cst.Attribute) and func.value is fault.leaf
 
 
 def _blamed(gradients: Gradients, key: LeafKey, group: list[LostOne]) -> LostOne:
     """The cut to blame: that of the backward before the step that found nothing, and rather an accident."""
     starved = gradients.starved.get(key, set())
-    return min(group, key=lambda one: (one.event.backward not in starved, one.wished))
+    return min(group, key=lambda one: (one.fault.backward not in starved, one.wished))
 
 
-def _reborn(gradients: Gradients, one: LostOne) -> Event | None:
+def _reborn(gradients: Gradients, one: LostOne) -> LostLeaf | None:
     """A new leaf was made of a cut value: a hack, unless the leaf is trained or its gradient used."""
     assert one.reborn is not None
     leaf = one.reborn
     if _used(gradients, leaf):
         return None
-    if one.event.kind in _TELLING:
-        return one.event
-    return replace(one.event, node=leaf.place or leaf.syntax, kind="hack", cut=one.event.node)
+    if one.fault.kind in _TELLING:
+        return one.fault
+    return replace(one.fault, node=leaf.place or leaf.syntax, kind="hack", cut=one.fault.node)
 
 
 def _used(gradients: Gradients, leaf: Node) -> bool:
@@ -220,7 +215,7 @@ _TELLING = frozenset({"nondiff", "integer", "sample", "zero"})
 """Cuts by an operation: that it has no gradient says more than that the flag was switched on behind it."""
 
 
-def _idle(gradients: Gradients, optimizers: set[cst.CSTNode], reached: _Reached) -> bool:
+def _idle(gradients: Gradients, optimizers: set[cst.CSTNode], reached: Reached) -> bool:
     """Whether an optimizer among them has nothing at all to do."""
     held: dict[cst.CSTNode, list[LeafKey]] = {}
     for leaf, holders in gradients.optimized.items():

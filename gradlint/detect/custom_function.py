@@ -144,7 +144,7 @@ def _may_be_scalar(machine: Machine, state: State, value: Value) -> bool:
 
 def _ignores(machine: Machine, state: State, value: Value, gradients: list[Ref]) -> bool:
     """Whether some gradient other than zero is returned, and none is computed from what arrives."""
-    if any(ref.id in machine.gradients.gone for ref in gradients):
+    if any(ref.id in machine.escaped for ref in gradients):
         return False  # Code that gradlint does not see was given it, and may have filled what is returned.
     tensors = [known_tensor(machine, state, part) for part in parts_of(value) if part is not None]
     if not tensors or any(ref is None for ref in tensors):

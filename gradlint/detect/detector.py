@@ -7,6 +7,7 @@ forget them.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Generic, TypeVar, cast
 
 from gradlint.domain.announcement import Listener
@@ -47,6 +48,6 @@ class Detector(Listener, Generic[Facts]):
         """The detector of another family that listens to the same machine, to ask for its facts."""
         return next(one for one in self.machine.listeners if isinstance(one, family))
 
-    def report(self, fault: Event) -> None:
-        """Report a fault, unless the program says that it expects to fail here."""
-        self.machine.emit(fault)
+    def report(self, fault: Event, unless: Hashable = None) -> None:
+        """Report a fault, unless the program says that it expects to fail here, or some path passes a place."""
+        self.machine.emit(fault, unless)

@@ -25,11 +25,11 @@ from gradlint.detect.gradient_use import (
     was_cleared,
 )
 from gradlint.domain.announcement import (
+    Backpropagated,
     Clipped,
     Escaped,
     GradientDropped,
     GradientsCleared,
-    GradientsFilled,
     GradientsInvalidated,
     GradientsUsed,
     LeafWritten,
@@ -122,8 +122,10 @@ class LoopOrderDetector(Detector[Steps]):
 
     # Gradients are filled.
 
-    def on_gradients_filled(self, state: State, it: GradientsFilled) -> None:
+    def on_backpropagated(self, state: State, it: Backpropagated) -> None:
         """Note for each optimizer whether the backward fills gradients of its parameters."""
+        if it.raised:
+            return
         certain = {one.leaf for one in it.certain if one.leaf is not None and (it.only is None or one.leaf in it.only)}
         possible = {one.leaf for one in it.possible.values() if one.leaf is not None}
         known = all(root.op != "call" and root.tracked is not None for root in it.roots)

@@ -5,282 +5,270 @@ Whether that is a fault is known only when the program has been read: see `gradl
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import NamedTuple
 
 import libcst as cst
 
-from gradlint.detect.absence import LostOne
+from gradlint.detect.absence import Gradients, LastBackward, LostOne, never_reached, reached_leaves, verdicts
+from gradlint.detect.cuts import ACCIDENTS, Lost, lost_leaves, receiving_leaves
+from gradlint.detect.detector import Detector
 from gradlint.detect.samples import cutting_samples
-from gradlint.domain.event import LostLeaf
-from gradlint.domain.graph import Edge, Node, leaf_key
+from gradlint.detect.second_order import SecondOrderDetector
+from gradlint.detect.switched_off import SwitchedOffDetector
+from gradlint.detect.terms import dead_terms
+from gradlint.domain.announcement import (
+    Backpropagated,
+    BackwardCalled,
+    Differentiated,
+    GradientRead,
+    GraphsEscaped,
+    NetworkSupposed,
+    NumberBackpropagated,
+    ParameterReplaced,
+    ParametersTaken,
+    PathsEnded,
+    RequiresGradSet,
+    Rewrapped,
+    RunEnded,
+    Stepped,
+)
+from gradlint.domain.event import Event, Noticed
+from gradlint.domain.fault.backward import RootWithoutGraph
+from gradlint.domain.fault.lost_gradient import Given, LostLeaf, ParameterNeverReached
+from gradlint.domain.graph import Node, leaf_key
 from gradlint.domain.state import State
-from gradlint.domain.value import Tensor
-from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.torch.backward import Walk, felt_leaves, walk
+from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value
+from gradlint.interpreter.torch.tensor import is_absent, known_tensor, tensor_at
 
 
-class Cut(NamedTuple):
-    """Where a gradient ends on the way from a root to a leaf: its kind, place, and the operation there."""
+class LostGradientDetector(Detector[Gradients]):
+    """Notes what each backward reaches and does not, and judges it when all paths are known."""
 
-    kind: str
-    syntax: cst.CSTNode
-    op: str
+    def begin(self) -> Gradients:
+        """Begin without any backward."""
+        return Gradients()
 
+    # What becomes of leaves and graphs.
 
-class Lost(NamedTuple):
-    """A leaf behind a cut.
+    def on_rewrapped(self, state: State, it: Rewrapped) -> None:
+        """Note what a copy is made of, for the repair of it."""
+        listed = state.heap.get(it.data.id) if isinstance(it.data, Ref) else it.data
+        items = listed.items if isinstance(listed, Sequence) else listed if type(listed) is tuple else ()
+        self._note_numbers((it.data, *items[:1]), it.node)
+        given = _given(state, listed, [known_tensor(self.machine, state, item) for item in items])
+        if given is not None:
+            self.facts.given[it.node] = given
 
-    `wished`: the way is cut by something that programs write on purpose, such as `detach`; `picked`: on the way the
-    value only chooses which others to use. `reborn`: where a new
-    leaf was made of the value, so that a backward has something to run to. `dropped`: torch had recorded a graph
-    up to the cut. `cuts`: how many there are on the way. `direct`: the leaf's own value is cut off, nothing computed
-    from it.
-    """
+    def _note_numbers(self, values: Iterable[Value], node: cst.CSTNode) -> None:
+        """Note the calls of `item` that stand inside of a copy: `torch.tensor(loss.item())`."""
+        if not isinstance(node, cst.Call) or len(node.args) != 1:
+            return
+        given = node.args[0].value
+        inside = given.elt if isinstance(given, cst.ListComp) else given
+        for value in values:
+            if isinstance(value, Unknown) and value.origin is not None and value.origin.syntax is inside:
+                self.facts.copied[inside] = node
 
-    leaf: Node
-    cut: Cut
-    wished: bool
-    reborn: Node | None
-    dropped: bool
-    picked: bool
-    cuts: int
-    direct: bool
+    def on_requires_grad_set(self, state: State, it: RequiresGradSet) -> None:
+        """A leaf that is switched off at some time is not missed."""
+        if it.wanted is not True:
+            self._spare(state, it.tensor)
 
+    def on_network_supposed(self, state: State, it: NetworkSupposed) -> None:
+        """Nothing is wrong with the leaves of a network that is not shown, if nothing reaches them here."""
+        for leaf in it.leaves:
+            self._spare(state, leaf)
 
-class _Way(NamedTuple):
-    """How far a search has come, and what it met."""
+    def on_parameter_replaced(self, state: State, it: ParameterReplaced) -> None:
+        """That a parameter is trained no more is reported where it is still held."""
+        self._spare(state, it.former)
 
-    node: Node
-    cut: Cut | None = None
-    wished: bool = False
-    reborn: Node | None = None
-    dropped: bool = False
-    picked: bool = False
-    cuts: int = 0
-    direct: bool = False
+    def on_parameters_taken(self, state: State, it: ParametersTaken) -> None:
+        """Note the optimizer of each leaf."""
+        for parameter in it.parameters:
+            record = tensor_at(state, parameter)
+            if record.node.leaf is not None:
+                self.facts.optimized.setdefault(leaf_key(record.node), set()).add(it.node)
+                if record.grad is False:
+                    self._spare(state, parameter)
 
+    def _spare(self, state: State, tensor: Ref) -> None:
+        self.facts.spared.add(leaf_key(tensor_at(state, tensor).node))
 
-_WISHES = frozenset({"copy", "detach", "no_grad", "grad-off", "data", "leaf", "parameter", "grad", "gradient"})
-_NUMBERS = frozenset({"item", "numpy", "rewrap"})
-_NO_WAYS = frozenset({"overwritten", "scored"})
-"""A value that is gone, and one whose density is asked for: what either was computed from is none of the loss's."""
+    def on_stepped(self, state: State, it: Stepped) -> None:
+        """Note the leaves in which a step finds no gradient, and the backward before it."""
+        last = state.facts.get(LastBackward())
+        for parameter in it.parameters:
+            record = state.heap.get(parameter.id)
+            if not isinstance(record, Tensor) or record.grad is False:
+                continue
+            key, filled = leaf_key(record.node), isinstance(record.accumulated, Ref)
+            absent = not filled and is_absent(state, parameter, record.accumulated)
+            self.facts.bare[key] = absent and self.facts.bare.get(key, True)
+            if not filled and isinstance(last, cst.CSTNode):
+                self.facts.starved.setdefault(key, set()).add(last)
 
-_UNTOLD = frozenset({"untracked"})
+    def on_gradient_read(self, state: State, it: GradientRead) -> None:
+        """Note the leaves whose gradients the program reads."""
+        if not it.warned:
+            self.facts.read.add(leaf_key(tensor_at(state, it.tensor).node))
 
-MOST_CUTS = 4_000
-"""How many (node, cut) pairs a search for lost leaves looks at."""
+    def on_graphs_escaped(self, state: State, it: GraphsEscaped) -> None:
+        """Note where a backward may begin that gradlint does not see."""
+        self.facts.escaped.update((node.id, node) for node in it.graphs if node.live)
 
-MOST_COUNTED = 3
-"""How many cuts on one way are told apart."""
+    # What a backward starts from.
 
+    def on_backward_called(self, state: State, it: BackwardCalled) -> None:
+        """Report a root without a graph, unless the reason is another fault, which is reported in its place."""
+        record = tensor_at(state, it.root)
+        if record.grad is not False:
+            return
+        if self.other(SwitchedOffDetector).explains(state, record.node, it.node, self.is_wanted):
+            return
+        if self.other(SecondOrderDetector).explains(record.node, it.node):
+            return
+        blamed = self._blame_for_raising(state, record.node, it.node)
+        if blamed is not None:
+            found = [(blamed.kind, blamed.node), *((one.cut.kind, one.cut.syntax) for one in _lost(record.node))]
+            self.report(RootWithoutGraph(it.node, it.call, tuple(dict.fromkeys(found))))
+        else:
+            # A result that stands in for an empty one is no fault, if the same call has a graph on other paths.
+            self.report(RootWithoutGraph(it.node, it.call, ()), unless=(it.node, state.site, it.number))
 
-def lost_leaves(root: Node, reached: set[int]) -> list[Lost]:
-    """The leaves that the root's value depends on and no gradient reaches, each with the cut on a way to it.
+    def on_number_backpropagated(self, state: State, it: NumberBackpropagated) -> None:
+        """Report where the tensor became a number: what it was computed from shows what was meant."""
+        self._blame_for_raising(state, it.origin, it.node)
 
-    Of several cuts on a way it is the one nearest the leaf: up to there a gradient could have flowed. Of several
-    ways to a leaf one counts that is cut by no wish, and least often: a reward that an environment gave for a sampled
-    action has more behind it than the mistake. Of equals it is the shortest: targets are computed from predictions.
-    """
-    found: dict[int, Lost] = {}
-    stack = deque([_Way(root)])
-    seen: set[_Way] = set()
-    while stack:
-        way = stack.popleft()
-        node = way.node
-        if way in seen or not node.live or len(seen) > MOST_CUTS:
-            continue
-        seen.add(way)
-        if node.leaf is not None and way.cut is not None and node.leaf not in reached:
-            former = found.get(node.leaf)
-            if former is None or _excuse(former) > _excuse(way):
-                found[node.leaf] = Lost(
-                    node, way.cut, way.wished, way.reborn, way.dropped, way.picked, way.cuts, way.direct
-                )
-        for edge in node.edges:
-            if edge.cut not in _NO_WAYS:
-                stack.append(_along(way, edge))
-    return list(found.values())
+    def is_wanted(self, leaf: Node) -> bool:
+        """Return whether the program trains a leaf: a backward has reached it, or an optimizer has it."""
+        return leaf.syntax in self.facts.trained or leaf_key(leaf) in self.facts.optimized
 
+    def _blame_for_raising(self, state: State, root: Node, backward: cst.CSTNode) -> LostLeaf | None:
+        """Report the cut to blame that a backward has no graph and raises."""
+        lost = [one for one in _lost(root) if _requires_grad(state, one.leaf)]
+        if not lost:
+            return None
+        blamed = min(lost, key=self._rank)
+        if blamed.cut.kind == "no_grad" and leaf_key(blamed.leaf) in self.facts.read:
+            # The new value of a parameter was computed there, from its gradient: another rule names that.
+            blamed = blamed._replace(cut=blamed.cut._replace(kind="update"))
+        fault = self._fault(state, blamed, backward, raises=True)
+        self.report(fault)
+        return fault
 
-def _excuse(one: Lost | _Way) -> tuple[bool, bool, bool, bool, int]:
-    """How little a way to a leaf tells: of first derivatives, for one, none is expected.
+    def _rank(self, one: Lost) -> tuple[bool, bool, int]:
+        """The cut with the lowest rank is to blame."""
+        rank = _ORDER.index(one.cut.kind) + 1 if one.cut.kind in _ORDER else 0
+        return leaf_key(one.leaf) not in self.facts.optimized, one.picked, rank
 
-    A sample behind a further cut is an action that the world has answered.
-    """
-    kind = None if one.cut is None else one.cut.kind
-    return one.picked, kind == "sample" and one.cuts > 1, one.wished, kind == "grad", one.cuts
+    def _fault(self, state: State, one: Lost, backward: cst.CSTNode, *, raises: bool = False) -> LostLeaf:
+        leaf, cut = one.leaf, one.cut
+        assert leaf.leaf is not None
+        parameter = tensor_at(state, Ref(leaf.leaf)).parameter
+        given, copied = self.facts.given.get(cut.syntax), self.facts.copied.get(cut.syntax)
+        return LostLeaf(
+            *(cut.syntax, cut.kind, cut.op, leaf.syntax, backward, raises, parameter), given=given, copied=copied
+        )
 
+    # What a backward reaches.
 
-def _along(way: _Way, edge: Edge) -> _Way:
-    """One step towards the leaves."""
-    node = way.node
-    if edge.flows is not False and edge.cut != "zero":
-        return way._replace(node=edge.node, direct=False)
-    own = edge.cut if edge.flows is not False or edge.cut != "zero" else None
-    kind = own or node.cut or "untracked"
-    nearest = edge.node.tracked is not False or edge.node.leaf is not None
-    # The operation has a gradient, only not with regard to this input: an index.
-    picks = edge.cut == "nondiff" and node.cut is None
-    return _Way(
-        edge.node,
-        _nearer(way.cut, Cut(kind, node.place or node.syntax, node.op), nearest),
-        way.wished or kind in _WISHES,
-        node if kind == "leaf" else way.reborn,
-        edge.node.tracked is True if nearest else way.dropped,
-        way.picked or picks,
-        min(way.cuts + (kind not in _UNTOLD), MOST_COUNTED),
-        True,
-    )
+    def on_backpropagated(self, state: State, it: Backpropagated) -> None:
+        """Note the leaves that a backward should reach and does not, and those that it reaches."""
+        state.decide(LastBackward(), it.node)
+        receiving = receiving_leaves(it.possible)
+        if not self.machine.expected:
+            self._note_lost(state, it, receiving)
+        self._note_unknown_root(it.possible)
+        for node in it.possible.values():
+            record = state.heap.get(node.leaf) if node.leaf is not None else None
+            if not isinstance(record, Tensor) or record.grad is not True:
+                continue
+            if it.only is None or node.leaf in it.only:
+                self.facts.trained.add(node.syntax)
+                if node.leaf in receiving:
+                    self.facts.reached.add(leaf_key(node))
 
+    def _note_lost(self, state: State, it: Backpropagated, receiving: set[int]) -> None:
+        alone = all(_is_reborn(node) for node in it.possible.values() if node.leaf is not None)
+        for root in it.roots:
+            for one in lost_leaves(root, receiving):
+                if _requires_grad(state, one.leaf):
+                    assert one.leaf.leaf is not None
+                    self.machine.holdings.cut_off.add(one.leaf.leaf)
+                    fault = self._fault(state, one, it.node)
+                    started = one.reborn is root
+                    self.facts.lost.append(
+                        LostOne(leaf_key(one.leaf), fault, one.wished, one.reborn, alone, one.dropped, started)
+                    )
+            self._report_terms(state, dead_terms(root), it.node)
+        for sample in cutting_samples(it.possible, receiving):
+            self._report_terms(state, (one for one in _lost(sample) if one.cut.kind == "sample"), it.node)
 
-def _nearer(former: Cut | None, here: Cut, nearest: bool) -> Cut:
-    """Which of two cuts on a way tells more: the one nearer the leaf.
+    def _report_terms(self, state: State, lost: Iterable[Lost], backward: cst.CSTNode) -> None:
+        """Report terms of a loss that are constants, though it may train their leaves in other ways."""
+        for one in lost:
+            if _requires_grad(state, one.leaf):
+                self.report(replace(self._fault(state, one, backward), term=True))
 
-    But a value that is detached and then made a number was detached because torch asks for it.
-    """
-    if former is None:
-        return here
-    if here.kind in _UNTOLD or here.kind == "leaf":
-        return former
-    if here.kind in ("detach", "data") and former.kind in _NUMBERS:
-        return former
-    return here if nearest or here.kind in _NUMBERS else former
+    def on_differentiated(self, state: State, it: Differentiated) -> None:
+        """The program may do what it likes with the gradients that it asks for: of any leaf on the way."""
+        self._note_unknown_root(it.possible)
+        self.facts.asked.update(leaf_key(node) for node in it.possible.values() if node.leaf is not None)
 
+    def _note_unknown_root(self, nodes: Mapping[int, Node]) -> None:
+        """Note a backward that may go anywhere: no leaf is known, or something that a caller passed in."""
+        passed = any(
+            isinstance(node.syntax, cst.Param) and (node.op == "input" or node.leaf) for node in nodes.values()
+        )
+        if passed or not any(node.leaf is not None for node in nodes.values()):
+            self.facts.blind = True
 
-# What is noted of a backward.
+    # What is left undone.
 
+    def on_paths_ended(self, state: State, it: PathsEnded) -> None:
+        """Report the leaves that are lost by accident: no use elsewhere makes that right."""
+        facts, reached = self.facts, reached_leaves(self.facts)
+        closed = not facts.blind and not any(self.machine.give_ups[what] for what in _GIVEN_UP)
+        for fault in verdicts(facts, reached, closed=closed):
+            if fault.kind in ACCIDENTS:
+                self.report(fault)
+            else:
+                facts.undone.append(fault)
+        if closed and self.machine.backwards:
+            facts.unreached.extend(never_reached(facts, reached))
 
-def note_refused(machine: Machine, state: State, roots: Sequence[Node], syntax: cst.CSTNode) -> Cut | None:
-    """A backward without a graph raises: say which cut is to blame, and give it back."""
-    lost = [one for root in roots for one in lost_leaves(root, set()) if _wants(state, one.leaf)]
-    if not lost:
-        return None
-    blamed = min(lost, key=lambda one: _blame(machine, one))
-    if blamed.cut.kind == "no_grad" and leaf_key(blamed.leaf) in machine.gradients.read:
-        # The new value of a parameter was computed there, from its gradient: another rule tells of that.
-        blamed = blamed._replace(cut=blamed.cut._replace(kind="update"))
-    machine.emit(_event(machine, state, blamed, syntax, raises=True))
-    return blamed.cut
-
-
-def _event(machine: Machine, state: State, one: Lost, backward: cst.CSTNode, *, raises: bool) -> LostLeaf:
-    leaf, cut = one.leaf, one.cut
-    assert leaf.leaf is not None
-    record = state.heap[leaf.leaf]
-    assert isinstance(record, Tensor)
-    given = machine.gradients.given.get(cut.syntax)
-    copied = machine.gradients.copied.get(cut.syntax)
-    return LostLeaf(
-        cut.syntax, cut.kind, cut.op, leaf.syntax, backward, raises, record.parameter, given=given, copied=copied
-    )
+    def on_run_ended(self, state: State, it: RunEnded) -> None:
+        """Report the other leaves that no backward of the file reaches."""
+        for fault in self.facts.undone:
+            self.report(fault)
+        if not any(map(_misses, self.machine.events)):
+            for making in self.facts.unreached:
+                self.report(ParameterNeverReached(making))
 
 
 _ORDER = ("no_grad", "grad-off", "data", "detach")
 """Cuts that are often wanted are to blame after all others, in this order."""
 
-
-def _blame(machine: Machine, one: Lost) -> tuple[bool, bool, int]:
-    rank = _ORDER.index(one.cut.kind) + 1 if one.cut.kind in _ORDER else 0
-    return leaf_key(one.leaf) not in machine.gradients.optimized, one.picked, rank
+_GIVEN_UP = ("out of steps", "paths dropped", "calls too deep")
 
 
-def _wants(state: State, leaf: Node) -> bool:
+def _given(state: State, listed: object, items: list[Ref | None]) -> Given | None:
+    """What a copy is made of: a tensor itself, or tensors that each have one element."""
+    if items and all(one is not None and tensor_at(state, one).shape == () for one in items):
+        return "scalars"
+    return "tensor" if isinstance(listed, Tensor) else None
+
+
+def _lost(root: Node) -> list[Lost]:
+    """All leaves behind a root that no gradient reaches."""
+    return lost_leaves(root, set())
+
+
+def _requires_grad(state: State, leaf: Node) -> bool:
     record = state.heap.get(leaf.leaf) if leaf.leaf is not None else None
     return isinstance(record, Tensor) and record.grad is True
-
-
-def note_lost(machine: Machine, state: State, roots: Iterable[Node], found: Walk, syntax: cst.CSTNode) -> None:
-    """Remember the leaves that this backward should reach and does not."""
-    if machine.expected:
-        return
-    felt = felt_leaves(found)
-    alone = all(_is_reborn(node) for node in found.possible.values() if node.leaf is not None)
-    for root in roots:
-        for one in lost_leaves(root, felt):
-            if _wants(state, one.leaf):
-                assert one.leaf.leaf is not None
-                machine.holdings.cut_off.add(one.leaf.leaf)
-                event = _event(machine, state, one, syntax, raises=False)
-                machine.gradients.lost.append(
-                    LostOne(leaf_key(one.leaf), event, one.wished, one.reborn, alone, one.dropped, one.reborn is root)
-                )
-        for one in _dead_terms(root):
-            if _wants(state, one.leaf):
-                machine.emit(replace(_event(machine, state, one, syntax, raises=False), term=True))
-    for sample in cutting_samples(found, felt):
-        for one in lost_leaves(sample, set()):
-            if _wants(state, one.leaf) and one.cut.kind == "sample":
-                machine.emit(replace(_event(machine, state, one, syntax, raises=False), term=True))
-
-
-# Terms of a loss.
-
-_SUMS = frozenset({"add", "sub", "rsub", "add_", "sub_", "neg"})
-_SCALES = frozenset({"mul", "div", "true_divide", "mul_", "div_"})
-_REDUCTIONS = frozenset({"sum", "mean", "squeeze", "view", "reshape"})
-_ACCIDENTS = frozenset({"item", "numpy", "rewrap", "nondiff", "integer", "zero"})
-
-
-def _dead_terms(root: Node) -> Iterator[Lost]:
-    """The terms of a sum that were computed from leaves and pass no gradient to any: each a constant to autograd.
-
-    Beside a term that was detached on purpose nothing is said: `hard - soft.detach() + soft` is the straight-through
-    trick.
-    """
-    terms = _terms(root)
-    dead = [term for term in terms if not _passes(term)]
-    if len(dead) == len(terms):
-        return  # The leaves behind them are lost altogether.
-    lost = _without_copied([one for term in dead for one in lost_leaves(term, set())])
-    if not any(one.wished and not _is_bare_data(one) for one in lost):
-        yield from (one for one in lost if one.reborn is None and (one.cut.kind in _ACCIDENTS or _is_bare_data(one)))
-
-
-def _is_bare_data(one: Lost) -> bool:
-    """Whether a leaf's own `.data` stands in the loss: nothing is computed from the leaf that could be kept from it."""
-    return one.cut.kind == "data" and one.direct and one.cuts == 1
-
-
-def _without_copied(lost: list[Lost]) -> list[Lost]:
-    """Leaves that are no copies of others among them: what a network was copied from is none of the loss's."""
-    sources = {edge.node.id for one in lost for edge in one.leaf.edges if edge.cut == "copy"}
-    return [one for one in lost if one.leaf.id not in sources]
-
-
-def _terms(root: Node) -> list[Node]:
-    """What a loss is the sum of, behind signs and constant factors."""
-    terms: list[Node] = []
-    stack, seen = [root], set[int]()
-    while stack:
-        node = stack.pop()
-        if node.id in seen or not node.live:
-            continue
-        seen.add(node.id)
-        name = node.op.removeprefix("Tensor.")
-        linear = name in _SUMS or name in _REDUCTIONS or (name in _SCALES and len(node.edges) == 1)
-        if node.leaf is None and linear:
-            stack.extend(edge.node for edge in node.edges)
-        else:
-            terms.append(node)
-    return terms
-
-
-def _passes(term: Node) -> bool:
-    """Whether a gradient other than zero may get through a term to anything."""
-    if term.tracked is False and term.leaf is None:
-        return False
-    found = walk([term])
-    return bool(felt_leaves(found)) or any(_may_pass(node) for node in found.possible.values())
-
-
-def _may_pass(node: Node) -> bool:
-    """Whether a graph may stand behind a node that is not known. Data that comes from elsewhere has none."""
-    if node.tracked is not None or (node.edges and node.op != "call"):
-        return False
-    return node.op != "input" or isinstance(node.place, (cst.Param, cst.Call))
 
 
 def _is_reborn(leaf: Node) -> bool:
@@ -288,9 +276,6 @@ def _is_reborn(leaf: Node) -> bool:
     return any(edge.cut == "leaf" for edge in leaf.edges)
 
 
-def note_blind(machine: Machine, found: Walk) -> None:
-    """Remember a backward that may go anywhere: no leaf is known behind it, or something that a caller passed in."""
-    nodes = found.possible.values()
-    passed = any(isinstance(node.syntax, cst.Param) and (node.op == "input" or node.leaf) for node in nodes)
-    if passed or not any(node.leaf is not None for node in nodes):
-        machine.gradients.blind = True
+def _misses(event: Event) -> bool:
+    """Whether an optimizer holds the wrong parameters: that explains those that are not trained."""
+    return isinstance(event, Noticed) and event.fault == "optimizer-misses-parameter"

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from gradlint.domain.graph import Node
-from gradlint.interpreter.torch.backward import Walk
 
 
-def cutting_samples(found: Walk, felt: set[int]) -> list[Node]:
+def cutting_samples(walked: Mapping[int, Node], receiving: set[int]) -> list[Node]:
     """The samples that a loss was computed from, while it trains their distribution by another way only.
 
     So it is with the latent code of a variational autoencoder, whose distribution the divergence trains. Where the
     `log_prob` of the sample is in the loss, or that of one drawn there in another turn, the score function is meant;
     where the loss trains nothing of the distribution, another one may.
     """
-    nodes = list(found.possible.values())
+    nodes = list(walked.values())
     scored = {one.syntax for node in nodes if node.op == "log_prob" for one in _samples(e.node for e in node.edges)}
     used = _samples(
         edge.node
@@ -24,7 +23,7 @@ def cutting_samples(found: Walk, felt: set[int]) -> list[Node]:
         for edge in node.edges
         if edge.flows is False and edge.cut is None
     )
-    return [one for one in used if one.syntax not in scored and _leaves(one) & felt]
+    return [one for one in used if one.syntax not in scored and _leaves(one) & receiving]
 
 
 def _samples(starts: Iterable[Node]) -> list[Node]:

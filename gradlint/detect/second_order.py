@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import libcst as cst
 
+from gradlint.detect.detector import Detector
+from gradlint.domain.announcement import Backpropagated, ConstantGradient
+from gradlint.domain.fault.backward import GradientWithoutGraph
 from gradlint.domain.graph import Node
-from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.torch import faults
+from gradlint.domain.state import State
 
 _SUMS = frozenset({"add", "sub", "add_", "sub_", "neg"})
 """Sums of losses. Behind a reduction it may be a tensor that a gradient moves: first-order steps are no penalties."""
@@ -16,24 +18,30 @@ _WISHES = frozenset({"detach", "data", "item", "no_grad", "numpy", "rewrap"})
 """Cuts behind which a constant is wanted, or which another rule tells of."""
 
 
-def note_constant_gradients(machine: Machine, root: Node, backward: cst.CSTNode) -> None:
-    """A loss is a sum, and one of its terms is a constant computed from a gradient: the term trains nothing."""
-    if not machine.ledger.gradients:
-        return
-    for term in _constant_terms(root):
-        gradient = _gradient_behind(term, machine.ledger.gradients)
+class SecondOrderDetector(Detector[set[int]]):
+    """Knows the numbers of the gradients that were computed without a graph."""
+
+    def begin(self) -> set[int]:
+        """Begin without any gradient."""
+        return set()
+
+    def on_constant_gradient(self, state: State, it: ConstantGradient) -> None:
+        """Note a gradient without a graph."""
+        self.facts.add(it.gradient.id)
+
+    def on_backpropagated(self, state: State, it: Backpropagated) -> None:
+        """Report a term of a loss that is a constant computed from a gradient: the term trains nothing."""
+        for term in [term for root in it.roots for term in _constant_terms(root)] if self.facts else ():
+            gradient = _gradient_behind(term, self.facts)
+            if gradient is not None:
+                self.report(GradientWithoutGraph(gradient.syntax, backward=it.node, term=term.syntax))
+
+    def explains(self, root: Node, backward: cst.CSTNode) -> bool:
+        """Report that a root is made of such gradients and of nothing else that requires grad; False if it is not."""
+        gradient = _gradient_behind(root, self.facts) if self.facts else None
         if gradient is not None:
-            related = [(term.syntax, "this term of the loss is a constant"), (backward, "the backward of the loss")]
-            faults.noticed(machine, "grad-without-create-graph", gradient.syntax, related=related)
-
-
-def note_gradient_root(machine: Machine, root: Node, backward: cst.CSTNode) -> bool:
-    """A root is made of such gradients and of nothing else that requires grad: torch raises."""
-    gradient = _gradient_behind(root, machine.ledger.gradients) if machine.ledger.gradients else None
-    if gradient is None:
-        return False
-    faults.refused(machine, "grad-without-create-graph", gradient.syntax, related=[(backward, "torch raises here")])
-    return True
+            self.report(GradientWithoutGraph(gradient.syntax, backward))
+        return gradient is not None
 
 
 def _constant_terms(root: Node) -> list[Node]:

@@ -2,8 +2,8 @@
 
 The abstract machine (`gradlint check`) announces what a program does on every path it follows; a concrete machine may
 announce the same of a real run. An announcement says what happens, never whether it is a fault. It names the syntax
-node at which it happens, and the addresses of the values that take part; what is known of these stands in the state
-that is handed over with it.
+node at which it happens, or the module where it happens at none, and the addresses of the values that take part; what
+is known of these stands in the state that is handed over with it.
 
 An announcement is a class here and a method of `Listener`, `on_` and its name in snake case. A method of a listener
 runs at the moment of the announcement, before the machine goes on, on the state of the path at hand.
@@ -17,9 +17,9 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import libcst as cst
 
-from gradlint.domain.graph import Edge, Node
+from gradlint.domain.graph import Edge, Node, Saved, Tri
 from gradlint.domain.state import State
-from gradlint.domain.value import Ref, Value
+from gradlint.domain.value import Ref, Value, Write
 
 # Modules.
 
@@ -85,11 +85,61 @@ class LoopVariableRebound(NamedTuple):
     value: Value
 
 
+class Rewrapped(NamedTuple):
+    """`torch.tensor(data)` copies values that may be tensors, or were made of some, without their graph."""
+
+    node: cst.CSTNode
+    data: Value
+
+
+class RequiresGradSet(NamedTuple):
+    """The flag `requires_grad` of a tensor is about to be set; `wanted` is None where its value is not known."""
+
+    node: cst.CSTNode
+    tensor: Ref
+    wanted: bool | None
+
+
+class NetworkSupposed(NamedTuple):
+    """A network stands in for one that the program does not show; nobody knows what else becomes of its leaves."""
+
+    node: cst.CSTNode
+    leaves: tuple[Ref, ...]
+
+
+class ParameterReplaced(NamedTuple):
+    """A library puts another parameter in the place of one: a shard of it."""
+
+    node: cst.CSTNode
+    former: Ref
+
+
 class Escaped(NamedTuple):
     """Values are given to something that is not known, which may do with them whatever can be done."""
 
     node: cst.CSTNode
     values: tuple[Value, ...]
+
+
+class GraphsShared(NamedTuple):
+    """Graphs may be walked elsewhere: by a caller, on a path that is not followed, by who is given what they made."""
+
+    node: cst.CSTNode
+    graphs: Sequence[Node]
+
+
+class GraphsEscaped(NamedTuple):
+    """Graphs went where gradlint does not look: a backward may fill the gradients of their leaves there."""
+
+    node: cst.CSTNode
+    graphs: Sequence[Node]
+
+
+class PathsJoined(NamedTuple):
+    """Two paths became one: of each pair of nodes, made alike on both, the first has gone on for the second."""
+
+    node: cst.CSTNode
+    alike: Iterable[tuple[int, int]]
 
 
 # Writes.
@@ -103,20 +153,52 @@ class LeafWritten(NamedTuple):
     sources: Sequence[Edge]
 
 
+# Loops over data.
+
+
+class LoaderIterated(NamedTuple):
+    """A loop over a `DataLoader` begins; `sampler`: it was given one that shuffles by the number of the epoch."""
+
+    node: cst.CSTNode
+    sampler: Ref | None
+
+
+class EpochSet(NamedTuple):
+    """`sampler.set_epoch(number)`"""
+
+    node: cst.CSTNode
+    sampler: Ref
+
+
 # Backward.
+
+BackwardCall: TypeAlias = Literal["backward", "grad"]
+"""Which call asks for gradients: one of `backward`, or `torch.autograd.grad`."""
+
+
+class BackwardCalled(NamedTuple):
+    """Gradients are asked for, from the root of this number on, given `gradient`; torch has checked nothing yet."""
+
+    node: cst.CSTNode
+    call: BackwardCall
+    root: Ref
+    number: int
+    gradient: Value
+
+
+class NumberBackpropagated(NamedTuple):
+    """Gradients are asked of a Python number, which was computed from `origin`: it raises."""
+
+    node: cst.CSTNode
+    origin: Node
 
 
 class Backpropagated(NamedTuple):
-    """A backward ran; `certain` are the nodes of the tape that it certainly ran through."""
+    """A backward ran, or `raised` on its way; gradients are as they were before it.
 
-    node: cst.CSTNode
-    certain: tuple[Node, ...]
-
-
-class GradientsFilled(NamedTuple):
-    """A backward from `roots` adds into the gradients of leaves; they are as they were before it.
-
-    `certain` and `possible` are the nodes that it runs through, `only` the leaves that `inputs=` restricts it to.
+    `certain` are the nodes of the tape that it certainly ran through, youngest first, and `possible` all that it may
+    have run through, by number. `only`: the tensors that `inputs=` restricts it to. `retain` and `create` are
+    `retain_graph` and `create_graph`, None where they are not known.
     """
 
     node: cst.CSTNode
@@ -124,6 +206,63 @@ class GradientsFilled(NamedTuple):
     certain: Sequence[Node]
     possible: Mapping[int, Node]
     only: set[int] | None
+    retain: Tri
+    create: Tri
+    raised: bool
+
+
+class Differentiated(NamedTuple):
+    """`torch.autograd.grad` runs through a graph; `possible` are the nodes on its way, by number."""
+
+    node: cst.CSTNode
+    possible: Mapping[int, Node]
+
+
+class ConstantGradient(NamedTuple):
+    """A derivative of something that depends on leaves was computed without a graph: `gradient`."""
+
+    node: cst.CSTNode
+    gradient: Node
+
+
+class GradientRecorded(NamedTuple):
+    """A backward with `create_graph` gave a leaf a gradient with a graph of its own; `certain`: on any way."""
+
+    node: cst.CSTNode
+    gradient: Node
+    certain: bool
+
+
+class GradientReleased(NamedTuple):
+    """A gradient is about to be dropped from its leaf, whose `.grad` is None from then on."""
+
+    node: cst.CSTNode
+    gradient: Value
+
+
+class GradientRead(NamedTuple):
+    """`tensor.grad` is read; `warned`: the tensor is a result, so that torch warns, and gives None."""
+
+    node: cst.CSTNode
+    tensor: Ref
+    warned: bool
+
+
+class GradientTested(NamedTuple):
+    """The program asks whether a `.grad` is None that it read at `read`; `asserted`: it says that it is."""
+
+    node: cst.CSTNode
+    read: cst.CSTNode | None
+    asserted: bool
+
+
+class StaleSavedUsed(NamedTuple):
+    """A backward uses what `saver` has saved, changed by a write that its version counter has not seen."""
+
+    node: cst.CSTNode
+    write: Write
+    saver: Node
+    saved: Saved
 
 
 # Optimizers.
@@ -201,6 +340,14 @@ class GradientsUsed(NamedTuple):
     walked: bool
 
 
+class Stepped(NamedTuple):
+    """An optimizer steps over these parameters; they and their gradients are as they were before."""
+
+    node: cst.CSTNode
+    optimizer: Ref
+    parameters: Sequence[Ref]
+
+
 class Scheduled(NamedTuple):
     """A learning rate scheduler of the class `path` steps; `epoch`: it is told the number of the epoch."""
 
@@ -242,28 +389,20 @@ class Unscaled(NamedTuple):
     former: Literal["nothing", "unscaled", "stepped", "unknown"]
 
 
-# Data.
-
-
-class LoaderIterated(NamedTuple):
-    """A loop begins over the batches of a loader, which was given `sampler`."""
-
-    node: cst.CSTNode
-    sampler: Value
-
-
-class EpochSet(NamedTuple):
-    """`sampler.set_epoch(epoch)`"""
-
-    node: cst.CSTNode
-    sampler: Ref
-
-
 # The end.
 
 
+class PathsEnded(NamedTuple):
+    """All paths have been followed. What is reported now is so whatever other files do."""
+
+    node: cst.CSTNode
+
+
 class RunEnded(NamedTuple):
-    """All paths have been followed. `complete`: nothing that might matter was left out."""
+    """All paths have been followed. What is reported now is what this file leaves undone; another may do it.
+
+    `complete`: nothing that might matter was left out.
+    """
 
     node: cst.CSTNode
     complete: bool
@@ -277,10 +416,27 @@ Announcement: TypeAlias = (
     | ContainerCopied
     | Differenced
     | LoopVariableRebound
+    | Rewrapped
+    | RequiresGradSet
+    | NetworkSupposed
+    | ParameterReplaced
     | Escaped
+    | GraphsShared
+    | GraphsEscaped
+    | PathsJoined
     | LeafWritten
+    | LoaderIterated
+    | EpochSet
+    | BackwardCalled
+    | NumberBackpropagated
     | Backpropagated
-    | GradientsFilled
+    | Differentiated
+    | ConstantGradient
+    | GradientRecorded
+    | GradientReleased
+    | GradientRead
+    | GradientTested
+    | StaleSavedUsed
     | OptimizerMade
     | OptimizerSupposed
     | ParametersTaken
@@ -289,12 +445,12 @@ Announcement: TypeAlias = (
     | GradientsInvalidated
     | StepCalled
     | GradientsUsed
+    | Stepped
     | Scheduled
     | Clipped
     | LossScaled
     | Unscaled
-    | LoaderIterated
-    | EpochSet
+    | PathsEnded
     | RunEnded
 )
 
@@ -329,17 +485,68 @@ class Listener:
     def on_loop_variable_rebound(self, state: State, it: LoopVariableRebound) -> None:
         """Hear that a loop's variable got another value."""
 
+    def on_rewrapped(self, state: State, it: Rewrapped) -> None:
+        """Hear that values were copied without their graph."""
+
+    def on_requires_grad_set(self, state: State, it: RequiresGradSet) -> None:
+        """Hear that the flag of a tensor is set."""
+
+    def on_network_supposed(self, state: State, it: NetworkSupposed) -> None:
+        """Hear that a network stands in for one that is not shown."""
+
+    def on_parameter_replaced(self, state: State, it: ParameterReplaced) -> None:
+        """Hear that a library has replaced a parameter."""
+
     def on_escaped(self, state: State, it: Escaped) -> None:
         """Hear that values were given to something that is not known."""
+
+    def on_graphs_shared(self, state: State, it: GraphsShared) -> None:
+        """Hear that graphs may be walked elsewhere."""
+
+    def on_graphs_escaped(self, state: State, it: GraphsEscaped) -> None:
+        """Hear that graphs went where gradlint does not look."""
+
+    def on_paths_joined(self, state: State, it: PathsJoined) -> None:
+        """Hear that two paths became one."""
 
     def on_leaf_written(self, state: State, it: LeafWritten) -> None:
         """Hear that a leaf was written past the tape."""
 
+    def on_loader_iterated(self, state: State, it: LoaderIterated) -> None:
+        """Hear that a loop over data begins."""
+
+    def on_epoch_set(self, state: State, it: EpochSet) -> None:
+        """Hear that a sampler was told the epoch."""
+
+    def on_backward_called(self, state: State, it: BackwardCalled) -> None:
+        """Hear that gradients are asked for."""
+
+    def on_number_backpropagated(self, state: State, it: NumberBackpropagated) -> None:
+        """Hear that gradients are asked of a number."""
+
     def on_backpropagated(self, state: State, it: Backpropagated) -> None:
         """Hear that a backward ran."""
 
-    def on_gradients_filled(self, state: State, it: GradientsFilled) -> None:
-        """Hear that a backward adds into gradients."""
+    def on_differentiated(self, state: State, it: Differentiated) -> None:
+        """Hear that `autograd.grad` runs."""
+
+    def on_constant_gradient(self, state: State, it: ConstantGradient) -> None:
+        """Hear that a derivative without a graph was computed."""
+
+    def on_gradient_recorded(self, state: State, it: GradientRecorded) -> None:
+        """Hear that a gradient with a graph was computed."""
+
+    def on_gradient_released(self, state: State, it: GradientReleased) -> None:
+        """Hear that a gradient is dropped."""
+
+    def on_gradient_read(self, state: State, it: GradientRead) -> None:
+        """Hear that a `.grad` is read."""
+
+    def on_gradient_tested(self, state: State, it: GradientTested) -> None:
+        """Hear that a `.grad` is compared with None."""
+
+    def on_stale_saved_used(self, state: State, it: StaleSavedUsed) -> None:
+        """Hear that a backward uses a changed value."""
 
     def on_optimizer_made(self, state: State, it: OptimizerMade) -> None:
         """Hear that an optimizer is made."""
@@ -365,6 +572,9 @@ class Listener:
     def on_gradients_used(self, state: State, it: GradientsUsed) -> None:
         """Hear that a step uses gradients."""
 
+    def on_stepped(self, state: State, it: Stepped) -> None:
+        """Hear that an optimizer steps."""
+
     def on_scheduled(self, state: State, it: Scheduled) -> None:
         """Hear that a scheduler steps."""
 
@@ -377,14 +587,11 @@ class Listener:
     def on_unscaled(self, state: State, it: Unscaled) -> None:
         """Hear that gradients are unscaled."""
 
-    def on_loader_iterated(self, state: State, it: LoaderIterated) -> None:
-        """Hear that a loop begins over the batches of a loader."""
-
-    def on_epoch_set(self, state: State, it: EpochSet) -> None:
-        """Hear that a sampler is told the epoch."""
+    def on_paths_ended(self, state: State, it: PathsEnded) -> None:
+        """Hear that all paths have been followed."""
 
     def on_run_ended(self, state: State, it: RunEnded) -> None:
-        """Hear that all paths have been followed."""
+        """Hear that the run is over."""
 
 
 Handler: TypeAlias = "Callable[[State, Announcement], None]"

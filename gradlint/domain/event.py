@@ -7,7 +7,7 @@ only made where torch certainly refuses it on the path at hand.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 import libcst as cst
@@ -18,6 +18,13 @@ class Event:
     """Something that happened at one syntax node of the file."""
 
     node: cst.CSTNode
+
+    def in_uncalled(self, *, method: bool) -> Event | None:
+        """Return what the event comes to in a function, or method, that nobody calls and that runs no backward.
+
+        Its callers may have switched grad mode off. None if nothing is left of it.
+        """
+        return self
 
 
 @dataclass(frozen=True)
@@ -57,6 +64,10 @@ class RefusedWrite(Event):
     mode: cst.CSTNode | None = None
     held: bool = False
 
+    def in_uncalled(self, *, method: bool) -> Event | None:
+        """Return None for a parameter that a function writes to: whoever calls it must do so under no_grad."""
+        return None if not method and self.parameter and self.reason in ("leaf", "leaf-view") else self
+
 
 @dataclass(frozen=True)
 class RefusedGrowth(Event):
@@ -72,72 +83,22 @@ class RefusedGrowth(Event):
 
 
 @dataclass(frozen=True)
-class Backward(Event):
-    """A call of `backward` (or `torch.autograd.grad`) on one root.
-
-    `single`: whether the root has exactly one element. `tracked`: whether a graph is behind it. `cuts`: where the
-    way from leaves that require grad ends, when there is no graph: (kind, place), the one to blame first. `dtype`: the
-    type of its elements.
-    """
-
-    call: Literal["backward", "grad"]
-    shape: tuple[object, ...] | None
-    single: bool | None
-    has_gradient: bool | None
-    gradient_fits: bool | None
-    tracked: bool | None
-    root: cst.CSTNode | None = None
-    cuts: tuple[tuple[str, cst.CSTNode], ...] = ()
-    dtype: str | None = None
-
-
-@dataclass(frozen=True)
-class StaleSaved(Event):
-    """A value saved for backward was written before the backward that needs it: the node is the write.
-
-    `by` is what wrote; `saver` the operation that saved, and `label` what it saved (an input's name, `>` for its
-    result); `silent`: the write went past the version counter, so that torch says nothing and is wrong. `built` is
-    the constructor of the module that writes. `leaf`: what was saved is a leaf, as parameters are.
-    """
-
-    by: str
-    saver: cst.CSTNode
-    saver_op: str
-    label: str
-    backward: cst.CSTNode
-    silent: bool = False
-    built: cst.CSTNode | None = None
-    leaf: bool = False
-
-
-@dataclass(frozen=True)
-class SecondBackward(Event):
-    """A backward walks through a part of the graph whose saved tensors an earlier one has freed.
-
-    `read`: it is no backward, but asks the part for a tensor that it had saved.
-    """
-
-    earlier: cst.CSTNode
-    part: cst.CSTNode
-    part_op: str
-    read: bool = False
-
-
-UNCALLED = "uncalled"
-"""The subject of what torch refuses, unless the callers of a function, which are not known, switch grad mode off."""
-
-
-@dataclass(frozen=True)
 class Refused(Event):
     """Another call that torch refuses because of autograd; `fault` names the rule that explains it.
 
-    `mode` is the call that switched inference mode on, where that is the reason.
+    `mode` is the call that switched inference mode on, where that is the reason. `uncalled`: nobody calls the function
+    in which it is, so that its callers may have switched grad mode off.
     """
 
     fault: str
     subject: str = ""
     related: tuple[tuple[cst.CSTNode, str], ...] = ()
     mode: cst.CSTNode | None = None
+    uncalled: bool = False
+
+    def in_uncalled(self, *, method: bool) -> Event:
+        """Return it with a note that nobody calls the function."""
+        return replace(self, uncalled=True)
 
 
 @dataclass(frozen=True)
@@ -166,34 +127,6 @@ class DataWrite(Event):
     parameter: bool = False
     kept: bool = False
     recorded: bool = True
-
-
-Given: TypeAlias = Literal["tensor", "scalars"]
-"""What a copy was made of: a tensor, or a list of tensors of one element."""
-
-
-@dataclass(frozen=True)
-class LostLeaf(Event):
-    """A loss that is backpropagated depends on a leaf, but every way back to it is cut; the node is the cut.
-
-    `kind` of the cut is the operation's, such as "nondiff", "integer", "item", "rewrap"; `op` names it. The kind
-    "hack" is a flag that made a new leaf of a value that was cut off before, at `cut`. `given`: what
-    a copy was made of. `copied`: the call that makes a tensor again of the number that the node is, or of a list of
-    such numbers. `idle`: an optimizer has nothing but leaves that no backward reaches. `term`: the leaf may be reached
-    by another way, but a whole term of the loss is cut off.
-    """
-
-    kind: str
-    op: str
-    leaf: cst.CSTNode
-    backward: cst.CSTNode
-    raises: bool
-    parameter: bool
-    cut: cst.CSTNode | None = None
-    given: Given | None = None
-    idle: bool = False
-    term: bool = False
-    copied: cst.Call | None = None
 
 
 @dataclass(frozen=True)
@@ -349,16 +282,6 @@ class KeptOnCtx(Event):
     result: bool
     others: tuple[str, ...] = ()
     owner: cst.CSTNode | None = None
-
-
-@dataclass(frozen=True)
-class KeptCycle(Event):
-    """A backward with `create_graph=True` after which no `.grad` is dropped.
-
-    `used`: a later backward walks the graph of such a gradient, or may.
-    """
-
-    used: bool
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,7 @@ from typing import TypeGuard
 
 import libcst as cst
 
-from gradlint.detect.lost_gradient import note_refused
-from gradlint.domain.announcement import StateDictLoaded, StateDictTaken
+from gradlint.domain.announcement import NumberBackpropagated, StateDictLoaded, StateDictTaken
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Bound,
@@ -119,7 +118,7 @@ def _unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cs
         if key[2] in RAISING or key[2] in WARNING:
             return expected_failure(machine, state, key[2], args, node)
         return _method_of_unknown(machine, state, key[1], key[2], args, node)
-    let_go(machine, state, (part for part in key or () if isinstance(part, Ref)))
+    let_go(machine, state, (part for part in key or () if isinstance(part, Ref)), node)
     return machine.program.opaque(machine, state, args.values(), node)
 
 
@@ -158,7 +157,7 @@ def _method_of_unknown(
             machine.announce(state, StateDictLoaded(node, receiver, args.get(0, "state_dict")))
         if name == "backward" and receiver.kind in ("number", "int") and receiver.origin is not None:
             # A number has no such method; what it was computed from shows what was meant.
-            note_refused(machine, state, [receiver.origin], node)
+            machine.announce(state, NumberBackpropagated(node, receiver.origin))
             return Unknown("raised")
     return machine.program.opaque(machine, state, (receiver, *args.values()), node)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import libcst as cst
 
-from gradlint.domain.announcement import Listener
-from gradlint.domain.event import UNCALLED, Event, LostLeaf, Refused, RefusedWrite
+from gradlint.domain.announcement import GraphsShared, Listener
+from gradlint.domain.event import Event
 from gradlint.domain.state import State
 from gradlint.domain.value import Bound, Class, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.interpreter.args import Args
@@ -101,24 +101,13 @@ def interpret(
     machine = Machine(program, max(least, STEPS_PER_LINE * count))
     machine.observer = observer
     machine.listen(listeners(machine))
-    machine.ledger.incomplete = not program.walks_back
     state = State()
     state.enter(1, program.module_names("__main__"))
     state = _top_level(machine, state, module)
     _uncalled(machine, state, module)
-    for kept in machine.ledger.kept():
-        machine.emit(kept)
-    seen = len(machine.events)
-    machine.flow()
+    seen, undone = machine.end(state)
     units = () if loading is None else loading.units()
-    missing = machine.events[seen:]
-    told = (*machine.events[:seen], *filter(_is_accident, missing))
-    return Interpretation(told, machine.give_ups, tuple(event for event in missing if not _is_accident(event)), units)
-
-
-def _is_accident(event: Event) -> bool:
-    """Whether a leaf is lost by what nobody does on purpose, so that no use elsewhere makes it right."""
-    return isinstance(event, LostLeaf) and event.kind in ("item", "numpy", "rewrap", "nondiff", "integer", "zero")
+    return Interpretation(tuple(seen), machine.give_ups, tuple(undone), units)
 
 
 def _may_walk(module: cst.Module, path: str, neighbours: Neighbours | None) -> bool:
@@ -176,28 +165,20 @@ def _function(machine: Machine, state: State, function: Function, args: Args) ->
         results = run_method(machine, state, function, args._replace(keywords=supposed))
         for end, value in results:
             # Whoever calls the function may do anything with what it returns, and with what it was given.
-            machine.ledger.lend(graphs_in(end, (value, *args.positional)))
+            machine.announce(end, GraphsShared(function.code.node, tuple(graphs_in(end, (value, *args.positional)))))
         ends = [end for end, _ in results]
         machine.close(ends, region)
         for end, value in results:
             if not is_configuration(end, function, args.get(0, "")):
-                let_go(machine, end, (value,))
+                let_go(machine, end, (value,), function.code.node)
         if function.owner is not None and machine.holdings.doubts:
             for end, value in results:
                 _give_back(machine, end, value)
-    if function.owner is None and machine.backwards == backwards:
-        # Who calls a function from elsewhere may do so under no_grad: one that writes to parameters must be.
-        machine.events[events:] = [event for event in machine.events[events:] if not _parameter_write(event)]
     if machine.backwards == backwards:
-        machine.events[events:] = [_told_for_callers(event) for event in machine.events[events:]]
+        method = function.owner is not None
+        left = [event.in_uncalled(method=method) for event in machine.events[events:]]
+        machine.events[events:] = [event for event in left if event is not None]
     return ends
-
-
-def _told_for_callers(event: Event) -> Event:
-    """What torch refuses only with grad mode on, in a function that may be there to predict: its callers decide."""
-    if isinstance(event, Refused) and event.fault == "numpy-on-grad":
-        return replace(event, subject=UNCALLED)
-    return event
 
 
 def _give_back(machine: Machine, state: State, value: Value) -> None:
@@ -222,10 +203,6 @@ def unsettle(state: State, made: Value) -> None:
         attrs[name] = Unknown() if value is None or isinstance(value, (int, float)) else value
     derived = is_module(state, made) and not parameters_of(state, made)[0]
     state.put(made.id, record._replace(attrs=attrs, open=record.open or derived))
-
-
-def _parameter_write(event: Event) -> bool:
-    return isinstance(event, RefusedWrite) and event.parameter and event.reason in ("leaf", "leaf-view")
 
 
 def _custom_function(machine: Machine, state: State, cls: Ref) -> None:

@@ -8,17 +8,26 @@ of a block other than its end are collected in `exits`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import libcst as cst
 
-from gradlint.detect.absence import Gradients, judge
 from gradlint.detect.holdings import Holdings
 from gradlint.detect.ledger import Ledger
-from gradlint.domain.announcement import Announcement, Handler, Listener, RunEnded, handlers
-from gradlint.domain.event import Event, Noticed, OuterLoss
+from gradlint.domain.announcement import (
+    Announcement,
+    GraphsShared,
+    Handler,
+    Listener,
+    PathsEnded,
+    PathsJoined,
+    RunEnded,
+    handlers,
+)
+from gradlint.domain.event import Event, OuterLoss
+from gradlint.domain.fault.backward import NonleafGradRead
 from gradlint.domain.graph import Node
 from gradlint.domain.join import Meeting
 from gradlint.domain.shape import Sym
@@ -101,16 +110,14 @@ class Machine:
         self.watched: set[int] = set()
         self.expected = 0
         self.warned = 0
-        self.asked: set[cst.CSTNode | None] = set()
         self.unpacked: set[int] = set()
-        self.gradients = Gradients()
         self.backwards = 0
-        self.rooted: set[tuple[object, ...]] = set()
-        self.rootless: list[tuple[Event, tuple[object, ...]]] = []
+        self.passed: set[Hashable] = set()
+        self.doubtful: list[tuple[Event, Hashable]] = []
+        self.escaped: dict[int, object] = {}
         self.ledger = Ledger()
         self.search = Search()
         self.frozen: dict[int, cst.CSTNode] = {}
-        self.trained: set[cst.CSTNode] = set()
         self.optimized: set[int] = set()
         self.without_backward: dict[int, cst.CSTNode] = {}
         self.other_default = False
@@ -215,7 +222,8 @@ class Machine:
                 meeting = Meeting(other, state, self.watched)
                 joined = meeting.attempt(outs)
                 if joined is not None:
-                    self.ledger.met.extend(meeting.nodes)
+                    if meeting.nodes:
+                        self.announce(joined, PathsJoined(self.program.nowhere, meeting.nodes))
                     kept[index] = joined
                     break
             else:
@@ -228,11 +236,9 @@ class Machine:
 
     def lend_all(self, dropped: State) -> None:
         """A path is not followed any more: what it holds may be backpropagated on it."""
-        if self.ledger.incomplete:
-            return
-        self.ledger.lend(self.search.graphs(dropped, dropped.locals.values()))
-        if self.search.left <= 0:
-            self.ledger.incomplete = True
+        if self.program.walks_back and self.search.left > 0:
+            graphs = tuple(self.search.graphs(dropped, dropped.locals.values()))
+            self.announce(dropped, GraphsShared(self.program.nowhere, graphs))
 
     @contextmanager
     def bounded(self, share: float) -> Iterator[None]:
@@ -264,24 +270,25 @@ class Machine:
                 self.detour += used
                 self.abroad = abroad - used
 
-    def flow(self) -> None:
-        """Judge absence, now that all paths are known: leaves that no backward reached, optimizers of nothing."""
-        rootless = {id(event) for event, call in self.rootless if call in self.rooted}
-        # Who asks of several tensors in turn whether they have a gradient knows that some have none.
-        known = {node for node in self.asked if (node, "leaf") in self.rooted}
-        self.events[:] = [
-            event
-            for event in self.events
-            if id(event) not in rootless and not (event.node in known and _is_warned_of(event))
-        ]
-        unsearched = self.search.left <= 0 or (not self.program.walks_back and self.give_ups["paths dropped"] > 0)
-        self.ledger.incomplete = unsearched or self.give_ups["out of steps"] > 0
-        for absence in self.ledger.absences():
-            self.emit(absence)
+    def end(self, state: State) -> tuple[list[Event], list[Event]]:
+        """End the run; return what was seen, and what the program leaves undone."""
+        node = self.program.nowhere
+        self.announce(state, PathsEnded(node))
+        for kept in self.ledger.kept():
+            self.emit(kept)
+        seen = len(self.events)
         for verdict in self.holdings.verdicts(self.optimized):
             self.emit(verdict)
-        self.announce(State(), RunEnded(self.program.nowhere, complete=not self.ledger.incomplete))
-        judge(self)
+        self.announce(state, RunEnded(node, self.is_complete))
+        dispelled = {id(event) for event, place in self.doubtful if place in self.passed}
+        seen_now, missing = self.events[:seen], self.events[seen:]
+        return [event for event in seen_now if id(event) not in dispelled], missing
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all of the program was followed, so that what was not seen never happens."""
+        dropped = self.give_ups["paths dropped"] > 0 and not self.program.walks_back
+        return self.search.left > 0 and not dropped and self.give_ups["out of steps"] == 0
 
     # Values.
 
@@ -320,11 +327,20 @@ class Machine:
 
     # Events.
 
-    def emit(self, event: Event) -> None:
-        """Record an event once; one that the program says it expects to fail is not reported."""
+    def emit(self, event: Event, unless: Hashable = None) -> None:
+        """Record an event once; one that the program says it expects to fail is not reported.
+
+        With `unless` it counts only if no path passes that place without it.
+        """
         if self.expected or (self.warned and _is_warned_of(event)):
             return
         self.events.append(event)
+        if unless is not None:
+            self.doubtful.append((event, unless))
+
+    def passes(self, place: Hashable) -> None:
+        """Note that a path passes a place, and that what was emitted `unless` one does is no fault."""
+        self.passed.add(place)
 
     # Regions: stretches of the program at whose end states may meet.
 
@@ -355,7 +371,7 @@ class Machine:
 
 def _is_warned_of(event: Event) -> bool:
     """Whether torch warns of it, so that a program which looks at the warnings knows."""
-    return isinstance(event, OuterLoss) or (isinstance(event, Noticed) and event.fault == "nonleaf-grad")
+    return isinstance(event, (OuterLoss, NonleafGradRead))
 
 
 SIMPLE: dict[type[Instr], Simple] = {}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from gradlint.domain.announcement import Escaped
+from gradlint.domain.announcement import Escaped, GradientTested, GraphsEscaped, GraphsShared
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import (
@@ -227,19 +227,18 @@ class Program:
         if type(node) is cst.Decorator and len(values) == 1:
             return values[0]
         machine.announce(state, Escaped(node, values))
-        let_go(machine, state, values)
+        let_go(machine, state, values, node)
         if machine.frozen:
             thaw(machine, state, values)
         for receiver in machine.hooked_elsewhere:
             forget_attributes(state, receiver)
         for value in values:
             if type(value) is NoGradient and _asserts(node):
-                machine.asked.add(value.read)
-                machine.rooted.add((value.read, "leaf"))
+                machine.announce(state, GradientTested(node, value.read, asserted=True))
             forget_attributes(state, value)
             _give_away(machine, state, value)
         given = origins(state, values)
-        machine.ledger.lend(given)
+        machine.announce(state, GraphsShared(node, given))
         edges = [Edge(origin, None) for origin in given]
         if any(edge.node.live for edge in edges):
             state.escape()
@@ -347,28 +346,30 @@ def origins(state: State, values: Iterable[Value], limit: int = 24) -> list[Node
     return found
 
 
-def let_go(machine: Machine, state: State, values: Iterable[Value]) -> None:
+def let_go(machine: Machine, state: State, values: Iterable[Value], node: cst.CSTNode | None = None) -> None:
     """Values go where gradlint does not look: whatever hangs on them may be backpropagated or changed there."""
-    gradients = machine.gradients
+    graphs: list[Node] = []
     stack = list(values)
     while stack:
         value = stack.pop()
         if isinstance(value, Unknown):
             if value.origin is not None:
-                gradients.let_go(value.origin)
+                graphs.append(value.origin)
         elif isinstance(value, Ref):
             record = state.heap.get(value.id)
-            if gradients.gone.get(value.id) is not record:
-                gradients.gone[value.id] = record
+            if machine.escaped.get(value.id) is not record:
+                machine.escaped[value.id] = record
                 stack.extend(_parts(record))
                 if isinstance(record, Tensor):
-                    gradients.let_go(record.node)
+                    graphs.append(record.node)
         elif type(value) is tuple:
             stack.extend(value)
         elif isinstance(value, Bound):
             stack.append(value.receiver)
         elif isinstance(value, Partial):
             stack.extend((value.function, *value.args))
+    if graphs:
+        machine.announce(state, GraphsEscaped(node or machine.program.nowhere, graphs))
 
 
 def _parts(record: object) -> Iterable[Value]:

@@ -9,10 +9,9 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from gradlint.selection import Selection
-
 from gradlint import Config, check_paths, check_source
 from gradlint.domain.finding import Finding, Fix, Related, Span
+from gradlint.settings.selection import Selection
 from tests.golden.corpus import ONLY_FILE, Program, Unit
 from tests.golden.packages import Package
 

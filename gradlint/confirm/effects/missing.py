@@ -147,7 +147,7 @@ CONSTANT = Measure(
     compared="losses[0]",
     shown=(Variant(_CONSTANTS),),
     proof="assert not all(constants), 'there is no graph'",
-    watches=(Watch("value"), Watch("value", r"is a constant")),
+    watches=(Watch("value"), Watch("value", at=("term",))),
 )
 
 NONE = Measure(

@@ -349,7 +349,7 @@ SAME_ORDER = Measure(
     ("len(orders) > 1", "any(one == other and one[1] for one, other in zip(orders, orders[1:]))"),
     shown=(Variant(_ORDERS),),
     proof="assert orders[-1] != orders[-2], 'this epoch has the order of the one before'",
-    watches=(Watch("turns"), Watch("turns", r"epoch before")),
+    watches=(Watch("turns"),),
     early=True,
 )
 

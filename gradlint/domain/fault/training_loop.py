@@ -113,3 +113,10 @@ class EpochNotSet(Fault):
     """A loop goes over the data of a distributed sampler, made at `sampler`, in the same order as the loop before."""
 
     sampler: cst.CSTNode | None
+
+
+@dataclass(frozen=True)
+class GraphSwitchedOff(Fault):
+    """What is switched off at the node is still off at `backward`, which finds no graph."""
+
+    backward: cst.CSTNode

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-import libcst as cst
-
 from gradlint.domain.event import Refusal
 
 
@@ -25,10 +23,3 @@ class ClosureMissing(Refusal):
 @dataclass(frozen=True)
 class ClosureIsValue(Refusal):
     """`step` is given a number or a tensor in place of a function."""
-
-
-@dataclass(frozen=True)
-class GraphSwitchedOff(Refusal):
-    """What is switched off at the node is still off at `backward`, which finds no graph."""
-
-    backward: cst.CSTNode

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import libcst as cst
 
-from gradlint.detect.lost_gradient import note_refused
+from gradlint.domain.announcement import NumberBackpropagated
 from gradlint.domain.state import State
 from gradlint.domain.value import Bound, Class, External, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.interpreter.args import Args
@@ -125,7 +125,7 @@ def _backpropagate(machine: Machine, state: State, function: Function, returned:
         syntax = tensor_at(state, tensor).syntax or function.code.node
         tensor_backward(machine, state, tensor, Args(), syntax)
     elif isinstance(loss, Unknown) and loss.origin is not None and loss.kind == "number":
-        note_refused(machine, state, [loss.origin], loss.syntax or function.code.node)
+        machine.announce(state, NumberBackpropagated(loss.syntax or function.code.node, loss.origin))
 
 
 _TRAINER = re.compile(r"(transformers|trl|setfit|sentence_transformers)\.(\w+\.)*\w*Trainer$")

@@ -7,6 +7,7 @@ import libcst as cst
 from gradlint.detect import spelling as slips
 from gradlint.detect.network_alias import named
 from gradlint.domain import dtype as dtypes
+from gradlint.domain.announcement import GraphsShared
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Bound,
@@ -127,7 +128,7 @@ def _of_instance(machine: Machine, state: State, obj: Ref, record: Instance, nam
         return ctx_attribute(machine, state, obj, record, name)
     if name in ("_parameters", "_modules", "_buffers", "__dict__"):
         loosen(state, obj, record)
-        let_go(machine, state, (obj,))
+        let_go(machine, state, (obj,), node)
         return machine.unknown()
     if name in ("__delattr__", "__setattr__"):
         return Partial(machine.program.external(f"builtins.{name.strip('_')}"), (obj,), ())
@@ -243,7 +244,7 @@ def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: 
     if isinstance(obj, Unknown):
         ref = shown_tensor(machine, state, obj, name)
         if ref is None:
-            machine.ledger.lend(origins(state, (value,)))
+            machine.announce(state, GraphsShared(node, origins(state, (value,))))
             if isinstance(value, bool):
                 slips.of_unknown(machine, name, node)
             state.decide(("set", obj, name), value)

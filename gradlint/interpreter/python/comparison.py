@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gradlint.domain import dtype as dtypes
+from gradlint.domain.announcement import GradientTested
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Bound,
@@ -36,7 +37,7 @@ def _compare(machine: Machine, state: State, instr: Compare, left: Value, right:
         return fold(op, left, right)
     if op in ("is", "is not"):
         if type(left) is NoGradient:
-            machine.asked.add(left.read)
+            machine.announce(state, GradientTested(instr.node, left.read, asserted=False))
         same = _identical(state, left, right)
         if same is None:
             return machine.symbol("==", left, right, kind="bool") if op == "is" else _negated(machine, left, right)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from gradlint.domain.announcement import GraphsShared
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value
@@ -72,8 +73,8 @@ def has_graph(state: State, value: Value) -> bool:
 
 def any_of(machine: Machine, state: State, items: tuple[Value, ...], node: cst.CSTNode) -> Unknown:
     """One of the items, and nobody knows which: each may be used for what this one is used for."""
-    let_go(machine, state, items)
+    let_go(machine, state, items, node)
     graphs = origins(state, items)
-    machine.ledger.lend(graphs)
+    machine.announce(state, GraphsShared(node, graphs))
     state.escape()
     return Unknown(None, Node("call", node, [Edge(graph, None) for graph in graphs], tracked=None), None, node)

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 import libcst as cst
 
+from gradlint.domain.announcement import GraphsShared
 from gradlint.domain.graph import Site
 from gradlint.domain.state import State
 from gradlint.domain.value import Function, Pending, Ref, Sequence, Suspended, Value
@@ -141,7 +142,7 @@ def _delegate(machine: Machine, state: State, consumer: Consumer, instr: Yield) 
         return ends
     items = items_of(machine, state, value, instr.node)
     given = items.items[:2] if items.open or len(items.items) > 8 else items.items
-    let_go(machine, state, items.items[len(given) :])
+    let_go(machine, state, items.items[len(given) :], instr.node)
     live = [state]
     for item in given or (machine.unknown(),):
         live = _resume(machine, live, [item] * len(live), consumer) if live else live
@@ -152,7 +153,7 @@ def _delegate(machine: Machine, state: State, consumer: Consumer, instr: Yield) 
 
 def _collect(machine: Machine, state: State, instr: Yield) -> None:
     value = machine.read(state, instr.value)
-    machine.ledger.lend(origins(state, (value,)))
+    machine.announce(state, GraphsShared(instr.node, origins(state, (value,))))
     yields = state.locals.get("<yields>")
     if not isinstance(yields, Ref):
         yields = state.new(Sequence((), "iterator"))
@@ -183,7 +184,7 @@ def lazy_items(machine: Machine, state: State, value: Value, node: cst.CSTNode) 
     items = items_of(machine, state, value, node)
     if suspended_at(state, value) is None or not any(one.live for one in origins(state, items.items)):
         return items
-    let_go(machine, state, items.items)
+    let_go(machine, state, items.items, node)
     return Sequence((), open=True)
 
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import libcst as cst
 
 from gradlint.detect.network_alias import repeated
-from gradlint.domain.event import Refused
 from gradlint.domain.graph import Edge, Node
+from gradlint.domain.refusal.backward import NoneGradientUsed
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Instance,
@@ -172,12 +172,9 @@ def _raised(value: Value) -> bool:
 def absent_gradient(machine: Machine, value: Value, node: cst.CSTNode) -> None:
     """None stands where a gradient is computed with."""
     assert isinstance(value, NoGradient)
-    related = [] if value.syntax is None else [(value.syntax, "the tensor whose .grad is None comes from here")]
-    event = Refused(node, "none-grad-used", "", tuple(related))
-    machine.emit(event)
-    if value.read is not None and value.since >= 0:
-        # One of two ways went past the tensor: it is no fault, if the same read finds a gradient on the other.
-        machine.rootless.append((event, (value.read, "gradient")))
+    # If one of two ways went past the tensor, it is no fault where the same read finds a gradient on the other.
+    either_way = value.read is not None and value.since >= 0
+    machine.emit(NoneGradientUsed(node, value.syntax), unless=(value.read, "gradient") if either_way else None)
 
 
 def symbolic(machine: Machine, op: str, left: Value, right: Value, node: cst.CSTNode) -> Value:

@@ -10,9 +10,16 @@ import libcst as cst
 from gradlint.detect import spelling as slips
 from gradlint.detect.data_write import assigned_use, tell_data_write
 from gradlint.domain import dtype as dtypes
-from gradlint.domain.announcement import GradientDropped, LeafWritten
-from gradlint.domain.event import Refused, SecondBackward
-from gradlint.domain.graph import Edge, Node, Term, leaf_key
+from gradlint.domain.announcement import (
+    GradientDropped,
+    GradientRead,
+    GradientReleased,
+    LeafWritten,
+    RequiresGradSet,
+)
+from gradlint.domain.event import Refused
+from gradlint.domain.graph import Edge, Node, Term
+from gradlint.domain.refusal.backward import SecondBackward
 from gradlint.domain.shape import same_shape
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import (
@@ -31,7 +38,7 @@ from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.apply import apply
-from gradlint.interpreter.torch.backward import REPLACED, open_cycle
+from gradlint.interpreter.torch.backward import REPLACED
 from gradlint.interpreter.torch.names import method_fact
 from gradlint.interpreter.torch.switches import note_flag
 from gradlint.interpreter.torch.tensor import STORED_ELSEWHERE, SUMMARY, known_tensor, overlap_of, tensor_at
@@ -73,22 +80,13 @@ def _data(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
     )  # fmt: skip
 
 
-def has_gradient(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> bool:
-    """Whether `.grad` may be filled: not that of a result, which torch warns of."""
-    record = tensor_at(state, ref)
-    if record.grad is True and record.leaf is False and record.retains is False and not _is_given(record):
-        related = [] if record.syntax is None else [(record.syntax, "the tensor is a result of this operation")]
-        faults.noticed(machine, "nonleaf-grad", node, related=related)
-        return False
-    return True
-
-
 def _grad(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
     record = tensor_at(state, ref)
-    if not has_gradient(machine, state, ref, node):
+    is_result = record.grad is True and record.leaf is False and record.retains is False
+    warned = is_result and not _is_given(record)
+    machine.announce(state, GradientRead(node, ref, warned))
+    if warned:
         return NoGradient(record.syntax, -1, node)
-    machine.gradients.read.add(leaf_key(record.node))
-    machine.rooted.add((node, "leaf"))
     if record.retains is True or record.leaf is not True:
         return Unknown("gradient", Node("gradient", node, [Edge(record.node, False, "gradient")]), None, node)
     machine.holdings.handled.add(ref.id)
@@ -98,7 +96,7 @@ def _grad(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
         if record.leaf is None or since <= state.escaped:
             return machine.symbol("gradient", ref, state.escaped, kind="gradient")
         return NoGradient(record.syntax, since, node if state.undecided_since(ref.id) else None)
-    machine.rooted.add((node, "gradient"))
+    machine.passes((node, "gradient"))
     return (state.facts.get(("tensor", value)) or value) if isinstance(value, Unknown) else value
 
 
@@ -282,7 +280,7 @@ def _set_grad(machine: Machine, state: State, ref: Ref, value: Value, node: cst.
         faults.refused(machine, "grad-assigned-mismatch", node)
         return
     if value is None or isinstance(value, NoGradient):
-        open_cycle(machine, state, record.accumulated)
+        machine.announce(state, GradientReleased(node, record.accumulated))
         value = NoGradient(record.syntax, fresh_address())
     state.put(ref.id, tensor_at(state, ref)._replace(accumulated=value))
     if isinstance(value, NoGradient):
@@ -298,8 +296,7 @@ def set_flag(machine: Machine, state: State, ref: Ref, wanted: bool | None, node
     record = tensor_at(state, ref)
     if SUMMARY in record.tags and wanted is not record.grad:
         wanted = None
-    if wanted is not True:
-        machine.gradients.spared.add(leaf_key(record.node))
+    machine.announce(state, RequiresGradSet(node, ref, wanted))
     note_flag(machine, record, wanted, node)
     if wanted is None:
         state.put(ref.id, record._replace(grad=None if record.grad is not wanted else record.grad))

@@ -6,22 +6,21 @@ the youngest node in trouble.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import libcst as cst
 
-from gradlint.domain.event import Refused, SecondBackward, StaleSaved
-from gradlint.domain.graph import Edge, Node, Saved, Tri, leaf_key
+from gradlint.domain.announcement import GradientRecorded, StaleSavedUsed
+from gradlint.domain.event import Refused
+from gradlint.domain.graph import Edge, Node, Saved, Tri
+from gradlint.domain.refusal.backward import SecondBackward, StaleSaved
 from gradlint.domain.state import State
 from gradlint.domain.value import NoGradient, Ref, Tensor, Unknown, Write
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.contexts import MUTATION
 from gradlint.interpreter.torch.inplace import bump
 from gradlint.interpreter.torch.tensor import new_tensor
-
-LAST_BACKWARD = "last backward"
-"""The fact of a state that says which backward came last."""
 
 
 class Walk(NamedTuple):
@@ -84,23 +83,22 @@ def run_backward(
     syntax: cst.CSTNode,
     retain: bool | None,
     part: set[int] | None = None,
-) -> Walk | None:
-    """Walk, check and free. None where torch raises. `part`: the nodes to which `inputs=` restricts the walk."""
+) -> tuple[Walk, bool]:
+    """Walk, check and free; whether torch raises. `part`: the nodes to which `inputs=` restricts the walk."""
     found = walk(roots)
     if part is not None:
         within = {number: node for number, node in found.possible.items() if number in part}
         found = Walk([node for node in found.certain if node.id in part], within)
-    machine.ledger.walk(found.possible.values())
     if troubled(machine, state, found, syntax):
         state.free([node.id for node in found.certain], None)
-        return None
+        return found, True
     if retain is False:
         freed = [node.id for node in found.certain if node.frees]
         state.free(freed, syntax)
         state.spend(root.id for root in roots)
     elif retain:
         state.walk_again(frozenset(node.id for node in found.certain))
-    return found
+    return found, False
 
 
 def troubled(machine: Machine, state: State, found: Walk, syntax: cst.CSTNode) -> bool:
@@ -123,9 +121,7 @@ def troubled(machine: Machine, state: State, found: Walk, syntax: cst.CSTNode) -
                 built = machine.builder(culprit.syntax, culprit.op)
                 leaf = saved.node is not None and saved.node.leaf is not None
                 machine.emit(
-                    StaleSaved(
-                        culprit.syntax, culprit.op, node.syntax, node.op, saved.label, syntax, built=built, leaf=leaf
-                    )
+                    StaleSaved(culprit.syntax, culprit.op, node.syntax, node.op, saved.label, syntax, built, leaf)
                 )
                 return True
             if not silent:
@@ -145,7 +141,7 @@ def _silently(machine: Machine, state: State, node: Node, saved: Saved, syntax: 
     """A write past the version counter: torch computes with the new value and says nothing."""
     for what in state.writes(saved.memory)[saved.hidden :]:
         if what.certain or (what.op == REPLACED and _keeps_leaf(node, saved)):
-            machine.emit(StaleSaved(what.syntax, what.op, node.syntax, node.op, saved.label, syntax, silent=True))
+            machine.announce(state, StaleSavedUsed(syntax, what, node, saved))
             return True
     return False
 
@@ -159,25 +155,6 @@ def _keeps_leaf(node: Node, saved: Saved) -> bool:
     return saved.node is not None and saved.node.leaf is not None and not node.op.startswith("nn.")
 
 
-def felt_leaves(found: Walk) -> set[int]:
-    """The leaves to which a gradient may come that is not zero everywhere."""
-    nodes = found.possible
-    if any(edge.cut == "zero" for node in nodes.values() for edge in node.edges):
-        return {node.leaf for node in _felt(nodes.values()) if node.leaf is not None}
-    return {node.leaf for node in nodes.values() if node.leaf is not None}
-
-
-def _felt(nodes: Iterable[Node]) -> Iterable[Node]:
-    """Of the nodes of a walk those that are met on some way without an operation of zero slope; youngest first."""
-    order = sorted(nodes, key=lambda node: node.id, reverse=True)
-    targets = {edge.node.id for node in order for edge in node.edges if edge.flows is not False}
-    met = {node.id for node in order if node.id not in targets}
-    for node in order:
-        if node.id in met:
-            met |= {edge.node.id for edge in node.edges if edge.flows is not False and edge.cut != "zero"}
-            yield node
-
-
 CYCLE = "cycle"
 """The tag of a gradient made with `create_graph=True`: it keeps its graph, and the graph keeps the leaf it is in."""
 
@@ -187,7 +164,6 @@ def accumulate(
 ) -> None:
     """Gradients are added into `.grad` of the leaves that were reached."""
     certain = {node.leaf for node in found.certain if node.leaf is not None}
-    felt = felt_leaves(found)
     for wanted in only or ():
         record = state.heap[wanted]
         if isinstance(record, Tensor) and record.leaf is not True:  # A result among `inputs=` gets its gradient, too.
@@ -199,10 +175,6 @@ def accumulate(
         record = state.heap.get(leaf)
         if not isinstance(record, Tensor) or record.grad is not True:
             continue
-        if leaf in felt:
-            machine.gradients.reached.add(leaf_key(node))
-        machine.ledger.trained.add(node.syntax)
-        machine.trained.add(node.syntax)
         machine.holdings.reached.add(leaf)
         _add_gradient(machine, state, leaf, record, syntax, leaf in certain)
         if create is not False and leaf in certain:
@@ -222,16 +194,7 @@ def _keep_graph(machine: Machine, state: State, leaf: int, syntax: cst.CSTNode, 
         assert isinstance(kept, Tensor)
         node = Node("gradient", syntax, tracked=None, maybe_saved=True)
         state.put(gradient.id, kept._replace(node=node, grad=None, syntax=syntax, tags=kept.tags | {CYCLE}))
-        machine.ledger.second.setdefault(syntax, set()).add(node.id)
-        if certain:
-            machine.ledger.cycles.setdefault(syntax, False)
-
-
-def open_cycle(machine: Machine, state: State, gradient: object) -> None:
-    """A gradient is dropped from its leaf."""
-    record = state.heap.get(gradient.id) if isinstance(gradient, Ref) else None
-    if isinstance(record, Tensor) and CYCLE in record.tags and record.syntax is not None:
-        machine.ledger.cycles[record.syntax] = True
+        machine.announce(state, GradientRecorded(syntax, node, certain))
 
 
 def _add_gradient(

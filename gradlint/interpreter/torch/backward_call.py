@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gradlint.detect.lost_gradient import note_blind, note_lost
-from gradlint.detect.second_order import note_constant_gradients
-from gradlint.domain.announcement import Backpropagated, GradientsFilled
-from gradlint.domain.event import Refused
-from gradlint.domain.graph import Edge, Node, Tri, fresh_number, leaf_key
+from gradlint.domain.announcement import Backpropagated, ConstantGradient, Differentiated
+from gradlint.domain.graph import Edge, Node, Tri, fresh_number
+from gradlint.domain.refusal.backward import GradInputUnused, GradInputWithoutGraph
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor, Unknown, Value
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.backward import (
-    LAST_BACKWARD,
     Walk,
     accumulate,
     nodes_between,
@@ -82,26 +79,15 @@ def _backward(
     restricted = _restricted(machine, state, nodes, inputs)
     if machine.reentrant and refuses_walk(machine, walk(nodes).certain, restricted, node):
         return
-    found = run_backward(machine, state, nodes, node, retain, restricted)
-    raised = found is None
-    if found is None:
-        found = walk(nodes)
-    elif retain and create is False and machine.ledger.depth:
-        machine.ledger.retain(node, found.possible.values())
-    note_lost(machine, state, nodes, found, node)
-    note_blind(machine, found)
-    state.decide(LAST_BACKWARD, node)
+    found, raised = run_backward(machine, state, nodes, node, retain, restricted)
     machine.ledger.backwards += 1
     state.trained = fresh_number()
-    machine.announce(state, Backpropagated(node, tuple(found.certain)))
-    if not raised:
-        machine.announce(state, GradientsFilled(node, nodes, found.certain, found.possible, only))
-    accumulate(machine, state, found, node, only, create if isinstance(create, bool) else None)
+    created = create if isinstance(create, bool) else None
+    machine.announce(state, Backpropagated(node, nodes, found.certain, found.possible, only, retain, created, raised))
+    accumulate(machine, state, found, node, only, created)
     if not raised:
         gradients_pass(machine, state, found, node, "gradient")
         gradients_pass(machine, state, found, node, "accumulated")
-    for number in nodes:
-        note_constant_gradients(machine, number, node)
     machine.backwards += 1
 
 
@@ -165,20 +151,15 @@ def _walk_to(
     for target in targets:
         record = tensor_at(state, target)
         if record.grad is False:
-            event = Refused(node, "grad-input-without-graph", "", tuple(_made(record)))
-            machine.emit(event)
-            # Nor is this one, if the flag was only left off on a path: for integers, of which the program warns.
-            machine.rootless.append((event, (node, state.site, "inputs")))
+            # It is no fault if the flag was only left off on a path: for integers, of which the program warns.
+            machine.emit(GradInputWithoutGraph(node, record.syntax), unless=(node, state.site, "inputs"))
             return
         if unused_ok is False and record.grad is True and _never_met(record.node, found):
-            faults.refused(machine, "grad-input-unused", node, related=_made(record))
+            machine.emit(GradInputUnused(node, record.syntax))
             return
     if all(tensor_at(state, target).grad for target in targets):
-        machine.rooted.add((node, state.site, "inputs"))
-    note_blind(machine, found)
-    for leaf in found.possible.values():
-        if leaf.leaf is not None:
-            machine.gradients.asked.add(leaf_key(leaf))
+        machine.passes((node, state.site, "inputs"))
+    machine.announce(state, Differentiated(node, found.possible))
     if not refuses_walk(machine, part.certain, between | wanted, node):
         _run_part(machine, state, part, node, retain)
 
@@ -188,12 +169,7 @@ def _never_met(target: Node, found: Walk) -> bool:
     return target.id not in found.possible and all(one.tracked is not None for one in found.possible.values())
 
 
-def _made(record: Tensor) -> list[tuple[cst.CSTNode, str]]:
-    return [] if record.syntax is None else [(record.syntax, "the input was made here")]
-
-
 def _run_part(machine: Machine, state: State, part: Walk, node: cst.CSTNode, retain: bool | None) -> None:
-    machine.ledger.walk(part.possible.values())
     machine.ledger.backwards += 1
     if troubled(machine, state, part, node):
         state.free([one.id for one in part.certain], None)
@@ -223,7 +199,7 @@ def _gradients(
             edges = [Edge(edge.node, False, "grad") for edge in edges]
             edges += [Edge(tensor_at(state, one).node, False, "grad") for one in (*roots, target)]
             gradient = Node("grad", node, edges, cut="grad")
-            machine.ledger.gradients.add(gradient.id)
+            machine.announce(state, ConstantGradient(node, gradient))
             made.append(new_tensor(state, gradient, dtype=record.dtype, shape=None if batched else record.shape))
             continue
         tracked: Tri = either(edge.flows for edge in edges)

@@ -6,21 +6,17 @@ from typing import TypeGuard
 
 import libcst as cst
 
-from gradlint.detect.formula.unfilled import taken
-from gradlint.detect.lost_gradient import Cut, lost_leaves, note_refused
-from gradlint.detect.second_order import note_gradient_root
+from gradlint.domain.announcement import BackwardCall, BackwardCalled, NumberBackpropagated
 from gradlint.domain.dtype import COMPLEXES
-from gradlint.domain.event import Backward
 from gradlint.domain.graph import Node
+from gradlint.domain.refusal import backward as refusal
 from gradlint.domain.shape import is_single, same_shape
 from gradlint.domain.state import State
-from gradlint.domain.value import Ref, Sequence, Unknown, Value
+from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.nonscalar import SEVERAL
 from gradlint.interpreter.torch.operands import tensors_in
-from gradlint.interpreter.torch.switches import is_switched_off
 from gradlint.interpreter.torch.tensor import as_tensor, known_tensor, tensor_at
 
 
@@ -37,7 +33,7 @@ def is_number(machine: Machine, state: State, root: Value, node: cst.CSTNode) ->
     """A number in the place of a root: torch raises, and what it was computed from shows what was meant."""
     if not isinstance(root, Unknown) or root.kind not in ("number", "int") or root.origin is None:
         return False
-    note_refused(machine, state, [root.origin], node)
+    machine.announce(state, NumberBackpropagated(node, root.origin))
     return True
 
 
@@ -76,56 +72,53 @@ def check_root(
     root: Ref,
     gradient: Value,
     is_open: bool,
-    call: str,
+    call: BackwardCall,
     node: cst.CSTNode,
     index: int,
 ) -> bool:
-    """What torch says of a root before it walks; True where it raises. `index`: which of several roots it is."""
+    """Return whether torch raises at a root before it walks. `index`: which of several roots it is."""
     record = tensor_at(state, root)
     if isinstance(gradient, (int, float)):
-        faults.refused(machine, "gradient-number", node, call)
+        machine.emit(refusal.GradientIsNumber(node, call))
         return True
-    has_gradient = None if is_open else gradient is not None
-    if isinstance(gradient, Unknown) and ("tensor", gradient) not in state.facts:
-        has_gradient = None
+    machine.announce(state, BackwardCalled(node, call, root, index, gradient))
+    if record.grad is False:
+        if not _depends_on_leaves(state, record.node):
+            state.escape()  # Torch does not take this path, unless the root stands in for an empty result.
+        return True
+    machine.passes((node, state.site, index))
+    if gradient is None and not is_open:
+        return _refuses_implicit_gradient(machine, record, call, node)
     given = known_tensor(machine, state, gradient)
-    fits = None
-    if given is not None:
-        fits = same_shape(tensor_at(state, given).shape, record.shape)  # type: ignore[arg-type]
-        made = taken(state, tensor_at(state, given), machine.unfilled)
-        if fits is not False and made is not None:
-            subject = "" if made is tensor_at(state, given).node.syntax else "scaled"
-            faults.noticed(
-                machine, "gradient-uninitialised", node, subject, related=[(made, "its memory is taken here")]
-            )
-    tracked = record.grad
-    cuts: tuple[tuple[str, cst.CSTNode], ...] = ()
-    if tracked is False and is_switched_off(machine, state, record.node, node):
-        return True
-    if tracked is False and note_gradient_root(machine, record.node, node):
-        return True
-    if tracked is False:
-        blamed = note_refused(machine, state, [record.node], node)
-        cuts = () if blamed is None else _cuts(record.node, blamed)
-    single = False if record.tags >= SEVERAL else is_single(record.shape)  # type: ignore[arg-type]
-    event = Backward(
-        node, "backward" if call == "backward" else "grad", record.shape, single, has_gradient, fits, tracked,
-        record.syntax, cuts, record.dtype,
-    )  # fmt: skip
-    machine.emit(event)
-    if tracked is False:
-        if not cuts:
-            # A result that stands in for an empty one is no fault, if the same call has a graph on other paths.
-            machine.rootless.append((event, (node, state.site, index)))
-            state.escape()  # Nor is what follows on this path, which torch does not take.
-        return True
-    machine.rooted.add((node, state.site, index))
-    if has_gradient is False:
-        return single is False or record.dtype in COMPLEXES
-    return has_gradient is True and fits is False
+    if given is None or is_open or (isinstance(gradient, Unknown) and ("tensor", gradient) not in state.facts):
+        return False
+    if same_shape(tensor_at(state, given).shape, record.shape) is not False:  # type: ignore[arg-type]
+        return False
+    machine.emit(refusal.GradientShapeMismatch(node, call, record.shape, record.syntax))
+    return True
 
 
-def _cuts(root: Node, blamed: Cut) -> tuple[tuple[str, cst.CSTNode], ...]:
-    """All cuts behind a root, the one to blame first."""
-    found = [(blamed.kind, blamed.syntax), *((one.cut.kind, one.cut.syntax) for one in lost_leaves(root, set()))]
-    return tuple(dict.fromkeys(found))
+def _refuses_implicit_gradient(machine: Machine, record: Tensor, call: BackwardCall, node: cst.CSTNode) -> bool:
+    """Without a gradient, torch starts at tensors of one element only, and not at complex ones."""
+    if record.tags >= SEVERAL or is_single(record.shape) is False:  # type: ignore[arg-type]
+        machine.emit(refusal.NonscalarRoot(node, call, record.shape, record.syntax))
+        return True
+    if record.dtype in COMPLEXES:
+        machine.emit(refusal.ComplexRoot(node, call, record.syntax))
+        return True
+    return False
+
+
+def _depends_on_leaves(state: State, root: Node) -> bool:
+    """Whether a value was computed from a leaf that requires grad, by whatever route."""
+    stack, seen = [root], set[int]()
+    while stack:
+        node = stack.pop()
+        if node.id in seen or not node.live:
+            continue
+        seen.add(node.id)
+        record = state.heap.get(node.leaf) if node.leaf is not None and node is not root else None
+        if isinstance(record, Tensor) and record.grad is True:
+            return True
+        stack.extend(edge.node for edge in node.edges if edge.cut not in ("overwritten", "scored"))
+    return False

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import libcst as cst
 
 from gradlint.domain import dtype as dtypes
+from gradlint.domain.announcement import Rewrapped
 from gradlint.domain.graph import Edge, Node, Term
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Ref,
-    Sequence,
     Tensor,
     Unknown,
     Value,
@@ -70,36 +68,11 @@ def _tensor(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Va
     found = origins(state, (data,))
     edges = [Edge(origin, False, "rewrap") for origin in found if origin.live]
     made = Node("tensor", node, edges, cut="rewrap" if edges else None)
-    _note_given(machine, state, data, node)
+    machine.announce(state, Rewrapped(node, data))
     ref = new_tensor(state, made, dtype=size.dtype, shape=size.shape, tags=CONTIGUOUS)
     if "requires_grad" in args.keywords:
         note_wanted(machine, state, ref, args, node)
     return ref
-
-
-def _note_given(machine: Machine, state: State, data: Value, node: cst.CSTNode) -> None:
-    """Remember what a copy is made of, for the repair of it."""
-    items: tuple[Value, ...] = data if type(data) is tuple else ()
-    if isinstance(data, Ref):
-        record = state[data]
-        if isinstance(record, Tensor):
-            machine.gradients.given[node] = "tensor"
-        items = record.items if isinstance(record, Sequence) else ()
-    _note_numbers(machine, (data, *items[:1]), node)
-    refs = [known_tensor(machine, state, item) for item in items]
-    if refs and all(one is not None and tensor_at(state, one).shape == () for one in refs):
-        machine.gradients.given[node] = "scalars"
-
-
-def _note_numbers(machine: Machine, values: Iterable[Value], node: cst.CSTNode) -> None:
-    """Remember the calls of `item` that stand inside of a copy: `torch.tensor(loss.item())`."""
-    if not isinstance(node, cst.Call) or len(node.args) != 1:
-        return
-    given = node.args[0].value
-    inside = given.elt if isinstance(given, cst.ListComp) else given
-    for value in values:
-        if isinstance(value, Unknown) and value.origin is not None and value.origin.syntax is inside:
-            machine.gradients.copied[inside] = node
 
 
 def _size_of(machine: Machine, state: State, name: str, args: Args) -> Operand:
@@ -125,7 +98,7 @@ def _typed(dtype: str) -> Native:
         shape = size.shape if values and not isinstance(values[0], Unknown) else None
         made = Node("tensor", node, edges, cut="rewrap" if edges else None)
         if edges and len(values) == 1:
-            _note_given(machine, state, values[0], node)
+            machine.announce(state, Rewrapped(node, values[0]))
         return new_tensor(state, made, dtype=dtype, shape=shape, tags=CONTIGUOUS)
 
     return make

@@ -42,12 +42,20 @@ def call_sampler(machine: Machine, state: State, ref: Ref, name: str, node: cst.
     return machine.unknown()
 
 
+def _sampler_of(state: State, loader: Instance) -> Ref | None:
+    """The sampler of a loader, if it is one of torch's that shuffle by the number of the epoch."""
+    sampler = loader.attrs.get("sampler")
+    record = state.heap.get(sampler.id) if isinstance(sampler, Ref) else None
+    known = isinstance(record, Instance) and isinstance(record.cls, External) and record.cls.path in SAMPLERS
+    return sampler if known and isinstance(sampler, Ref) else None
+
+
 def batches(machine: Machine, state: State, record: Instance, node: cst.CSTNode) -> Sequence:
     """Two batches of a loader over known tensors; anything else gives unknown items."""
     source = record.attrs.get("dataset")
     if not isinstance(record.cls, External) or not record.cls.path.endswith(".DataLoader"):
         return Sequence((), open=True)
-    machine.announce(state, LoaderIterated(node, record.attrs.get("sampler")))
+    machine.announce(state, LoaderIterated(node, _sampler_of(state, record)))
     dataset = state.heap.get(source.id) if isinstance(source, Ref) else None
     if isinstance(dataset, Instance) and isinstance(dataset.attrs.get("tensors"), tuple):
         refs = tensors_in(machine, state, dataset.attrs["tensors"])

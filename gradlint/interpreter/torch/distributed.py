@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import libcst as cst
 
-from gradlint.domain.graph import leaf_key
+from gradlint.domain.announcement import ParameterReplaced
 from gradlint.domain.state import State
 from gradlint.domain.value import Context, Instance, Ref, Tensor, Value
 from gradlint.interpreter.args import Args
@@ -49,7 +49,7 @@ def _shard_own(machine: Machine, state: State, module: Ref, node: cst.CSTNode) -
     fresh: dict[str, Value] = {}
     for name, value in record.attrs.items():
         former = state.heap.get(value.id) if isinstance(value, Ref) else None
-        if isinstance(former, Tensor) and former.parameter and _SHARDED not in former.tags:
+        if isinstance(value, Ref) and isinstance(former, Tensor) and former.parameter and _SHARDED not in former.tags:
             made = new_leaf(
                 state, node, dtype=former.dtype, shape=former.shape, parameter=True,
                 source=former.node, tags=former.tags | {_SHARDED}, name=name, cut="copy",
@@ -58,8 +58,7 @@ def _shard_own(machine: Machine, state: State, module: Ref, node: cst.CSTNode) -
             assert isinstance(shard, Tensor)
             state.put(made.id, shard._replace(grad=former.grad))
             fresh[name] = made
-            # That the former is not trained any more is told of whoever still holds it.
-            machine.gradients.spared.add(leaf_key(former.node))
+            machine.announce(state, ParameterReplaced(node, value))
     if fresh:
         state.put(module.id, record._replace(attrs={**record.attrs, **fresh}))
 

@@ -12,6 +12,7 @@ from gradlint.detect.spelling import of_keywords
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.dtype import named
 from gradlint.domain.graph import Edge, Node
+from gradlint.domain.refusal.backward import HookWithoutGrad
 from gradlint.domain.shape import numel
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Ref, Tensor, Unknown, Value, View
@@ -112,7 +113,7 @@ def _requires_grad(machine: Machine, state: State, ref: Ref, args: Args, node: c
 def _retain(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     record = tensor_at(state, ref)
     if record.grad is False:
-        faults.refused(machine, "hook-without-grad", node, "retain_grad")
+        machine.emit(HookWithoutGrad(node, "retain_grad"))
         return None
     state.put(ref.id, record._replace(retains=True))
     return None
@@ -120,7 +121,7 @@ def _retain(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTN
 
 def _hook(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     if tensor_at(state, ref).grad is False:
-        faults.refused(machine, "hook-without-grad", node, "register_hook")
+        machine.emit(HookWithoutGrad(node, "register_hook"))
         return machine.unknown()
     return register_with_node(machine, state, ref, args.get(0, "hook"), "gradient", node)
 
@@ -129,7 +130,7 @@ def _leaf_hook(machine: Machine, state: State, ref: Ref, args: Args, node: cst.C
     """A hook on the accumulated gradient: only leaves have one."""
     record = tensor_at(state, ref)
     if record.grad is False or record.leaf is False:
-        faults.refused(machine, "hook-without-grad", node, "register_post_accumulate_grad_hook")
+        machine.emit(HookWithoutGrad(node, "register_post_accumulate_grad_hook"))
         return machine.unknown()
     return register_with_node(machine, state, ref, args.get(0, "hook"), "accumulated", node)
 

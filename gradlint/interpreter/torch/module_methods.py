@@ -8,9 +8,14 @@ from typing import TypeAlias
 import libcst as cst
 
 from gradlint.detect.network_alias import loaded
-from gradlint.domain.announcement import GradientsCleared, ModeSwitched, StateDictLoaded, StateDictTaken
+from gradlint.domain.announcement import (
+    GradientsCleared,
+    ModeSwitched,
+    RequiresGradSet,
+    StateDictLoaded,
+    StateDictTaken,
+)
 from gradlint.domain.dtype import is_floating, named
-from gradlint.domain.graph import leaf_key
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value, Write
 from gradlint.interpreter.args import Args
@@ -160,10 +165,9 @@ def _requires_grad(machine: Machine, state: State, ref: Ref, args: Args, node: c
     for _, parameter in parameters_of(state, ref)[0]:
         record = state[parameter]
         assert isinstance(record, Tensor)
+        machine.announce(state, RequiresGradSet(node, parameter, wanted if isinstance(wanted, bool) else None))
         note_flag(machine, record, wanted if isinstance(wanted, bool) else None, node)
         state.put(parameter.id, record._replace(grad=wanted if isinstance(wanted, bool) else None))
-        if wanted is not True:
-            machine.gradients.spared.add(leaf_key(record.node))
     return ref
 
 

@@ -9,14 +9,16 @@ import libcst as cst
 
 from gradlint.detect.optimizers import SOURCES, holds_unknown, sources_of, stepped
 from gradlint.domain.announcement import (
+    GradientReleased,
     GradientsCleared,
     GradientsUsed,
     OptimizerMade,
     OptimizerSupposed,
     ParametersTaken,
     StepCalled,
+    Stepped,
 )
-from gradlint.domain.graph import leaf_key, leaves_behind
+from gradlint.domain.graph import leaves_behind
 from gradlint.domain.refusal.optimizers import NonleafInOptimizer, ParameterInTwoGroups, TensorForParameters
 from gradlint.domain.refusal.training_loop import ClosureIsValue, ClosureMissing
 from gradlint.domain.state import State, fresh_address
@@ -36,7 +38,6 @@ from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.calls import call_in_place
 from gradlint.interpreter.python.iteration import items_of
-from gradlint.interpreter.torch.backward import LAST_BACKWARD, open_cycle
 from gradlint.interpreter.torch.inplace import bump
 from gradlint.interpreter.torch.parameters import held_by_optimizer
 from gradlint.interpreter.torch.tensor import SUMMARY, is_absent, known_tensor, tensor_at
@@ -105,10 +106,7 @@ def _admit(
             machine.emit(NonleafInOptimizer(node, record.syntax))
             machine.holdings.offered |= {leaf.syntax for leaf in leaves_behind(record.node)}
         if record.node.leaf is not None:
-            machine.gradients.optimized.setdefault(leaf_key(record.node), set()).add(node)
             machine.optimized.add(record.node.leaf)
-            if record.grad is False:
-                machine.gradients.spared.add(leaf_key(record.node))
     machine.announce(state, ParametersTaken(node, optimizer, given, params, complete))
 
 
@@ -172,8 +170,10 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
     if closure is None and not args.open and _wants_closure(state, ref):
         machine.emit(ClosureMissing(node))
     result = _evaluate(machine, state, ref, closure, node)
-    stepped(machine, state, ref, frozenset(param.id for param in held_by_optimizer(state, ref)), node)
-    _update(machine, state, ref, node)
+    params = held_by_optimizer(state, ref)
+    stepped(machine, state, ref, frozenset(param.id for param in params), node)
+    machine.announce(state, Stepped(node, ref, params))
+    _update(machine, state, params, node)
     return result
 
 
@@ -190,19 +190,14 @@ def _evaluate(machine: Machine, state: State, ref: Ref, closure: Value, node: cs
     return result
 
 
-def _update(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> None:
+def _update(machine: Machine, state: State, params: Iterable[Ref], node: cst.CSTNode) -> None:
     """Write to each parameter that may have a gradient."""
-    last = state.facts.get(LAST_BACKWARD)
-    for param in held_by_optimizer(state, ref):
+    for param in params:
         record = state.heap.get(param.id)
         if not isinstance(record, Tensor) or record.grad is False:
             continue
         certain = isinstance(record.accumulated, Ref)
         absent = not certain and is_absent(state, param, record.accumulated)
-        bare = machine.gradients.bare
-        bare[leaf_key(record.node)] = absent and bare.get(leaf_key(record.node), True)
-        if not certain and isinstance(last, cst.CSTNode):
-            machine.gradients.starved.setdefault(leaf_key(record.node), set()).add(last)
         if not absent:
             bump(machine, state, param, Write(node, "optimizer.step", certain))
 
@@ -235,7 +230,7 @@ def clear_gradient(machine: Machine, state: State, param: Ref, args: Args, node:
         return
     drop = args.get(0, "set_to_none", True)
     if drop is True:
-        open_cycle(machine, state, record.accumulated)
+        machine.announce(state, GradientReleased(node, record.accumulated))
         state.put(param.id, record._replace(accumulated=NoGradient(record.syntax, fresh_address())))
     elif is_absent(state, param, record.accumulated):
         return

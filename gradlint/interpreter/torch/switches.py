@@ -1,4 +1,4 @@
-"""What a program switches off: the flags of leaves, the grad mode. A later backward may find no graph for it."""
+"""The leaves that a program has frozen: they required grad, and their flag was switched off."""
 
 from __future__ import annotations
 
@@ -6,14 +6,9 @@ from collections.abc import Iterable
 
 import libcst as cst
 
-from gradlint.domain.graph import Node
-from gradlint.domain.refusal.training_loop import GraphSwitchedOff
 from gradlint.domain.state import State
 from gradlint.domain.value import Bound, Instance, Ref, Sequence, Tensor, Value
 from gradlint.interpreter.machine import Machine
-
-_MEANT = frozenset({"detach", "data", "item", "no_grad", "numpy", "rewrap"})
-"""Cuts that a program makes itself: no gradient is wanted of what a value was computed from on the way behind them."""
 
 
 def note_flag(machine: Machine, record: Tensor, wanted: bool | None, syntax: cst.CSTNode) -> None:
@@ -53,32 +48,3 @@ def is_off(state: State, leaf: int) -> bool:
     """Whether a leaf certainly does not require grad."""
     record = state.heap.get(leaf)
     return isinstance(record, Tensor) and record.grad is False
-
-
-def is_switched_off(machine: Machine, state: State, root: Node, backward: cst.CSTNode) -> bool:
-    """Whether a backward raises because of a switch that is still off; then that is what the program is told."""
-    switch: cst.CSTNode | None = None
-    if state.off is not None and state.grad is False and root.id > state.off[0]:
-        switch = state.off[1]
-    elif machine.frozen:
-        switch = _frozen_behind(machine, state, root)
-    if switch is None:
-        return False
-    machine.emit(GraphSwitchedOff(switch, backward))
-    return True
-
-
-def _frozen_behind(machine: Machine, state: State, root: Node) -> cst.CSTNode | None:
-    """Where a leaf was frozen that the root is computed from; None if nothing trains it on any path."""
-    seen: set[int] = set()
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        if node.id in seen or not node.live or node.cut in _MEANT:
-            continue
-        seen.add(node.id)
-        if node.leaf in machine.frozen and node.leaf is not None and is_off(state, node.leaf):
-            wanted = node.syntax in machine.trained or node.leaf in machine.optimized
-            return machine.frozen[node.leaf] if wanted else None
-        stack.extend(edge.node for edge in node.edges)
-    return None

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import libcst as cst
 
-from gradlint.domain.graph import Edge, Node, leaf_key
+from gradlint.domain.announcement import NetworkSupposed
+from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Ref, Unknown, Value
 from gradlint.interpreter.args import Args
@@ -35,8 +36,7 @@ def supposed_network(
     for leaf in leaves_of(state, ref):
         made = tensor_at(state, leaf)
         state.put(leaf.id, made._replace(accumulated=Unknown("gradient")))
-        # Nobody knows what else becomes of them, so that nothing is wrong with those which nothing reaches.
-        machine.gradients.spared.add(leaf_key(made.node))
+    machine.announce(state, NetworkSupposed(node, leaves_of(state, ref)))
     state.put(ref.id, record._replace(config={SUPPOSED: torn}))
     return ref
 

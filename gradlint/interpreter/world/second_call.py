@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from gradlint.detect.absence import Gradients
 from gradlint.detect.graph_growth import Turns
 from gradlint.detect.ledger import Ledger
-from gradlint.domain.event import Event, KeptGraph, SecondBackward, StaleSaved
+from gradlint.domain.event import Event, KeptGraph
 from gradlint.domain.fault.training_loop import ZeroGradMissing
 from gradlint.domain.graph import Node
+from gradlint.domain.refusal.backward import SecondBackward, StaleSaved
 from gradlint.domain.state import State
 from gradlint.domain.value import Function, Instance, Mapping, Ref, Value
 from gradlint.domain.value import Sequence as Listed
@@ -195,10 +195,9 @@ def _apart(machine: Machine) -> Iterator[None]:
     kept = {name: getattr(machine, name) for name in _PER_RUN}
     facts = [(one, one.set_aside()) for one in machine.listeners]
     machine.events, machine.exits, machine.stack, machine.called = [], [], [], set()
-    machine.gradients, machine.ledger = Gradients(), Ledger()
-    machine.rootless, machine.rooted = [], set()
-    machine.give_ups, machine.frozen, machine.trained = Counter(), {}, set()
-    machine.optimized = set(machine.optimized)
+    machine.ledger, machine.escaped = Ledger(), {}
+    machine.doubtful, machine.passed = [], set()
+    machine.give_ups, machine.frozen, machine.optimized = Counter(), {}, set(machine.optimized)
     machine.holdings = machine.holdings.copy()
     machine.limit = max(machine.limit, machine.budget - int(SHARE * machine.steps))
     try:
@@ -211,8 +210,8 @@ def _apart(machine: Machine) -> Iterator[None]:
 
 
 _PER_RUN = (
-    *("events", "exits", "stack", "called", "gradients", "ledger", "rootless", "rooted", "give_ups"),
-    *("frozen", "trained", "optimized", "holdings", "limit", "backwards", "expected", "abroad"),
+    *("events", "exits", "stack", "called", "ledger", "escaped", "doubtful", "passed", "give_ups"),
+    *("frozen", "optimized", "holdings", "limit", "backwards", "expected", "abroad"),
 )
 
 

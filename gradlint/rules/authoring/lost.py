@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gradlint.domain.event import LostLeaf
+from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.rules.authoring.phrases import source
 from gradlint.rules.base import Change, Repair, Report
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.dtype import COMPLEXES
-from gradlint.domain.event import Backward, Event
+from gradlint.domain.event import Event
+from gradlint.domain.refusal.backward import ComplexRoot, NonscalarRoot
 from gradlint.rules.authoring.phrases import sizes, source
 from gradlint.rules.base import Bad, Good, Reduced, Repair, Report, Rule
 
@@ -42,7 +42,7 @@ class BackwardNonscalar(Rule):
     code = "GRD201"
     name = "backward-nonscalar"
     effect = "raises"
-    events = (Backward,)
+    events = (NonscalarRoot, ComplexRoot)
     fix = "unsafe"
     bad = (
         Bad(
@@ -122,13 +122,11 @@ model(torch.randn(1, 4)).backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A root of several elements, or a complex one. Torch complains first where it has no graph, and so do we."""
-        if not isinstance(event, Backward) or event.has_gradient is not False or event.tracked is False:
-            return
-        if event.single is not False and event.dtype in COMPLEXES:
+        """Report a root of several elements, or a complex one."""
+        if isinstance(event, ComplexRoot):
             yield _complex(event)
-        if event.single is not False:
             return
+        assert isinstance(event, NonscalarRoot)
         shape = sizes(event.shape)
         what = f"a tensor of shape {shape}" if shape else "a tensor of several elements"
         call = "`backward`" if event.call == "backward" else "`autograd.grad`"
@@ -153,7 +151,7 @@ def _repair(node: cst.CSTNode) -> Repair | None:
     return Repair("call `.sum()` first", (Reduced(root, name, "sum"),), safe=False)
 
 
-def _complex(event: Backward) -> Report:
+def _complex(event: ComplexRoot) -> Report:
     return Report(
         event.node,
         f"`{event.call}` starts at a complex number: torch raises, a loss is real",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, SecondBackward
+from gradlint.domain.event import Event
+from gradlint.domain.refusal.backward import SecondBackward
 from gradlint.rules.authoring.phrases import operation
 from gradlint.rules.base import Bad, Good, Report, Rule
 
@@ -125,9 +126,8 @@ loss.backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A freed node is met. In a loop, the earlier backward is the same line one turn before."""
-        if not isinstance(event, SecondBackward):
-            return
+        """Report at the second backward; in a loop, the earlier one is the same line one iteration before."""
+        assert isinstance(event, SecondBackward)
         loop = event.earlier is event.node
         part = operation(event.part_op, event.part)
         again = "each turn after the first walks again" if loop else "this backward walks again"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Backward, Event
+from gradlint.domain.event import Event
+from gradlint.domain.fault.backward import RootWithoutGraph
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 _RAISES = "element 0 of tensors does not require grad and does not have a grad_fn"
@@ -42,7 +43,7 @@ class BackwardWithoutGraph(Rule):
     code = "GRD205"
     name = "backward-without-graph"
     effect = "raises"
-    events = (Backward,)
+    events = (RootWithoutGraph,)
     bad = (
         Bad(
             """\
@@ -107,9 +108,8 @@ target = model(x).detach() + 1
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A root without a graph, unless the cut is an operation without a gradient, which GRD401 reports."""
-        if not isinstance(event, Backward) or event.tracked is not False:
-            return
+        """Report a root without a graph, unless another rule reports the cut that is to blame."""
+        assert isinstance(event, RootWithoutGraph)
         if event.cuts and event.cuts[0][0] in _TOLD_AT_THE_CUT:
             return
         call = "`backward`" if event.call == "backward" else "`autograd.grad`"

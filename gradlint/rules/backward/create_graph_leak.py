@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, KeptCycle
+from gradlint.domain.event import Event
+from gradlint.domain.fault.backward import GradientCycle
 from gradlint.rules.authoring.repairs import without_argument
 from gradlint.rules.base import Bad, Good, Report, Rule
 
@@ -37,7 +38,7 @@ class CreateGraphLeak(Rule):
     code = "GRD213"
     name = "create-graph-leak"
     effect = "leak"
-    events = (KeptCycle,)
+    events = (GradientCycle,)
     fix = "unsafe"
     bad = (
         Bad(
@@ -89,9 +90,8 @@ x.grad = None
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """No gradient of such a backward is dropped anywhere."""
-        if not isinstance(event, KeptCycle):
-            return
+        """Report the backward; the argument can be left out if nothing uses the graph of a gradient."""
+        assert isinstance(event, GradientCycle)
         yield Report(
             event.node,
             "`create_graph=True` keeps parameters and their gradients alive by each other, and no `.grad` is dropped",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.refusal import backward as refusal
 from gradlint.rules.authoring.repairs import with_argument
-from gradlint.rules.base import Bad, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, Good, Report, Rule
 
 
 class GradInputUnused(Rule):
@@ -36,7 +37,7 @@ class GradInputUnused(Rule):
     code = "GRD207"
     name = "grad-input-unused"
     effect = "raises"
-    events = (Refused,)
+    events = (refusal.GradInputUnused, refusal.GradInputWithoutGraph)
     fix = "unsafe"
     bad = (
         Bad(
@@ -149,30 +150,21 @@ x = torch.linspace(0, 1, 4, requires_grad=True)
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """Both ways in which an input can be none of the output's."""
-        if not isinstance(event, Refused) or event.fault not in _REASONS:
-            return
-        reason, hint = _REASONS[event.fault]
+        """Report the call, in either of the two ways in which an input is none of the output's."""
+        assert isinstance(event, (refusal.GradInputUnused, refusal.GradInputWithoutGraph))
+        unused = isinstance(event, refusal.GradInputUnused)
+        reason, hint = _UNUSED if unused else _WITHOUT_GRAPH
         yield Report(
             event.node,
             f"`autograd.grad` is asked for the gradient of a tensor that {reason}: torch raises here",
             hint=hint,
-            related=event.related,
-            repair=_allowed(event) if event.fault == "grad-input-unused" else None,
+            related=() if event.made is None else ((event.made, "the input was made here"),),
+            repair=with_argument(event.node, "allow_unused=True", safe=False) if unused else None,
         )
 
 
-def _allowed(event: Refused) -> Repair | None:
-    return with_argument(event.node, "allow_unused=True", safe=False)
-
-
-_REASONS = {
-    "grad-input-unused": (
-        "the output does not depend on",
-        "pass the tensor that went into the computation, or `allow_unused=True`",
-    ),
-    "grad-input-without-graph": (
-        "does not require grad",
-        "call `requires_grad_()` on it before it is used",
-    ),
-}
+_UNUSED = (
+    "the output does not depend on",
+    "pass the tensor that went into the computation, or `allow_unused=True`",
+)
+_WITHOUT_GRAPH = ("does not require grad", "call `requires_grad_()` on it before it is used")

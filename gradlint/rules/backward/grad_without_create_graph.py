@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, LostLeaf, Noticed, Refused
+import libcst as cst
+
+from gradlint.domain.event import Event
+from gradlint.domain.fault.backward import GradientWithoutGraph
+from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.rules.authoring.lost import report
 from gradlint.rules.authoring.repairs import with_argument
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, Good, Repair, Report, Rule
 
 _RAISES = "element 0 of tensors does not require grad"
 
@@ -40,7 +44,7 @@ class GradWithoutCreateGraph(Rule):
     code = "GRD214"
     name = "grad-without-create-graph"
     effect = "silent"
-    events = (Noticed, Refused, LostLeaf)
+    events = (GradientWithoutGraph, LostLeaf)
     fix = "unsafe"
     bad = (
         Bad(
@@ -188,23 +192,33 @@ loss.backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A constant term of a loss, a root made of such gradients alone, or all that leads to what is trained."""
-        if isinstance(event, LostLeaf) and event.kind == "grad" and event.idle:
-            repair = with_argument(event.node, "create_graph=True", safe=False)
-            yield report(event, "these gradients have no graph", _HINT, repair)
-        if not isinstance(event, (Noticed, Refused)) or event.fault != "grad-without-create-graph":
+        """Report the gradient: it is a term of a loss, all of a root, or all that leads to what is trained."""
+        if isinstance(event, LostLeaf):
+            if event.kind == "grad" and event.idle:
+                yield report(event, "these gradients have no graph", _HINT, _repair(event.node))
             return
-        raises = isinstance(event, Refused)
+        assert isinstance(event, GradientWithoutGraph)
         alone = "these gradients have no graph, and nothing else is behind what is differentiated: torch raises"
         term = "these gradients have no graph: the term of the loss that is made of them trains nothing"
+        raises = event.term is None
         yield Report(
             event.node,
             alone if raises else term,
             hint=_HINT,
-            related=event.related,
+            related=_related(event),
             effect="raises" if raises else None,
-            repair=with_argument(event.node, "create_graph=True", safe=False),
+            repair=_repair(event.node),
         )
+
+
+def _repair(node: cst.CSTNode) -> Repair | None:
+    return with_argument(node, "create_graph=True", safe=False)
+
+
+def _related(event: GradientWithoutGraph) -> tuple[tuple[cst.CSTNode, str], ...]:
+    if event.term is None:
+        return ((event.backward, "torch raises here"),)
+    return (event.term, "this term of the loss is a constant"), (event.backward, "the backward of the loss")
 
 
 _HINT = "pass `create_graph=True` to `torch.autograd.grad`"

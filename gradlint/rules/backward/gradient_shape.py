@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Backward, Event, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.refusal.backward import GradientIsNumber, GradientShapeMismatch
 from gradlint.rules.authoring.phrases import sizes
 from gradlint.rules.authoring.repairs import ones_as_gradient
 from gradlint.rules.base import Bad, Good, Report, Rule
@@ -39,7 +40,7 @@ class GradientShape(Rule):
     code = "GRD202"
     name = "gradient-shape"
     effect = "raises"
-    events = (Backward, Refused)
+    events = (GradientShapeMismatch, GradientIsNumber)
     fix = "unsafe"
     bad = (
         Bad(
@@ -103,21 +104,18 @@ torch.autograd.grad(x @ w, w, grad_outputs=torch.ones(8, 1))
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A gradient of certainly another shape; a root without a graph is refused before it matters."""
-        if isinstance(event, Refused) and event.fault == "gradient-number":
-            keyword = "gradient" if event.subject == "backward" else "grad_outputs"
+        """Report a gradient of another shape, or one that is no tensor."""
+        assert isinstance(event, (GradientShapeMismatch, GradientIsNumber))
+        keyword = "gradient" if event.call == "backward" else "grad_outputs"
+        if isinstance(event, GradientIsNumber):
             yield Report(
                 event.node,
                 f"`{keyword}` is a number, and has to be a tensor: torch raises here",
                 hint="pass a tensor of the shape of its root; a loss of one element needs none",
             )
-        if not isinstance(event, Backward) or event.gradient_fits is not False or event.has_gradient is not True:
-            return
-        if event.tracked is False:
             return
         shape = sizes(event.shape)
         tensor = f"its tensor of shape {shape}" if shape else "its tensor"
-        keyword = "gradient" if event.call == "backward" else "grad_outputs"
         yield Report(
             event.node,
             f"`{keyword}` has another shape than {tensor}, and is not broadcast: torch raises here",

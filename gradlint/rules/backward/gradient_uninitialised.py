@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import backward as fault
 from gradlint.rules.authoring.repairs import code, ones_as_gradient
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
@@ -38,7 +39,7 @@ class GradientUninitialised(Rule):
     code = "GRD203"
     name = "gradient-uninitialised"
     effect = "silent"
-    events = (Noticed,)
+    events = (fault.GradientUninitialised,)
     fix = "safe or unsafe"
     bad = (
         Bad(
@@ -131,23 +132,22 @@ weights.copy_(torch.ones(5))
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A gradient argument that was made without values and never written."""
-        if not isinstance(event, Noticed) or event.fault != "gradient-uninitialised":
-            return
+        """Report the backward that is given such a gradient."""
+        assert isinstance(event, fault.GradientUninitialised)
         yield Report(
             event.node,
             "the gradient argument is uninitialised memory: all gradients are multiplied by what stands there",
             hint="pass `torch.ones_like` of the tensor, or nothing for a loss of one element",
-            related=event.related,
+            related=((event.taken, "its memory is taken here"),),
             repair=_repair(event),
         )
 
 
-def _repair(event: Noticed) -> Repair | None:
+def _repair(event: fault.GradientUninitialised) -> Repair | None:
     """Ones in the call; where the gradient was made of the memory, as `mone = one * -1`, ones where it is taken."""
-    if event.subject != "scaled":
+    if not event.scaled:
         return ones_as_gradient(event.node, safe=True)
-    made = event.related[0][0]
+    made = event.taken
     taking = _TAKING.fullmatch(code(made.func)) if isinstance(made, cst.Call) else None
     if taking is None or not isinstance(made, cst.Call):
         return None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.refusal import backward as refusal
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 
@@ -35,7 +36,7 @@ class HookWithoutGrad(Rule):
     code = "GRD219"
     name = "hook-without-grad"
     effect = "raises"
-    events = (Refused,)
+    events = (refusal.HookWithoutGrad,)
     torch_says = r"cannot register a hook on a tensor|can't retain_grad on|hooks cannot be registered on non-leaf"
     bad = (
         Bad(
@@ -145,12 +146,10 @@ kept[0].sum().backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A hook that torch refuses."""
-        if not isinstance(event, Refused) or event.fault != "hook-without-grad":
-            return
+        """Report the call that torch refuses."""
+        assert isinstance(event, refusal.HookWithoutGrad)
         yield Report(
             event.node,
-            f"`{event.subject}` is called on a tensor that does not require grad: torch raises here",
+            f"`{event.method}` is called on a tensor that does not require grad: torch raises here",
             hint="call `requires_grad_()` on it first, or take a tensor on the way of the gradient",
-            related=event.related,
         )

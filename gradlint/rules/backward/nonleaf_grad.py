@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault.backward import NonleafGradRead
 from gradlint.rules.authoring.leaves import leaf_at_once, retained, updated_in_place
 from gradlint.rules.authoring.repairs import code
 from gradlint.rules.base import Bad, Good, Repair, Report, Rule
@@ -42,7 +43,7 @@ class NonleafGrad(Rule):
     code = "GRD206"
     name = "nonleaf-grad"
     effect = "silent"
-    events = (Noticed,)
+    events = (NonleafGradRead,)
     fix = "unsafe"
     bad = (
         Bad(
@@ -115,15 +116,14 @@ print(image.grad)
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A `.grad` that is certainly None."""
-        if not isinstance(event, Noticed) or event.fault != "nonleaf-grad":
-            return
+        """Report the read of a `.grad` that is certainly None."""
+        assert isinstance(event, NonleafGradRead)
         yield Report(
             event.node,
             "`.grad` of a tensor that is no leaf is None, with no more than a warning",
             hint="read it from the leaf, or call `retain_grad()` on this tensor before the backward",
-            related=event.related,
-            repair=_repair(event.node, event.related[0][0]) if event.related else None,
+            related=() if event.made is None else ((event.made, "the tensor is a result of this operation"),),
+            repair=None if event.made is None else _repair(event.node, event.made),
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import UNCALLED, Event, Refused
+from gradlint.domain.event import Event, Refused
 from gradlint.rules.authoring.phrases import source
 from gradlint.rules.authoring.repairs import receiver_through
 from gradlint.rules.base import Bad, Good, Report, Rule
@@ -112,12 +112,11 @@ print(w.numpy(force=True).mean())
         """A conversion that torch refuses."""
         if not isinstance(event, Refused) or event.fault != "numpy-on-grad":
             return
-        uncalled = event.subject == UNCALLED
         yield Report(
             event.node,
             f"{_call(event.node)} a tensor that requires grad: torch raises here"
-            + (", unless the caller has switched grad mode off" if uncalled else ""),
-            severity="warning" if uncalled else None,
+            + (", unless the caller has switched grad mode off" if event.uncalled else ""),
+            severity="warning" if event.uncalled else None,
             hint="write `.detach()` before it; on the way to a loss, use torch's own functions instead",
             related=event.related,
             repair=receiver_through(event.node, "detach", safe=True) if _is_numpy_method(event.node) else None,

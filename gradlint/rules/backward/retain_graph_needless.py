@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault.backward import GraphRetained
 from gradlint.rules.authoring.arguments import keyword_of
 from gradlint.rules.authoring.repairs import with_argument, without_argument
 from gradlint.rules.base import Bad, Good, Repair, Report, Rule
@@ -38,7 +39,7 @@ class RetainGraphNeedless(Rule):
     code = "GRD212"
     name = "retain-graph-needless"
     effect = "leak"
-    events = (Noticed,)
+    events = (GraphRetained,)
     fix = "safe"
     bad = (
         Bad(
@@ -94,9 +95,8 @@ for x in torch.randn(10, 3):
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """Nothing of what is retained is walked again on any path."""
-        if not isinstance(event, Noticed) or event.fault != "retain-graph-needless":
-            return
+        """Report the backward that retains its graph."""
+        assert isinstance(event, GraphRetained)
         yield Report(
             event.node,
             "this backward retains its graph, and no other walks it: its memory is kept for another turn",

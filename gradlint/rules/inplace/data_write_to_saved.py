@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, StaleSaved
+from gradlint.domain.event import Event
+from gradlint.domain.fault.inplace import HiddenWriteToSaved
 from gradlint.rules.authoring.phrases import operation
 from gradlint.rules.base import Bad, Good, Report, Rule
 
@@ -37,7 +38,7 @@ class DataWriteToSaved(Rule):
     code = "GRD105"
     name = "data-write-to-saved"
     effect = "silent"
-    events = (StaleSaved,)
+    events = (HiddenWriteToSaved,)
     bad = (
         Bad(
             """\
@@ -102,9 +103,8 @@ h.sum().backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A write past the version counter."""
-        if not isinstance(event, StaleSaved) or not event.silent:
-            return
+        """Report the write that the version counter does not see."""
+        assert isinstance(event, HiddenWriteToSaved)
         saver = operation(event.saver_op, event.saver)
         yield Report(
             event.node,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.refusal.backward import NoneGradientUsed
 from gradlint.rules.authoring.leaves import updated_in_place
 from gradlint.rules.base import Bad, Good, Report, Rule
 
@@ -39,7 +40,7 @@ class LeafReassigned(Rule):
     code = "GRD111"
     name = "leaf-reassigned"
     effect = "raises"
-    events = (Refused,)
+    events = (NoneGradientUsed,)
     fix = "unsafe"
     torch_says = r"unsupported operand type.*NoneType|NoneType' object|not NoneType|got .*NoneType"
     bad = (
@@ -99,13 +100,12 @@ for _ in range(3):
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A use of a `.grad` that is None."""
-        if not isinstance(event, Refused) or event.fault != "none-grad-used":
-            return
+        """Report what is computed with a `.grad` that is None."""
+        assert isinstance(event, NoneGradientUsed)
         yield Report(
             event.node,
             "this uses a `.grad` that is None here: no backward has filled it, and Python raises",
             hint="update the leaf under `torch.no_grad()`, or make a new leaf: `.detach().requires_grad_()`",
-            related=event.related,
-            repair=updated_in_place(event.related[0][0]) if event.related else None,
+            related=() if event.made is None else ((event.made, "the tensor whose .grad is None comes from here"),),
+            repair=None if event.made is None else updated_in_place(event.made),
         )

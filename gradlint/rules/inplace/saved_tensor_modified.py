@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, StaleSaved
+from gradlint.domain.event import Event
+from gradlint.domain.refusal.backward import StaleSaved
 from gradlint.rules.authoring.phrases import operation, writing
 from gradlint.rules.authoring.repairs import built_out_of_place, out_of_place
 from gradlint.rules.base import Bad, Good, Repair, Report, Rule
@@ -114,8 +115,9 @@ y.sum().backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A write that the version counter sees; that of an optimizer is told by GRD104."""
-        if not isinstance(event, StaleSaved) or event.silent or event.by == "optimizer.step":
+        """Report a write that the version counter sees; GRD104 reports that of an optimizer."""
+        assert isinstance(event, StaleSaved)
+        if event.by == "optimizer.step":
             return
         saver = operation(event.saver_op, event.saver)
         what = f"the result that {saver} saved" if event.label == ">" else f"a value that {saver} saved"

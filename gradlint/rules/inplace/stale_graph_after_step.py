@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, StaleSaved
+from gradlint.domain.event import Event
+from gradlint.domain.refusal.backward import StaleSaved
 from gradlint.rules.authoring.phrases import operation
 from gradlint.rules.base import Bad, Good, Report, Rule
 
@@ -111,8 +112,9 @@ optimizer.step()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A write by an optimizer; the step is the culprit, the backward comes too late."""
-        if not isinstance(event, StaleSaved) or event.silent or event.by != "optimizer.step":
+        """Report a write by an optimizer: the step is to blame, the backward comes too late."""
+        assert isinstance(event, StaleSaved)
+        if event.by != "optimizer.step":
             return
         saver = operation(event.saver_op, event.saver)
         yield Report(

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, LostLeaf
+from gradlint.domain.event import Event
+from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.rules.authoring.lost import report
 from gradlint.rules.authoring.phrases import source
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
@@ -163,7 +164,8 @@ scale = w.data.norm()
 
     def check(self, event: Event) -> Iterator[Report]:
         """`.data` on the only way to a leaf."""
-        if not isinstance(event, LostLeaf) or event.kind != "data":
+        assert isinstance(event, LostLeaf)
+        if event.kind != "data":
             return
         hint = "leave `.data` away; where a cut is wanted, `.detach()` says so"
         yield report(event, "`.data` leaves the graph of the loss here", hint, _repair(event))

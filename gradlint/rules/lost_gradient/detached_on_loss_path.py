@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, LostLeaf
+from gradlint.domain.event import Event
+from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.rules.authoring.lost import report, without_call
 from gradlint.rules.base import Bad, Good, Report, Rule
 
@@ -185,8 +186,7 @@ for x in torch.randn(5, 4, 2):
 
     def check(self, event: Event) -> Iterator[Report]:
         """A detach on the only way to a leaf."""
-        if not isinstance(event, LostLeaf):
-            return
+        assert isinstance(event, LostLeaf)
         if event.kind == "copy" and event.idle:
             hint = "give the optimizer the parameters of the copy, or bring the gradients of the copy back to them"
             yield report(event, "what is trained is a copy, with parameters of its own", hint)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, LostLeaf
+from gradlint.domain.event import Event
+from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.rules.authoring.lost import report
 from gradlint.rules.base import Bad, Good, Report, Rule
 
@@ -177,7 +178,8 @@ optimizer.step()
 
     def check(self, event: Event) -> Iterator[Report]:
         """Grad mode is off on the only way to a leaf."""
-        if not isinstance(event, LostLeaf) or event.kind not in ("no_grad", "checkpoint"):
+        assert isinstance(event, LostLeaf)
+        if event.kind not in ("no_grad", "checkpoint"):
             return
         if event.kind == "checkpoint":
             hint = "pass `use_reentrant=False`: otherwise an argument must require grad"

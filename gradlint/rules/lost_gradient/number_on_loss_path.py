@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, LostLeaf
+from gradlint.domain.event import Event
+from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.rules.authoring.lost import report, without_call
 from gradlint.rules.authoring.phrases import source
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
@@ -158,7 +159,8 @@ loss = m(torch.ones(1, 2)).pow(2).sum()
 
     def check(self, event: Event) -> Iterator[Report]:
         """A number on the only way to a leaf."""
-        if not isinstance(event, LostLeaf) or event.kind != "item":
+        assert isinstance(event, LostLeaf)
+        if event.kind != "item":
             return
         repair = _repair(event) if event.op == "item" else None
         hint = "keep the tensor in the loss; a number is for printing"

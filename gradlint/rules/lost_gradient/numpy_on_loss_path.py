@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, LostLeaf
+from gradlint.domain.event import Event
+from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.rules.authoring.lost import report
 from gradlint.rules.base import Bad, Good, Report, Rule
 
@@ -164,6 +165,7 @@ print(np.sqrt(loss.detach().numpy()))
 
     def check(self, event: Event) -> Iterator[Report]:
         """An array on the only way to a leaf."""
-        if not isinstance(event, LostLeaf) or event.kind != "numpy":
+        assert isinstance(event, LostLeaf)
+        if event.kind != "numpy":
             return
         yield report(event, "the way to the loss goes through numpy here", "compute the loss with torch throughout")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import lost_gradient as fault
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 
@@ -35,7 +36,7 @@ class ParameterNeverReached(Rule):
     code = "GRD308"
     name = "parameter-never-reached"
     effect = "fragile"
-    events = (Noticed,)
+    events = (fault.ParameterNeverReached,)
     bad = (
         Bad(
             """\
@@ -201,9 +202,8 @@ for step, x in enumerate(torch.randn(4, 2, 4)):
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """Parameters in an optimizer, and no loss of them."""
-        if not isinstance(event, Noticed) or event.fault != self.name:
-            return
+        """Report at what makes the parameters."""
+        assert isinstance(event, fault.ParameterNeverReached)
         yield Report(
             event.node,
             "an optimizer holds what is made here, and no loss of the program depends on it: it is never trained",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, LostLeaf
+from gradlint.domain.event import Event
+from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 
@@ -154,7 +155,8 @@ delta = torch.zeros_like(image, requires_grad=True)
 
     def check(self, event: Event) -> Iterator[Report]:
         """A leaf made of a value that was cut off, of which nobody wants the gradient."""
-        if not isinstance(event, LostLeaf) or event.kind != "hack":
+        assert isinstance(event, LostLeaf)
+        if event.kind != "hack":
             return
         related = [(event.leaf, "this parameter is not trained" if event.parameter else "this leaf is lost")]
         if event.cut is not None and event.cut is not event.node:

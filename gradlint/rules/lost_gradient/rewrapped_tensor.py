@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, LostLeaf
+from gradlint.domain.event import Event
+from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.rules.authoring.lost import report
 from gradlint.rules.authoring.phrases import source
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
@@ -149,7 +150,8 @@ report = torch.tensor([w.sum().item(), 1.0])
 
     def check(self, event: Event) -> Iterator[Report]:
         """A copy of numbers on the only way to a leaf."""
-        if not isinstance(event, LostLeaf) or event.kind not in _KINDS:
+        assert isinstance(event, LostLeaf)
+        if event.kind not in _KINDS:
             return
         if event.kind == "parameter":
             hint = "use the computed weights themselves, as `torch.func.functional_call` does"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, LostLeaf
+from gradlint.domain.event import Event
+from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.rules.authoring.lost import report
 from gradlint.rules.authoring.phrases import operation
 from gradlint.rules.base import Bad, Good, Report, Rule
@@ -138,7 +139,8 @@ shown = (out.sigmoid() * 255).to(torch.uint8)
 
     def check(self, event: Event) -> Iterator[Report]:
         """A cast on the only way to a leaf."""
-        if not isinstance(event, LostLeaf) or event.kind != "integer":
+        assert isinstance(event, LostLeaf)
+        if event.kind != "integer":
             return
         cast = operation(event.op, event.node)
         yield report(event, f"{cast} makes integers, which carry no gradient", "keep floats up to the loss")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, LostLeaf
+from gradlint.domain.event import Event
+from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.rules.authoring.lost import report
 from gradlint.rules.authoring.phrases import operation
 from gradlint.rules.base import Bad, Good, Report, Rule
@@ -118,7 +119,8 @@ straight_through.sum().backward()
 
     def check(self, event: Event) -> Iterator[Report]:
         """A leaf that is lost behind an operation without a gradient; other cuts have rules of their own."""
-        if not isinstance(event, LostLeaf) or event.kind not in _KINDS:
+        assert isinstance(event, LostLeaf)
+        if event.kind not in _KINDS:
             return
         op = operation(event.op, event.node)
         way = "" if event.term else " and is the only way to the loss"

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import libcst as cst
 
-from gradlint.domain.event import Event, LostLeaf
+from gradlint.domain.event import Event
+from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.rules.authoring.lost import report
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
@@ -169,7 +170,8 @@ print(z.mean())
 
     def check(self, event: Event) -> Iterator[Report]:
         """A sample on the only way to a leaf."""
-        if not isinstance(event, LostLeaf) or event.kind != "sample":
+        assert isinstance(event, LostLeaf)
+        if event.kind != "sample":
             return
         hint = "write `rsample()`, or a loss with `log_prob(sample)`"
         said = report(event, "no gradient flows through `sample`", hint, _repair(event))

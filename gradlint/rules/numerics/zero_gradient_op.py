@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, LostLeaf
+from gradlint.domain.event import Event
+from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.rules.authoring.lost import report
 from gradlint.rules.authoring.phrases import operation
 from gradlint.rules.base import Bad, Good, Report, Rule
@@ -137,7 +138,8 @@ print(out.round(), out.sign().mean())
 
     def check(self, event: Event) -> Iterator[Report]:
         """An operation of zero slope on the only way to a leaf."""
-        if not isinstance(event, LostLeaf) or event.kind != "zero":
+        assert isinstance(event, LostLeaf)
+        if event.kind != "zero":
             return
         what = f"the gradient of {operation(event.op, event.node)} is zero everywhere"
         yield report(event, what, "round outside of the loss, or pass the gradient by `x + (x.round() - x).detach()`")

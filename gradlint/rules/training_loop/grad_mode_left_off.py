@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from gradlint.domain.event import Event
 from gradlint.domain.fault import training_loop as fault
-from gradlint.domain.refusal import training_loop as refusal
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 _RAISES = "does not require grad"
@@ -41,7 +40,7 @@ class GradModeLeftOff(Rule):
     code = "GRD514"
     name = "grad-mode-left-off"
     effect = "silent"
-    events = (refusal.GraphSwitchedOff, fault.LeftFrozen)
+    events = (fault.GraphSwitchedOff, fault.LeftFrozen)
     bad = (
         Bad(
             """\
@@ -187,12 +186,12 @@ for x in torch.randn(3, 4, 2):
         if isinstance(event, fault.LeftFrozen):
             after, related = "changes nothing", (event.step, "this step finds no gradient any more")
         else:
-            assert isinstance(event, refusal.GraphSwitchedOff)
+            assert isinstance(event, fault.GraphSwitchedOff)
             after, related = "raises", (event.backward, "the next backward finds no graph")
         yield Report(
             event.node,
             f"what is switched off here is not switched on again: the next training turn {after}",
             hint="switch it on before it is trained again, or use a `with` block for the mode",
             related=(related,),
-            effect="raises" if isinstance(event, refusal.GraphSwitchedOff) else None,
+            effect="raises" if isinstance(event, fault.GraphSwitchedOff) else None,
         )

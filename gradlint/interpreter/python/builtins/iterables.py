@@ -107,7 +107,7 @@ def _map(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value
     function, first = args.positional[0], args.positional[1]
     items = lazy_items(machine, state, first, node)
     results = [call_in_place(machine, state, function, Args((item,)), node) for item in items.items[:8]]
-    let_go(machine, state, items.items[8:])
+    let_go(machine, state, items.items[8:], node)
     return state.new(Sequence(tuple(results), "generator", items.open or len(items.items) > 8))
 
 
@@ -162,7 +162,7 @@ def _next(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
 def _sum(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     items = items_of(machine, state, args.get(0, "iterable"), node)
     total = args.get(1, "start", 0)
-    let_go(machine, state, items.items[16:])
+    let_go(machine, state, items.items[16:], node)
     for item in items.items[:16]:
         total = operate(machine, state, "+", total, item, node)
     if items.open and isinstance(total, (int, float)):

@@ -201,7 +201,7 @@ def _callable(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> 
 
 
 def _vars(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    let_go(machine, state, args.positional)
+    let_go(machine, state, args.positional, node)
     return machine.unknown()
 
 

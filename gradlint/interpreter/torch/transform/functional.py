@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from gradlint.domain.announcement import ConstantGradient
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.shape import is_single, same_shape
 from gradlint.domain.state import State
@@ -194,7 +195,7 @@ def _constants(
                 return leaf
             one = Node("grad", node, edges, cut="grad")
             if trains:
-                machine.ledger.gradients.add(one.id)
+                machine.announce(state, ConstantGradient(node, one))
             return new_tensor(state, one, dtype=record.dtype, shape=record.shape if sized else None)
 
         return changed(state, value, constant)

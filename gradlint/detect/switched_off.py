@@ -1,19 +1,21 @@
-"""Optimizers that have nothing to train: they hold no parameters, or all are frozen or never required grad."""
+"""What should be trained and is switched off, or was never on: parameters of optimizers, the graph of a root."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import libcst as cst
 
+from gradlint.detect.absence import LastBackward
 from gradlint.detect.detector import Detector
 from gradlint.domain.announcement import ParametersTaken, RunEnded, StepCalled
 from gradlint.domain.fault.optimizers import ConstantsInOptimizer, EmptyOptimizer
-from gradlint.domain.fault.training_loop import LeftFrozen
+from gradlint.domain.fault.training_loop import GraphSwitchedOff, LeftFrozen
+from gradlint.domain.graph import Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Instance, NoGradient, Ref, Sequence, Tensor, Value
-from gradlint.interpreter.torch.backward import LAST_BACKWARD
 from gradlint.interpreter.torch.parameters import held_by_optimizer
 from gradlint.interpreter.torch.switches import is_off
 from gradlint.interpreter.torch.tensor import is_absent
@@ -46,8 +48,12 @@ class Idle:
     constant: dict[int, Constant] = field(default_factory=dict)
 
 
-class IdleOptimizerDetector(Detector[Idle]):
-    """Looks at the parameters of each step.
+_MEANT = frozenset({"detach", "data", "item", "no_grad", "numpy", "rewrap"})
+"""Cuts that a program makes itself: nothing is wrong with the flags of the leaves behind them."""
+
+
+class SwitchedOffDetector(Detector[Idle]):
+    """Looks at the parameters of each step, and for the reason why a root has no graph.
 
     Whether steps that do nothing are a fault shows at the end: some programs train a part of a network later.
     """
@@ -73,7 +79,7 @@ class IdleOptimizerDetector(Detector[Idle]):
             self.facts.frozen.setdefault(number, Frozen(made.syntax, frozen[params[0].id], it.node))
             return
         self.facts.frozen.pop(number, None)
-        if LAST_BACKWARD in state.facts:
+        if LastBackward() in state.facts:
             former = self.facts.constant.get(number, Constant(made.syntax, it.node))
             constant = all(self._is_constant(state, param) for param in params)
             self.facts.constant[number] = former if constant else former._replace(step=None)
@@ -84,8 +90,37 @@ class IdleOptimizerDetector(Detector[Idle]):
             return False
         # A graph that went elsewhere fills no gradient of what is in none, unless the tensor went there itself.
         empty = record.accumulated is None or isinstance(record.accumulated, NoGradient)
-        kept = empty and not record.parameter and param.id not in self.machine.gradients.gone
+        kept = empty and not record.parameter and param.id not in self.machine.escaped
         return kept or is_absent(state, param, record.accumulated)
+
+    def explains(self, state: State, root: Node, backward: cst.CSTNode, is_wanted: Callable[[Node], bool]) -> bool:
+        """Report the switch because of which a root has no graph; False if there is none.
+
+        `is_wanted` says whether the program trains a leaf.
+        """
+        switch: cst.CSTNode | None = None
+        if state.off is not None and state.grad is False and root.id > state.off[0]:
+            switch = state.off[1]
+        elif self.machine.frozen:
+            switch = self._frozen_behind(state, root, is_wanted)
+        if switch is None:
+            return False
+        self.report(GraphSwitchedOff(switch, backward))
+        return True
+
+    def _frozen_behind(self, state: State, root: Node, is_wanted: Callable[[Node], bool]) -> cst.CSTNode | None:
+        """Where a leaf was frozen that the root is computed from; None if the program does not train it."""
+        seen: set[int] = set()
+        stack = [root]
+        while stack:
+            node = stack.pop()
+            if node.id in seen or not node.live or node.cut in _MEANT:
+                continue
+            seen.add(node.id)
+            if node.leaf in self.machine.frozen and node.leaf is not None and is_off(state, node.leaf):
+                return self.machine.frozen[node.leaf] if is_wanted(node) else None
+            stack.extend(edge.node for edge in node.edges)
+        return None
 
     def on_run_ended(self, state: State, it: RunEnded) -> None:
         """Report what has no other explanation, such as that an optimizer holds the wrong parameters."""

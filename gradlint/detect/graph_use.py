@@ -1,0 +1,149 @@
+"""Graphs that are kept for a backward which never comes: retained, recorded with the gradients, gathered in a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Set
+from dataclasses import dataclass, field
+
+import libcst as cst
+
+from gradlint.detect.detector import Detector
+from gradlint.detect.ledger import is_certain
+from gradlint.detect.lost_gradient import LostGradientDetector
+from gradlint.domain.announcement import (
+    Backpropagated,
+    Differentiated,
+    GradientRecorded,
+    GradientReleased,
+    GraphsShared,
+    PathsJoined,
+    RunEnded,
+)
+from gradlint.domain.fault.backward import GradientCycle, GraphRetained
+from gradlint.domain.graph import Node
+from gradlint.domain.state import State
+from gradlint.domain.value import Ref, Tensor
+from gradlint.interpreter.torch.backward import CYCLE
+
+
+@dataclass
+class GraphUse:
+    """What becomes of graphs, on any path.
+
+    `walked` are the nodes that some backward may have run through, `shared` those that may be walked where gradlint
+    does not look. `alike` are nodes made alike on two paths, which were joined: the first has gone on for both.
+    `retaining`: the backwards in loops that were told to retain the graph, and what they retained; `useful` those whose
+    graph was walked again, or may be. `cycles`: the backwards that made leaf and gradient keep each other, and whether
+    a gradient was dropped later; `recorded` the nodes of those gradients.
+    """
+
+    walked: set[int] = field(default_factory=set)
+    shared: dict[int, Node] = field(default_factory=dict)
+    alike: list[tuple[int, int]] = field(default_factory=list)
+    retaining: dict[cst.CSTNode, set[int]] = field(default_factory=dict)
+    useful: set[cst.CSTNode] = field(default_factory=set)
+    cycles: dict[cst.CSTNode, bool] = field(default_factory=dict)
+    recorded: dict[cst.CSTNode, set[int]] = field(default_factory=dict)
+
+
+class GraphUseDetector(Detector[GraphUse]):
+    """Notes which graphs are walked, or may be, and reports those that are kept for nothing."""
+
+    def begin(self) -> GraphUse:
+        """Begin without any graph."""
+        return GraphUse()
+
+    # What is done.
+
+    def on_backpropagated(self, state: State, it: Backpropagated) -> None:
+        """Note the graph as walked; and as retained, if the backward is to retain it in a loop."""
+        self._walk(it.possible.keys())
+        if it.retain and it.create is False and not it.raised and self.machine.ledger.depth:
+            retained = self.facts.retaining.setdefault(it.node, set())
+            retained.update(node.id for node in it.possible.values() if node.frees)
+            if any(node.tracked is None for node in it.possible.values()):
+                self.facts.useful.add(it.node)
+
+    def on_differentiated(self, state: State, it: Differentiated) -> None:
+        """Note the graph as walked."""
+        self._walk(it.possible.keys())
+
+    def _walk(self, numbers: Set[int]) -> None:
+        self.facts.walked |= numbers
+        for syntax, retained in self.facts.retaining.items():
+            if syntax not in self.facts.useful and not retained.isdisjoint(numbers):
+                self.facts.useful.add(syntax)
+
+    def on_graphs_shared(self, state: State, it: GraphsShared) -> None:
+        """Note graphs that may be walked elsewhere."""
+        self.facts.shared.update((node.id, node) for node in it.graphs if node.tracked is not False)
+
+    def on_paths_joined(self, state: State, it: PathsJoined) -> None:
+        """Note the nodes that have gone on for those of another path."""
+        self.facts.alike.extend(it.alike)
+
+    def on_gradient_recorded(self, state: State, it: GradientRecorded) -> None:
+        """Note a gradient that keeps its leaf alive, and the leaf the gradient."""
+        self.facts.recorded.setdefault(it.node, set()).add(it.gradient.id)
+        if it.certain:
+            self.facts.cycles.setdefault(it.node, False)
+
+    def on_gradient_released(self, state: State, it: GradientReleased) -> None:
+        """Dropping a gradient from its leaf opens the circle."""
+        record = state.heap.get(it.gradient.id) if isinstance(it.gradient, Ref) else None
+        if isinstance(record, Tensor) and CYCLE in record.tags and record.syntax is not None:
+            self.facts.cycles[record.syntax] = True
+
+    # What is left undone.
+
+    def on_run_ended(self, state: State, it: RunEnded) -> None:
+        """Report what is kept and never used, now that all paths are known."""
+        facts = self.facts
+        for syntax, opened in facts.cycles.items():
+            if not opened:
+                nodes = facts.recorded.get(syntax, set())
+                used = not it.complete or bool(facts.shared) or not nodes.isdisjoint(facts.walked)
+                self.report(GradientCycle(syntax, used))
+        away = self.joined(self.escaped()) if facts.retaining and it.complete else set()
+        for syntax, retained in facts.retaining.items():
+            if it.complete and syntax not in facts.useful and retained and away.isdisjoint(retained):
+                self.report(GraphRetained(syntax))
+        if it.complete and self.machine.ledger.waiting:
+            self._report_growth(self.joined(facts.walked | self.escaped()))
+
+    def escaped(self) -> set[int]:
+        """Return all nodes that may be walked where gradlint does not look."""
+        return {node.id for node in _behind(self.facts.shared.values())}
+
+    def joined(self, nodes: Set[int]) -> set[int]:
+        """Return the nodes, and those made alike on another path that has been joined."""
+        found = set(nodes)
+        for first, other in reversed(self.facts.alike):
+            if first in found:
+                found.add(other)
+        return found
+
+    def _report_growth(self, used: set[int]) -> None:
+        for found in self.machine.ledger.waiting.values():
+            if not any(map(is_certain, found)) and all(self._is_idle(one.within, used) for one in found):
+                self.report(found[0].event)
+
+    def _is_idle(self, within: Iterable[object], used: set[int]) -> bool:
+        """Whether a graph that is kept is certainly never walked, though its network is trained or evaluated here."""
+        nodes = [root for root in within if isinstance(root, Node)]
+        if any(node.id in used for node in nodes):
+            return False
+        trained = self.other(LostGradientDetector).facts.trained | self.machine.ledger.evaluated
+        return any(node.leaf is not None and node.syntax in trained for node in _behind(nodes))
+
+
+def _behind(roots: Iterable[Node]) -> Iterator[Node]:
+    """Yield all nodes that a gradient from the roots may come to."""
+    seen: set[int] = set()
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if node.id not in seen:
+            seen.add(node.id)
+            yield node
+            stack.extend(edge.node for edge in node.edges if edge.flows is not False)

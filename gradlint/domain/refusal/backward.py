@@ -1,0 +1,102 @@
+"""What torch raises on in backward and `autograd.grad`, and in what prepares them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import libcst as cst
+
+from gradlint.domain.announcement import BackwardCall
+from gradlint.domain.event import Refusal
+
+
+@dataclass(frozen=True)
+class NonscalarRoot(Refusal):
+    """A backward starts at a tensor of other than one element, made at `root`, without a gradient."""
+
+    call: BackwardCall
+    shape: tuple[object, ...] | None
+    root: cst.CSTNode | None
+
+
+@dataclass(frozen=True)
+class ComplexRoot(Refusal):
+    """A backward starts at a complex tensor, made at `root`, without a gradient."""
+
+    call: BackwardCall
+    root: cst.CSTNode | None
+
+
+@dataclass(frozen=True)
+class GradientShapeMismatch(Refusal):
+    """The gradient that a backward is given has another shape than its tensor, which is made at `root`."""
+
+    call: BackwardCall
+    shape: tuple[object, ...] | None
+    root: cst.CSTNode | None
+
+
+@dataclass(frozen=True)
+class GradientIsNumber(Refusal):
+    """The gradient that a backward is given is a Python number."""
+
+    call: BackwardCall
+
+
+@dataclass(frozen=True)
+class SecondBackward(Refusal):
+    """A backward runs through a part of the graph whose saved tensors an earlier one has freed.
+
+    `read`: it is no backward, but asks the part for a tensor that it had saved.
+    """
+
+    earlier: cst.CSTNode
+    part: cst.CSTNode
+    part_op: str
+    read: bool = False
+
+
+@dataclass(frozen=True)
+class StaleSaved(Refusal):
+    """A value saved for `backward` was written before it: the node is the write.
+
+    `by` is what wrote; `saver` the operation that saved, and `label` what it saved (an input's name, `>` for its
+    result). `built` is the constructor of the module that writes. `leaf`: what was saved is a leaf, as parameters are.
+    """
+
+    by: str
+    saver: cst.CSTNode
+    saver_op: str
+    label: str
+    backward: cst.CSTNode
+    built: cst.CSTNode | None
+    leaf: bool
+
+
+@dataclass(frozen=True)
+class GradInputUnused(Refusal):
+    """`autograd.grad` is asked for the gradient of a tensor, made at `made`, that the output does not depend on."""
+
+    made: cst.CSTNode | None
+
+
+@dataclass(frozen=True)
+class GradInputWithoutGraph(Refusal):
+    """`autograd.grad` is asked for the gradient of a tensor, made at `made`, that does not require grad."""
+
+    made: cst.CSTNode | None
+
+
+@dataclass(frozen=True)
+class HookWithoutGrad(Refusal):
+    """A hook is asked of a tensor that does not require grad, or to retain its gradient."""
+
+    method: Literal["retain_grad", "register_hook", "register_post_accumulate_grad_hook"]
+
+
+@dataclass(frozen=True)
+class NoneGradientUsed(Refusal):
+    """A `.grad` that is None is computed with; its tensor is made at `made`. It is Python that raises."""
+
+    made: cst.CSTNode | None
