@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gradlint.detect.custom_function import CustomFunctionDetector
 from gradlint.detect.gradient_argument import GradientArgumentDetector
 from gradlint.detect.gradient_reads import GradientReadDetector
+from gradlint.detect.graph_growth import GraphGrowthDetector
 from gradlint.detect.graph_use import GraphUseDetector
 from gradlint.detect.hidden_write import HiddenWriteDetector
 from gradlint.detect.loop_order import LoopOrderDetector
 from gradlint.detect.loop_variable import LoopVariableDetector
 from gradlint.detect.lost_gradient import LostGradientDetector
+from gradlint.detect.module_use import ModuleUseDetector
+from gradlint.detect.network_alias import NetworkAliasDetector
+from gradlint.detect.registration import RegistrationDetector
 from gradlint.detect.sampler import SamplerDetector
 from gradlint.detect.second_order import SecondOrderDetector
 from gradlint.detect.state_dict import StateDictDetector
@@ -20,12 +25,17 @@ from gradlint.domain.announcement import Listener
 from gradlint.interpreter.machine import Machine
 
 _ALL: tuple[Callable[[Machine], Listener], ...] = (
+    CustomFunctionDetector,
+    GraphGrowthDetector,
+    LoopOrderDetector,
+    LoopVariableDetector,
+    ModuleUseDetector,
+    NetworkAliasDetector,
+    RegistrationDetector,
     GradientArgumentDetector,
     GradientReadDetector,
     GraphUseDetector,
     HiddenWriteDetector,
-    LoopOrderDetector,
-    LoopVariableDetector,
     LostGradientDetector,
     SamplerDetector,
     SecondOrderDetector,

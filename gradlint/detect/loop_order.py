@@ -213,7 +213,7 @@ class LoopOrderDetector(Detector[Steps]):
             return
         backward, used = order.mixed
         apart = state.undecided_since(min(one.gradient.id for one in used.gradients))
-        if apart and self.facts.cleared_in.get(optimizer, -1) >= self.machine.ledger.depth:
+        if apart and self.facts.cleared_in.get(optimizer, -1) >= len(self.machine.iterations):
             return  # It steps in some iterations and clears in some, which may be the same ones.
         if any(is_sum(state, one) for one in used.gradients):
             self.report(ZeroGradMissing(backward, step=used.step))
@@ -248,7 +248,7 @@ class LoopOrderDetector(Detector[Steps]):
 
     def _wipe(self, state: State, optimizer: int, node: cst.CSTNode) -> None:
         depths = self.facts.cleared_in
-        depths[optimizer] = max(depths.get(optimizer, -1), self.machine.ledger.depth)
+        depths[optimizer] = max(depths.get(optimizer, -1), len(self.machine.iterations))
         order = order_of(state, optimizer) or Order(stepped=None)
         wiped = (node, order.filled) if order.filled is not None else order.wiped
         enter(state, optimizer, Order(wiped=wiped, idle=order.idle, stepped=order.stepped))

@@ -7,7 +7,8 @@ from collections.abc import Collection
 
 import libcst as cst
 
-from gradlint.domain.event import LegacyVariable, MisspeltName, Noticed, RemovedName
+from gradlint.domain.event import LegacyVariable, MisspeltName, RemovedName
+from gradlint.domain.fault.modules import ModuleFlag
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Class, External, Instance, Ref, Value
@@ -115,7 +116,7 @@ def of_unknown(machine: Machine, name: str, node: cst.CSTNode) -> None:
     assert isinstance(code, cst.Module)
     uses = re.findall(rf"(\.?)\b{name}\b\s*(=?)(?!=)", code.code)
     if all(dot and assigned for dot, assigned in uses):
-        machine.emit(Noticed(node, "module-flag", f"tensor.{name}"))
+        machine.emit(ModuleFlag(node, name, "tensor"))
 
 
 def of_object(machine: Machine, state: State, record: Instance, kind: str, name: str, node: cst.CSTNode) -> None:

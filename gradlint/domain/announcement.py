@@ -42,6 +42,29 @@ class ModuleCalled(NamedTuple):
     result: Value
 
 
+class ModuleEntered(NamedTuple):
+    """An object, most likely a module, is about to be called."""
+
+    node: cst.CSTNode
+    module: Ref
+
+
+class ModuleMade(NamedTuple):
+    """A module was made whose constructor nobody calls."""
+
+    node: cst.CSTNode
+    module: Ref
+
+
+class AttributeSet(NamedTuple):
+    """An attribute of an object or a tensor is about to be set."""
+
+    node: cst.CSTNode
+    owner: Ref
+    name: str
+    value: Value
+
+
 class StateDictTaken(NamedTuple):
     """`owner.state_dict()` gave the dict `made`."""
 
@@ -82,6 +105,44 @@ class LoopVariableRebound(NamedTuple):
 
     node: cst.CSTNode
     former: Value
+    value: Value
+
+
+class Assigned(NamedTuple):
+    """A variable or an attribute is given an object."""
+
+    node: cst.CSTNode
+    value: Ref
+
+
+class Zipped(NamedTuple):
+    """`zip(*columns)`, before anything is taken from them."""
+
+    node: cst.CSTNode
+    columns: tuple[Value, ...]
+
+
+class Repeated(NamedTuple):
+    """`[*items] * times`"""
+
+    node: cst.CSTNode
+    items: tuple[Value, ...]
+    times: Value
+
+
+class Discarded(NamedTuple):
+    """A statement reads the attribute `name` of something, which gives `value`, and does nothing with it."""
+
+    node: cst.CSTNode
+    name: str
+    value: Value
+
+
+class Stored(NamedTuple):
+    """A container is given a value."""
+
+    node: cst.CSTNode
+    container: Value
     value: Value
 
 
@@ -348,6 +409,13 @@ class Stepped(NamedTuple):
     parameters: Sequence[Ref]
 
 
+class ParametersGiven(NamedTuple):
+    """An optimizer is given the parameters of a module."""
+
+    node: cst.CSTNode
+    module: Ref
+
+
 class Scheduled(NamedTuple):
     """A learning rate scheduler of the class `path` steps; `epoch`: it is told the number of the epoch."""
 
@@ -389,6 +457,98 @@ class Unscaled(NamedTuple):
     former: Literal["nothing", "unscaled", "stepped", "unknown"]
 
 
+# Loops. The state that is handed over is that from before the loop, and stays as it is.
+
+
+class LoopBegan(NamedTuple):
+    """A loop begins; `loop` tells its run from all others."""
+
+    node: cst.CSTNode
+    loop: int
+
+
+class IterationBegan(NamedTuple):
+    """An iteration begins: whatever is made from now on has a number larger than `since`."""
+
+    node: cst.CSTNode
+    loop: int
+    since: int
+
+
+class IterationEnded(NamedTuple):
+    """An iteration has ended on these paths, which go on."""
+
+    node: cst.CSTNode
+    loop: int
+    paths: Sequence[State]
+
+
+class LoopEnded(NamedTuple):
+    """The last iteration has ended on these paths.
+
+    `bounded`: the program bounds the loop, by a number or by what it lists, rather than data. `listed`: the loop goes
+    over all that the program lists.
+    """
+
+    node: cst.CSTNode
+    loop: int
+    paths: Sequence[State]
+    bounded: bool
+    listed: bool
+
+
+# Calls.
+
+
+class TorchCalled(NamedTuple):
+    """A function of torch, of the path `path`, is called; `open`: there are arguments that are not known."""
+
+    node: cst.CSTNode
+    path: str
+    positional: tuple[Value, ...]
+    keywords: Mapping[str, Value]
+    open: bool
+
+
+class FunctionApplied(NamedTuple):
+    """`function.apply(*arguments)`: the forward of a custom function has run, and its result gets a graph next.
+
+    `ctx` is as forward has left it; `writes` are how many writes each argument had seen before, by address.
+    """
+
+    node: cst.CSTNode
+    function: Ref
+    ctx: Ref
+    arguments: tuple[Value, ...]
+    writes: Mapping[int, int]
+    result: Value
+
+
+class FunctionDifferentiated(NamedTuple):
+    """The backward of a custom function, defined at the node, was run aside for a forward that gave `result`.
+
+    `arrived` are the gradients that it was given, and `ends` the paths on which it ended, with what it returned.
+    Forward was `given` so many arguments, or those of the last that have defaults were left out, down to `fewest`.
+    """
+
+    node: cst.CSTNode
+    arrived: Sequence[Ref]
+    ends: Sequence[tuple[State, Value]]
+    result: Value
+    given: int
+    fewest: int
+
+
+class CalledAgain(NamedTuple):
+    """A method that nobody calls was called twice in a row, from the state that is handed over.
+
+    `ends` are the paths after the first call, each with those after the second call that come from it.
+    """
+
+    node: cst.CSTNode
+    ends: Sequence[tuple[State, Sequence[State]]]
+
+
 # The end.
 
 
@@ -411,11 +571,29 @@ class RunEnded(NamedTuple):
 Announcement: TypeAlias = (
     ModeSwitched
     | ModuleCalled
+    | ModuleEntered
+    | ModuleMade
+    | AttributeSet
     | StateDictTaken
     | StateDictLoaded
     | ContainerCopied
     | Differenced
     | LoopVariableRebound
+    | Assigned
+    | Zipped
+    | Repeated
+    | Discarded
+    | Stored
+    | Backpropagated
+    | Differentiated
+    | LoopBegan
+    | IterationBegan
+    | IterationEnded
+    | LoopEnded
+    | TorchCalled
+    | FunctionApplied
+    | FunctionDifferentiated
+    | CalledAgain
     | Rewrapped
     | RequiresGradSet
     | NetworkSupposed
@@ -429,8 +607,6 @@ Announcement: TypeAlias = (
     | EpochSet
     | BackwardCalled
     | NumberBackpropagated
-    | Backpropagated
-    | Differentiated
     | ConstantGradient
     | GradientRecorded
     | GradientReleased
@@ -446,6 +622,7 @@ Announcement: TypeAlias = (
     | StepCalled
     | GradientsUsed
     | Stepped
+    | ParametersGiven
     | Scheduled
     | Clipped
     | LossScaled
@@ -470,6 +647,15 @@ class Listener:
     def on_module_called(self, state: State, it: ModuleCalled) -> None:
         """Hear that a module gave a value."""
 
+    def on_module_entered(self, state: State, it: ModuleEntered) -> None:
+        """Hear that an object is called."""
+
+    def on_module_made(self, state: State, it: ModuleMade) -> None:
+        """Hear that a module was made that the program does not make."""
+
+    def on_attribute_set(self, state: State, it: AttributeSet) -> None:
+        """Hear that an attribute is set."""
+
     def on_state_dict_taken(self, state: State, it: StateDictTaken) -> None:
         """Hear that a state dict was taken."""
 
@@ -484,6 +670,21 @@ class Listener:
 
     def on_loop_variable_rebound(self, state: State, it: LoopVariableRebound) -> None:
         """Hear that a loop's variable got another value."""
+
+    def on_assigned(self, state: State, it: Assigned) -> None:
+        """Hear that a variable or an attribute was given an object."""
+
+    def on_zipped(self, state: State, it: Zipped) -> None:
+        """Hear that iterators are zipped."""
+
+    def on_repeated(self, state: State, it: Repeated) -> None:
+        """Hear that a list is multiplied."""
+
+    def on_discarded(self, state: State, it: Discarded) -> None:
+        """Hear that a statement does nothing with what it reads."""
+
+    def on_stored(self, state: State, it: Stored) -> None:
+        """Hear that a container was given a value."""
 
     def on_rewrapped(self, state: State, it: Rewrapped) -> None:
         """Hear that values were copied without their graph."""
@@ -575,6 +776,9 @@ class Listener:
     def on_stepped(self, state: State, it: Stepped) -> None:
         """Hear that an optimizer steps."""
 
+    def on_parameters_given(self, state: State, it: ParametersGiven) -> None:
+        """Hear that an optimizer is given the parameters of a module."""
+
     def on_scheduled(self, state: State, it: Scheduled) -> None:
         """Hear that a scheduler steps."""
 
@@ -586,6 +790,30 @@ class Listener:
 
     def on_unscaled(self, state: State, it: Unscaled) -> None:
         """Hear that gradients are unscaled."""
+
+    def on_loop_began(self, state: State, it: LoopBegan) -> None:
+        """Hear that a loop begins."""
+
+    def on_iteration_began(self, state: State, it: IterationBegan) -> None:
+        """Hear that an iteration begins."""
+
+    def on_iteration_ended(self, state: State, it: IterationEnded) -> None:
+        """Hear that an iteration has ended."""
+
+    def on_loop_ended(self, state: State, it: LoopEnded) -> None:
+        """Hear that a loop has ended."""
+
+    def on_torch_called(self, state: State, it: TorchCalled) -> None:
+        """Hear that a function of torch is called."""
+
+    def on_function_applied(self, state: State, it: FunctionApplied) -> None:
+        """Hear that a custom function was applied."""
+
+    def on_function_differentiated(self, state: State, it: FunctionDifferentiated) -> None:
+        """Hear what the backward of a custom function does."""
+
+    def on_called_again(self, state: State, it: CalledAgain) -> None:
+        """Hear that a method was called twice in a row."""
 
     def on_paths_ended(self, state: State, it: PathsEnded) -> None:
         """Hear that all paths have been followed."""

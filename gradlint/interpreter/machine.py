@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
 import libcst as cst
 
 from gradlint.detect.holdings import Holdings
-from gradlint.detect.ledger import Ledger
 from gradlint.domain.announcement import (
     Announcement,
     GraphsShared,
@@ -92,7 +91,10 @@ Splitting: TypeAlias = "Callable[[Machine, list[State], Instr], list[State]]"
 
 
 class Machine:
-    """One run over one file."""
+    """One run over one file.
+
+    `iterations` says when the iterations that run began, from the outermost loop in.
+    """
 
     def __init__(self, program: Program, budget: int) -> None:
         self.program = program
@@ -106,6 +108,7 @@ class Machine:
         self.give_ups: Counter[str] = Counter()
         self.exits: list[Exit] = []
         self.stack: list[Code] = []
+        self.iterations: list[int] = []
         self.called: set[Code] = set()
         self.watched: set[int] = set()
         self.expected = 0
@@ -115,7 +118,6 @@ class Machine:
         self.passed: set[Hashable] = set()
         self.doubtful: list[tuple[Event, Hashable]] = []
         self.escaped: dict[int, object] = {}
-        self.ledger = Ledger()
         self.search = Search()
         self.frozen: dict[int, cst.CSTNode] = {}
         self.optimized: set[int] = set()
@@ -245,7 +247,7 @@ class Machine:
         """Give a part of the program its share of the steps; what runs out of them is given up, and counted."""
         outer, self.limit = self.limit, max(self.limit, self.budget - int(share * self.steps))
         depth, exits, expected = len(self.stack), len(self.exits), self.expected
-        loops = self.ledger.depth
+        loops = len(self.iterations)
         try:
             yield
         except OutOfBudgetError:
@@ -253,8 +255,7 @@ class Machine:
             del self.stack[depth:]
             del self.exits[exits:]
             self.expected = expected
-            self.ledger.depth = loops
-            del self.ledger.turns[loops:]
+            del self.iterations[loops:]
         finally:
             self.limit = outer
 
@@ -274,8 +275,6 @@ class Machine:
         """End the run; return what was seen, and what the program leaves undone."""
         node = self.program.nowhere
         self.announce(state, PathsEnded(node))
-        for kept in self.ledger.kept():
-            self.emit(kept)
         seen = len(self.events)
         for verdict in self.holdings.verdicts(self.optimized):
             self.emit(verdict)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import libcst as cst
 
@@ -36,6 +36,7 @@ class ZeroGradMissing(Fault):
     """A backward adds to gradients that `step` has used already."""
 
     step: cst.CSTNode
+    carried: ClassVar = "gradients"
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,44 @@ class LeftFrozen(Fault):
     """All parameters of an optimizer are frozen and stay so: its step at `step` finds no gradient any more."""
 
     step: cst.CSTNode
+
+
+@dataclass(frozen=True)
+class GraphAccumulates(Fault):
+    """A place holds the graphs of all iterations of a loop; the node is where it grows.
+
+    `term` is what is added with its graph. `spent`: a backward has run through the graphs, so that nothing can use them
+    any more; else none ever does, though the loop runs some. `listed`: a container is given the tensors, rather than a
+    sum; `nested`: what it is given is not the tensor itself, but holds it.
+    """
+
+    term: cst.CSTNode | None
+    spent: bool
+    listed: bool
+    nested: bool
+    carried: ClassVar = "graph"
+
+
+@dataclass(frozen=True)
+class EvalKeepsGraph(Fault):
+    """A place holds the graphs of all iterations of a loop that runs no backward; the fields as above."""
+
+    term: cst.CSTNode | None
+    listed: bool
+    nested: bool
+
+
+@dataclass(frozen=True)
+class StateNotDetached(Fault):
+    """Each iteration computes a state from the last, `former`, and each backward runs through all before."""
+
+    former: cst.CSTNode | None
+    carried: ClassVar = "graph"
+
+
+@dataclass(frozen=True)
+class MethodNotCalled(Fault):
+    """A statement names a method, and does not call it."""
 
 
 @dataclass(frozen=True)

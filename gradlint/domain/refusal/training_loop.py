@@ -1,4 +1,4 @@
-"""What torch refuses in a training loop."""
+"""Refusals in the training loop."""
 
 from __future__ import annotations
 
@@ -23,3 +23,10 @@ class ClosureMissing(Refusal):
 @dataclass(frozen=True)
 class ClosureIsValue(Refusal):
     """`step` is given a number or a tensor in place of a function."""
+
+
+@dataclass(frozen=True)
+class GradModeNotCalled(Refusal):
+    """A class such as `torch.no_grad`, of the path `mode`, stands in a `with` without a call."""
+
+    mode: str

@@ -5,9 +5,9 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.detect import spelling as slips
-from gradlint.detect.network_alias import named
 from gradlint.domain import dtype as dtypes
-from gradlint.domain.announcement import GraphsShared
+from gradlint.domain.announcement import Assigned, GraphsShared
+from gradlint.domain.refusal.functions import FunctionWithoutApply
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Bound,
@@ -33,7 +33,6 @@ from gradlint.interpreter.python.calls import call_in_place
 from gradlint.interpreter.python.classes import find_in_class, library_base
 from gradlint.interpreter.python.iteration import PART
 from gradlint.interpreter.python.operators import absent_gradient
-from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.attributes import look_at_saved, set_tensor_attribute, tensor_attribute
 from gradlint.interpreter.torch.custom import ctx_attribute, is_ctx, is_function_class, remember
 from gradlint.interpreter.torch.methods import METHODS
@@ -74,7 +73,7 @@ def get_attribute(machine: Machine, state: State, obj: Value, name: str, node: c
     if isinstance(obj, (Function, Bound, Partial)):
         return machine.symbol("attr", obj, name) if name != "__name__" else Unknown("str")
     if obj is None and name in _OF_CTX:
-        faults.refused(machine, "function-without-apply", node, name)
+        machine.emit(FunctionWithoutApply(node, "without-ctx", name))
         return machine.unknown("raised")
     return Bound(obj, name)
 
@@ -255,7 +254,7 @@ def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: 
     if not isinstance(obj, Ref):
         return
     if type(value) is Ref:
-        named(machine, state, value, node)
+        machine.announce(state, Assigned(node, value))
     record = state[obj]
     if isinstance(record, Tensor):
         set_tensor_attribute(machine, state, obj, name, value, node)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gradlint.domain.event import Refused
+from gradlint.domain.refusal.functions import FunctionWithoutApply
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import Bound, Class, External, Function, Instance, Ref, Value
 from gradlint.facts.names import MODULE, names_of
@@ -143,7 +143,7 @@ def instantiate(machine: Machine, state: State, cls: Ref, args, node: cst.CSTNod
     if isinstance(init, Function):
         call_in_place(machine, state, init, Args((ref, *args.positional), args.keywords, args.open), node)
     elif base in _FUNCTIONS and args.positional:
-        machine.emit(Refused(node, "function-without-apply", "<made>"))
+        machine.emit(FunctionWithoutApply(node, "made"))
     else:
         fill_fields(machine, state, ref, cls, args, node)
     return ref

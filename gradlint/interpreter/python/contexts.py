@@ -7,11 +7,12 @@ from typing import TypeAlias
 import libcst as cst
 
 from gradlint.domain.graph import Tri
+from gradlint.domain.refusal.training_loop import GradModeNotCalled
+from gradlint.domain.refusal.transform import TransformMismatch
 from gradlint.domain.state import Blocked, State
 from gradlint.domain.value import Context, External, Instance, Ref, Suspended, Unknown, Value
 from gradlint.interpreter.machine import Machine, splitting
 from gradlint.interpreter.python.classes import find_method
-from gradlint.interpreter.torch import faults
 from gradlint.source.core import With
 
 Saved: TypeAlias = "tuple[Tri, Tri, Blocked | None]"
@@ -56,14 +57,12 @@ def enter_mode(machine: Machine, state: State, context: Context) -> Saved:
             state.decide(MUTATION, True)
         case "dual_level":
             if state.facts.get(DUAL, False) is True:
-                faults.refused(machine, "transform-mismatch", context.syntax or machine.program.nowhere, _NESTED)
+                place = context.syntax or machine.program.nowhere
+                machine.emit(TransformMismatch(place, "dual_level", "level-nested"))
             state.decide(DUAL, True)
     if state.grad is False and saved[0] is not False:
         state.blocked = Blocked("no_grad", context.syntax)
     return saved
-
-
-_NESTED = "`dual_level` is entered inside of another level: there is only one"
 
 
 def leave_mode(state: State, saved: Saved) -> None:
@@ -90,7 +89,7 @@ def _with(machine: Machine, state: State, instr: With) -> list[State]:
     context = machine.read(state, instr.context)
     if isinstance(context, External) and context.path in _MODES:
         # The class itself is no context manager: torch raises. What the block is meant to be is plain.
-        faults.refused(machine, "grad-mode-not-called", instr.node, context.path)
+        machine.emit(GradModeNotCalled(instr.node, context.path))
         context = Context(
             _MODES[context.path], machine.unknown() if context.path.endswith("set_grad_enabled") else None
         )

@@ -11,6 +11,7 @@ from gradlint.detect import spelling as slips
 from gradlint.detect.data_write import assigned_use, tell_data_write
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.announcement import (
+    AttributeSet,
     GradientDropped,
     GradientRead,
     GradientReleased,
@@ -68,7 +69,7 @@ _VIEW_PROPERTIES = frozenset({"T", "mT", "H", "mH", "real", "imag"})
 
 def _data(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
     """The same memory, with a version counter of its own and no graph."""
-    if machine.transforms and refuses_number(machine, state, ref, ".data", node):
+    if machine.transforms and refuses_number(machine, state, ref, "data", node):
         return Unknown("raised")
     record = tensor_at(state, ref)
     made = Node("data", node, [Edge(record.node, False, "data")], cut="data")
@@ -208,8 +209,7 @@ def set_tensor_attribute(machine: Machine, state: State, ref: Ref, name: str, va
             slips.of_assigned(machine, state, name, node)
         if name == "requires_grad_" and (isinstance(value, bool) or _is_unknown_flag(value)):
             faults.noticed(machine, "set-requires-grad-by-name", node, "tensor")
-        elif frozen and isinstance(value, bool):
-            faults.noticed(machine, "module-flag", node, f"tensor.{name}")
+        machine.announce(state, AttributeSet(node, ref, name, value))
         state.decide(("set", ref, name), value)
 
 

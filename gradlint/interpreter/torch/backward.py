@@ -12,9 +12,9 @@ from typing import NamedTuple
 import libcst as cst
 
 from gradlint.domain.announcement import GradientRecorded, StaleSavedUsed
-from gradlint.domain.event import Refused
 from gradlint.domain.graph import Edge, Node, Saved, Tri
 from gradlint.domain.refusal.backward import SecondBackward, StaleSaved
+from gradlint.domain.refusal.functions import FunctionWithoutBackward
 from gradlint.domain.state import State
 from gradlint.domain.value import NoGradient, Ref, Tensor, Unknown, Write
 from gradlint.interpreter.machine import Machine
@@ -106,8 +106,7 @@ def troubled(machine: Machine, state: State, found: Walk, syntax: cst.CSTNode) -
     silent, allowed = False, MUTATION in state.facts
     for node in found.certain:
         if node.id in machine.without_backward:
-            related = ((machine.without_backward[node.id], "this function has no backward"),)
-            machine.emit(Refused(syntax, "function-without-backward", "", related))
+            machine.emit(FunctionWithoutBackward(syntax, machine.without_backward[node.id]))
             return True
         if node.id in state.freed:
             earlier = state.freed[node.id]

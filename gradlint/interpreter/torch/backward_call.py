@@ -11,7 +11,6 @@ from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor, Unknown, Value
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.backward import (
     Walk,
     accumulate,
@@ -27,6 +26,7 @@ from gradlint.interpreter.torch.legacy_calls import tell_gone_keyword
 from gradlint.interpreter.torch.operands import tensors_in
 from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
 from gradlint.interpreter.torch.tensor import either, new_tensor, tensor_at
+from gradlint.interpreter.torch.transform.levels import unsupported
 
 
 def tensor_backward(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
@@ -43,7 +43,7 @@ def autograd_backward(machine: Machine, state: State, args: Args, node: cst.CSTN
     """torch.autograd.backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False)"""
     tell_gone_keyword(machine, "retain_variables", "retain_graph", args, node)
     if machine.transforms:
-        faults.refused(machine, "transform-unsupported", node, "backward()", machine.transforms[-1].related)
+        unsupported(machine, node, "method", "backward")
         return None
     roots = roots_of(machine, state, args.get(0, "tensors"), node)
     if not roots and is_number(machine, state, args.get(0, "tensors"), node):
@@ -80,7 +80,6 @@ def _backward(
     if machine.reentrant and refuses_walk(machine, walk(nodes).certain, restricted, node):
         return
     found, raised = run_backward(machine, state, nodes, node, retain, restricted)
-    machine.ledger.backwards += 1
     state.trained = fresh_number()
     created = create if isinstance(create, bool) else None
     machine.announce(state, Backpropagated(node, nodes, found.certain, found.possible, only, retain, created, raised))
@@ -170,7 +169,6 @@ def _never_met(target: Node, found: Walk) -> bool:
 
 
 def _run_part(machine: Machine, state: State, part: Walk, node: cst.CSTNode, retain: bool | None) -> None:
-    machine.ledger.backwards += 1
     if troubled(machine, state, part, node):
         state.free([one.id for one in part.certain], None)
     elif retain is False:

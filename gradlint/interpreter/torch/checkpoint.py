@@ -12,15 +12,15 @@ import libcst as cst
 
 from gradlint.domain.dtype import can_require_grad
 from gradlint.domain.graph import Edge, Node
+from gradlint.domain.refusal.functions import CheckpointReentrant
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.program import origins
 from gradlint.interpreter.python.calls import call_in_place
-from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.tensor import known_tensor, new_tensor, tensor_at
-from gradlint.interpreter.torch.transform.levels import UNSUPPORTED
+from gradlint.interpreter.torch.transform.levels import unsupported
 
 _OPTIONS = frozenset({"use_reentrant", "context_fn", "determinism_check", "debug", "early_stop", "preserve_rng_state"})
 
@@ -28,8 +28,7 @@ _OPTIONS = frozenset({"use_reentrant", "context_fn", "determinism_check", "debug
 def checkpoint(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """checkpoint(function, *args, use_reentrant=...)"""
     if any(level.kind == "reverse" for level in machine.transforms):
-        outer = machine.transforms[-1].related
-        faults.refused(machine, UNSUPPORTED, node, "torch.utils.checkpoint.checkpoint", outer)
+        unsupported(machine, node, "function", "torch.utils.checkpoint.checkpoint")
         return Unknown("raised")
     if not args.positional or args.open:
         return machine.program.opaque(machine, state, args.values(), node)
@@ -91,8 +90,7 @@ def refuses_walk(machine: Machine, nodes: Iterable[Node], wanted: set[int] | Non
     for one in nodes:
         live, sources = machine.reentrant.get(one.id, (True, frozenset[int]()))
         if wanted & sources if wanted is not None else not live:
-            what = "nothing" if wanted is None else "selective"
-            faults.refused(machine, "checkpoint-reentrant", node, what, [(one.syntax, "the checkpoint is here")])
+            machine.emit(CheckpointReentrant(node, "constant" if wanted is None else "selective", one.syntax))
             return True
     return False
 

@@ -11,18 +11,18 @@ backward was told to create one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 import libcst as cst
 
 from gradlint.domain.graph import Edge, Node
+from gradlint.domain.refusal.functions import HookResult
 from gradlint.domain.shape import same_shape
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import Bound, Context, External, Function, Instance, Mapping, Ref, Tensor, Unknown, Value
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode
-from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.backward import Walk
 from gradlint.interpreter.torch.parameters import is_module, modules_of
 from gradlint.interpreter.torch.tensor import known_tensor, new_tensor, tensor_at, view_of
@@ -220,7 +220,7 @@ def gradients_pass(machine: Machine, state: State, found: Walk, syntax: cst.CSTN
             value = _with_gradient(machine, state, hook, given, syntax)
             what = _misfit(machine, state, value, record, kind) if node in certain else None
             if what is not None:
-                faults.refused(machine, "hook-result", syntax, what, [(_place(hook, syntax), "this hook returns it")])
+                machine.emit(HookResult(syntax, what, _place(hook, syntax)))
 
 
 def _place(hook: Hook, syntax: cst.CSTNode) -> cst.CSTNode:
@@ -229,19 +229,22 @@ def _place(hook: Hook, syntax: cst.CSTNode) -> cst.CSTNode:
     return function.code.node if isinstance(function, Function) else syntax
 
 
-def _misfit(machine: Machine, state: State, value: Value, record: Tensor, kind: str) -> str | None:
+Misfit: TypeAlias = Literal["something", "other", "shape", "dtype"]
+
+
+def _misfit(machine: Machine, state: State, value: Value, record: Tensor, kind: str) -> Misfit | None:
     """What a hook returns that torch does not take: it wants a gradient of the same sort, or nothing at all."""
     ref = known_tensor(machine, state, value)
     if kind == "accumulated":
         return "something" if ref is not None or isinstance(value, (int, float, str)) or type(value) is tuple else None
     if ref is None:
         is_other = (value is not None and isinstance(value, (int, float, str))) or type(value) is tuple
-        return "no tensor" if is_other else None
+        return "other" if is_other else None
     result = tensor_at(state, ref)
     if same_shape(result.shape, record.shape) is False:  # type: ignore[arg-type]
-        return "another shape"
+        return "shape"
     if None not in (result.dtype, record.dtype) and result.dtype != record.dtype:
-        return "another type"
+        return "dtype"
     return None
 
 

@@ -52,7 +52,7 @@ def call_tensor_method(machine: Machine, state: State, ref: Ref, name: str, args
 
 def number_of(machine: Machine, state: State, ref: Ref, kind: str, node: cst.CSTNode) -> Value:
     """A Python number from a tensor: the value flows on, no gradient does."""
-    if machine.transforms and refuses_number(machine, state, ref, "if" if kind == "bool" else "item()", node):
+    if machine.transforms and refuses_number(machine, state, ref, "branch" if kind == "bool" else "number", node):
         return Unknown("raised")
     record = tensor_at(state, ref)
     origin = Node("item", node, [Edge(record.node, False, "item")], cut="item") if record.node.live else None

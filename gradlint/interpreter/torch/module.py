@@ -9,8 +9,10 @@ import libcst as cst
 from gradlint import facts
 from gradlint.detect import spelling as slips
 from gradlint.domain import dtype as dtypes
-from gradlint.domain.announcement import ModuleCalled
+from gradlint.domain.announcement import AttributeSet, ModuleCalled
 from gradlint.domain.graph import Node
+from gradlint.domain.refusal.functions import FunctionWithoutApply
+from gradlint.domain.refusal.modules import ChildOverwritten, ParameterOverwritten
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Bound,
@@ -49,7 +51,7 @@ from gradlint.interpreter.torch.operation import Input
 from gradlint.interpreter.torch.optim import OPTIMIZER_METHODS, fill_optimizer, is_optimizer_path
 from gradlint.interpreter.torch.parameter_shapes import parameter_shape, spelled_out
 from gradlint.interpreter.torch.parameters import is_module_path, module_base
-from gradlint.interpreter.torch.registration import UNINITIALISED, attribute_set, refuse_uninitialised
+from gradlint.interpreter.torch.registration import UNINITIALISED, check_part, refuse_uninitialised
 from gradlint.interpreter.torch.scaler import SCALERS, call_helper, is_scheduler_path
 from gradlint.interpreter.torch.tensor import UNCOUNTED, new_leaf, new_tensor
 from gradlint.interpreter.world.placeholders import call_supposed, is_stand_in
@@ -168,19 +170,19 @@ def set_module_attribute(
     """obj.name = value: a tensor does not go where a parameter is registered."""
     if name == "requires_grad_" and isinstance(value, bool) and module_base(state, record) is not None:
         faults.noticed(machine, "set-requires-grad-by-name", node, "module")
+    machine.announce(state, AttributeSet(node, obj, name, value))
     former = record.attrs.get(name)
     if module_base(state, record) is not None:
-        attribute_set(machine, state, obj, record, name, value, node)
+        check_part(machine, state, obj, value, node)
         record = state[obj]  # type: ignore[assignment]
     if module_base(state, record) is not None and isinstance(former, Ref) and "<loose>" not in record.config:
         old = state.heap.get(former.id)
         if isinstance(old, Tensor) and old.parameter and _no_parameter(state, value):
-            related = [] if old.syntax is None else [(old.syntax, "the parameter is made here")]
-            faults.refused(machine, "parameter-overwritten", node, name, related)
+            machine.emit(ParameterOverwritten(node, name, old.syntax))
             return
         if isinstance(old, Instance) and module_base(state, old) is not None:
             if _no_module(state, value):
-                faults.refused(machine, "child-overwritten", node, name)
+                machine.emit(ChildOverwritten(node, name))
                 return
             if isinstance(value, Ref):
                 machine.holdings.replaced[former.id] = value
@@ -272,7 +274,7 @@ def _call_library(machine: Machine, state: State, ref: Ref, record: Instance, ar
     """What a class of a library computes."""
     base = module_base(state, record)
     if base is None and is_function_class(state, record.cls):
-        faults.refused(machine, "function-without-apply", node)
+        machine.emit(FunctionWithoutApply(node, "called"))
     if base is None:
         return machine.program.opaque(machine, state, (ref, *args.values()), node)
     if base in WRAPPERS:

@@ -7,7 +7,6 @@ from typing import TypeAlias
 
 import libcst as cst
 
-from gradlint.detect.network_alias import loaded
 from gradlint.domain.announcement import (
     GradientsCleared,
     ModeSwitched,
@@ -30,7 +29,6 @@ from gradlint.interpreter.torch.optim import clear_gradient
 from gradlint.interpreter.torch.parameters import children_of, is_module, modules_of, parameters_of
 from gradlint.interpreter.torch.registration import parameter_registered
 from gradlint.interpreter.torch.switches import note_flag
-from gradlint.interpreter.torch.tensor import tensor_at
 
 Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
 
@@ -149,7 +147,6 @@ def _train(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNo
 def _eval(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     set_training(state, ref, False)
     machine.announce(state, ModeSwitched(node, ref, False))
-    machine.ledger.evaluated |= {tensor_at(state, one).node.syntax for _, one in parameters_of(state, ref)[0]}
     return ref
 
 
@@ -180,7 +177,7 @@ def _zero_grad(machine: Machine, state: State, ref: Ref, args: Args, node: cst.C
 
 
 def _register_parameter(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    parameter_registered(machine, state, args.get(0, "name"), args.get(1, "param"), node)
+    parameter_registered(machine, state, args.get(1, "param"), node)
     _set(state, ref, args.get(0, "name"), args.get(1, "param"))
     return None
 
@@ -232,7 +229,6 @@ def _state_dict(machine: Machine, state: State, ref: Ref, args: Args, node: cst.
 
 def _load(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """load_state_dict copies into each parameter in place; `strict` and `assign` may leave some as they were."""
-    loaded(machine, state, ref, args, node)
     machine.announce(state, StateDictLoaded(node, ref, args.get(0, "state_dict")))
     certain = not (args.has(1, "strict") or args.has(2, "assign") or args.open)
     for _, parameter in parameters_of(state, ref)[0]:

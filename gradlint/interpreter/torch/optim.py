@@ -14,6 +14,7 @@ from gradlint.domain.announcement import (
     GradientsUsed,
     OptimizerMade,
     OptimizerSupposed,
+    ParametersGiven,
     ParametersTaken,
     StepCalled,
     Stepped,
@@ -73,6 +74,8 @@ def fill_optimizer(machine: Machine, state: State, ref: Ref, args: Args, node: c
     machine.announce(state, OptimizerMade(node, ref, given, args.open))
     unknown = args.open or holds_unknown(machine, state, given)
     sources = sources_of(machine, state, given, node)
+    for module in sources:
+        machine.announce(state, ParametersGiven(node, module))
     shared: list[Ref] = []
     params, is_open = _collect(machine, state, given, node, shared)
     _admit(machine, state, ref, given, params, node, complete=not is_open and not args.open)
@@ -114,7 +117,7 @@ def _refuse_shared(
     machine: Machine, state: State, shared: Iterable[Ref], node: cst.CSTNode, *, whole: bool = False
 ) -> None:
     """A parameter in two groups is refused; in a loop, several may look like one."""
-    for one in shared if not machine.ledger.depth else ():
+    for one in shared if not machine.iterations else ():
         record = tensor_at(state, one)
         if SUMMARY not in record.tags:
             machine.emit(ParameterInTwoGroups(node, record.syntax, whole))
@@ -161,7 +164,6 @@ def _is_picked(state: State, items: Value) -> bool:
 
 def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """step(closure=None): parameters without a gradient are left out."""
-    machine.ledger.steps += 1
     machine.announce(state, StepCalled(node, ref))
     closure = args.get(0, "closure")
     if isinstance(closure, (int, float)) or known_tensor(machine, state, closure) is not None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.refusal import functions as refusal
 from gradlint.rules.authoring.repairs import with_argument
 from gradlint.rules.base import Bad, Good, Repair, Report, Rule
 
@@ -36,7 +37,7 @@ class CheckpointReentrant(Rule):
     name = "checkpoint-reentrant"
     effect = "raises"
     fix = "safe"
-    events = (Refused,)
+    events = (refusal.CheckpointReentrant,)
     bad = (
         Bad(
             """\
@@ -188,22 +189,21 @@ loss.backward(inputs=list(head.parameters()))
 
     def check(self, event: Event) -> Iterator[Report]:
         """A backward that meets a reentrant checkpoint."""
-        if not isinstance(event, Refused) or event.fault != "checkpoint-reentrant":
-            return
+        assert isinstance(event, refusal.CheckpointReentrant)
         what = "is asked for some gradients only, which a reentrant checkpoint cannot give"
-        if event.subject == "nothing":
+        if event.reason == "constant":
             what = "comes to a reentrant checkpoint in which nothing requires grad"
         yield Report(
             event.node,
             f"this backward {what}: torch raises here",
-            hint="say `use_reentrant=False` where the checkpoint is" if event.subject != "nothing" else None,
-            related=event.related,
+            hint="say `use_reentrant=False` where the checkpoint is" if event.reason != "constant" else None,
+            related=((event.checkpoint, "the checkpoint is here"),),
             repair=_repair(event),
         )
 
 
-def _repair(event: Refused) -> Repair | None:
+def _repair(event: refusal.CheckpointReentrant) -> Repair | None:
     """A checkpoint of the other kind, which computes the same; where nothing requires grad, that is no help."""
-    if event.subject == "nothing":
+    if event.reason == "constant":
         return None
-    return with_argument(event.related[0][0], "use_reentrant=False", safe=True)
+    return with_argument(event.checkpoint, "use_reentrant=False", safe=True)

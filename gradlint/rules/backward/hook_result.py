@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.refusal import functions as refusal
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 
@@ -34,7 +35,7 @@ class HookResult(Rule):
     code = "GRD228"
     name = "hook-result"
     effect = "raises"
-    events = (Refused,)
+    events = (refusal.HookResult,)
     torch_says = r"hook .* has changed|but hook returned|hooks should return None"
     bad = (
         Bad(
@@ -151,17 +152,16 @@ hidden.sum().backward()
 
     def check(self, event: Event) -> Iterator[Report]:
         """A backward that runs such a hook."""
-        if not isinstance(event, Refused) or event.fault != "hook-result":
-            return
+        assert isinstance(event, refusal.HookResult)
         what = {
             "something": "a hook of the accumulated gradient returns something, which it must not",
-            "no tensor": "a hook returns something that is no tensor",
-            "another shape": "a hook returns a gradient of another shape",
-            "another type": "a hook returns a gradient of another type",
-        }[event.subject]
+            "other": "a hook returns something that is no tensor",
+            "shape": "a hook returns a gradient of another shape",
+            "dtype": "a hook returns a gradient of another type",
+        }[event.returned]
         yield Report(
             event.node,
             f"{what}: torch raises in this backward",
             hint="return nothing from a hook that only looks",
-            related=event.related,
+            related=((event.hook, "this hook returns it"),),
         )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.refusal import modules as refusal
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 _RAISES = "cannot assign 'torch.FloatTensor' as parameter"
@@ -38,7 +39,7 @@ class ParameterOverwritten(Rule):
     code = "GRD217"
     name = "parameter-overwritten"
     effect = "raises"
-    events = (Refused,)
+    events = (refusal.ParameterOverwritten, refusal.ChildOverwritten)
     torch_says = r"cannot assign '[\w.]+' as parameter"
     bad = (
         Bad(
@@ -168,18 +169,17 @@ book.normalise()
 
     def check(self, event: Event) -> Iterator[Report]:
         """An assignment that `nn.Module` refuses."""
-        if not isinstance(event, Refused) or event.fault not in ("parameter-overwritten", "child-overwritten"):
-            return
-        if event.fault == "child-overwritten":
+        if isinstance(event, refusal.ChildOverwritten):
             yield Report(
                 event.node,
-                f"something that is no module is assigned to the child module `{event.subject}`: torch raises here",
+                f"something that is no module is assigned to the child module `{event.name}`: torch raises here",
                 hint="assign a module, or give the other thing another name",
             )
             return
+        assert isinstance(event, refusal.ParameterOverwritten)
         yield Report(
             event.node,
-            f"a plain tensor is assigned to the parameter `{event.subject}`: torch raises here",
+            f"a plain tensor is assigned to the parameter `{event.name}`: torch raises here",
             hint="write its values under `torch.no_grad()`, or give the computed tensor another name",
-            related=event.related,
+            related=() if event.made is None else ((event.made, "the parameter is made here"),),
         )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.refusal.transform import CapturedWrite
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 
@@ -37,7 +38,7 @@ class TransformCapturedWrite(Rule):
     code = "GRD224"
     name = "transform-captured-write"
     effect = "raises"
-    events = (Refused,)
+    events = (CapturedWrite,)
     torch_says = r"mutate a captured Tensor|is not possible because there exists|doesn't match the broadcast shape"
     bad = (
         Bad(
@@ -177,20 +178,20 @@ result = torch.vmap(counted)(torch.randn(4, 3))
 
     def check(self, event: Event) -> Iterator[Report]:
         """A write that a transform refuses."""
-        if not isinstance(event, Refused) or event.fault != "transform-captured-write":
-            return
-        op, _, several = event.subject.partition(" ")
-        if several:
+        assert isinstance(event, CapturedWrite)
+        write = "the index assignment" if event.op == "index assignment" else f"`{event.op}`"
+        running = event.transform, f"`{event.by}` runs the function here"
+        if event.mapped:
             yield Report(
                 event.node,
-                f"`{op}` writes values that differ from run to run to a tensor that all runs share: torch raises here",
+                f"{write} writes values that differ from run to run to a tensor that all runs share: torch raises here",
                 hint="make the tensor from an argument: `x.new_zeros(...)` or `torch.zeros_like(x)`",
-                related=event.related,
+                related=(running,),
             )
             return
         yield Report(
             event.node,
-            f"`{op}` writes to a tensor from outside of the function that is differentiated: torch raises here",
+            f"{write} writes to a tensor from outside of the function that is differentiated: torch raises here",
             hint="return the new value, with `has_aux=True` if need be",
-            related=event.related,
+            related=(running,) if event.made is None else ((event.made, "the tensor comes from outside"), running),
         )

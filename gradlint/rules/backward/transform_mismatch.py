@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.refusal import transform as refusal
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 
@@ -37,7 +38,7 @@ class TransformMismatch(Rule):
     code = "GRD226"
     name = "transform-mismatch"
     effect = "raises"
-    events = (Refused,)
+    events = (refusal.TransformMismatch,)
     torch_says = r"[Ee]xpected|should|must|can only be None|argnum|floating point|size|structure|strict|only"
     bad = (
         Bad(
@@ -149,6 +150,82 @@ matrix = hessian(energy, torch.randn(3))
 
     def check(self, event: Event) -> Iterator[Report]:
         """A derivative that cannot be taken so."""
-        if not isinstance(event, Refused) or event.fault != "transform-mismatch":
-            return
-        yield Report(event.node, f"{event.subject}: torch raises here", related=event.related)
+        assert isinstance(event, refusal.TransformMismatch)
+        backwards = event.transform == "vjp"
+        said = _SAYS[event.reason].format(
+            got=_given(event.got) if event.reason.endswith("kind") else event.got,
+            wanted=event.wanted,
+            sizes=" and ".join(map(str, event.sizes)),
+            end="output" if backwards else "input",
+            ends="the output" if backwards else "the primals",
+        )
+        yield Report(event.node, f"`{event.transform}` {said}: torch raises here")
+
+
+_SAYS: dict[refusal.Mismatch, str] = {
+    "argnums-kind": "takes an `int` or a tuple of them as `argnums`",
+    "argnums-empty": "is given empty `argnums`",
+    "argnums-range": "has no argument {got}: it is given {wanted} by position",
+    "argnums-twice": "is given the same argument twice in `argnums`",
+    "input-kind": "differentiates by {got}, which is no tensor",
+    "input-dtype": "differentiates by a tensor of {got}, which has no gradient",
+    "input-complex": "takes no complex input",
+    "inputs-kind": "wants a tensor or a tuple of them as inputs",
+    "output-kind": "wants tensors from the function, which returns {got}",
+    "aux-kind": "wants tensors from the function, which returns besides {got}",
+    "aux-missing": "wants a tuple of the output and the rest, as `has_aux=True` says",
+    "output-complex": "takes no complex output",
+    "output-container": "wants a tensor or a tuple of them from the function, which returns a list or dict",
+    "scalar-kind": "wants one number as a tensor from the function, which returns {got}",
+    "scalar-rank": "wants one number as a tensor from the function, which returns a tensor of {got} dimensions",
+    "scalar-size": "wants one number as a tensor from the function, which returns more",
+    "strict-output": "with `strict=True` refuses an output that no gradient leads back from",
+    "strict-input": "with `strict=True` refuses an output without a way to input {got}",
+    "strict-vectorize": "takes `strict` and `vectorize` not together",
+    "forward-unvectorized": 'with `strategy="forward-mode"` wants `vectorize=True`',
+    "vector-missing": "needs `v` where the {end} has more than one element",
+    "vector-kind": "is given {got} as `v`, which has to be a tensor",
+    "vector-count": "is given {got} tensors as `v` for {wanted} {end}s",
+    "vector-shape": "is given `v` of another shape than the {end}",
+    "primals-kind": "wants a tuple of primals",
+    "tangent-kind": "is given {got} for a tensor of tangents",
+    "tangent-structure": "is given tangents that are not nested like {ends}",
+    "tangent-shape": "is given tangents of another shape than {ends}",
+    "tangent-dtype": "is given tangents of another type than {ends}",
+    "randomness": 'takes "error", "different" or "same" as `randomness`',
+    "chunk-size": "takes a positive `chunk_size`",
+    "map-nothing": "is given nothing to map over",
+    "map-no-tensor": "maps over no tensor",
+    "map-kind": "maps over {got}, which is no tensor: say `None` in `in_dims`",
+    "map-dim": "maps along dimension {got} of a tensor that has {wanted}",
+    "map-sizes": "maps along dimensions of different sizes, {sizes}",
+    "in-dims-kind": "takes an `int` or a tuple as `in_dims`",
+    "in-dims-count": "has {got} `in_dims` for {wanted} arguments",
+    "out-dims-count": "has {got} `out_dims` for {wanted} results",
+    "out-dims-single": "has {got} `out_dims` for one result",
+    "out-dims-none": "gives results that differ, which `out_dims=None` denies",
+    "out-dim": "puts its results along dimension {got} of {wanted}",
+    "level-nested": "is entered inside of another level: there is only one",
+    "level-missing": "is called where no level has been entered",
+    "level-twice": "is called inside of a level: there is only one",
+    "dual-outside": "is called outside of `dual_level()`",
+    "dual-twice": "is given a tensor that is dual already",
+    "dual-dtype": "is given a tensor of {got}, which has no derivative",
+    "dual-kind": "is given {got} as tangent, which has to be a tensor",
+    "dual-shape": "is given a tangent of another shape than the tensor",
+}
+
+
+_KINDS = {
+    "None": "None",
+    "number": "a number",
+    "array": "an array",
+    "string": "a string",
+    "tuple": "a tuple",
+    "container": "a list or dict",
+}
+
+
+def _given(got: str | int | None) -> str:
+    """What stands where a tensor is wanted, in words."""
+    return _KINDS.get(str(got), f"`{got}`")

@@ -6,26 +6,32 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.refusal import transform as refusal
 from gradlint.rules.authoring.repairs import code, with_argument
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule, Statement
 
-_OF_SEVERAL = {
-    "if": "a branch depends on values that differ from run to run",
-    "item()": "a Python number is made of values that differ from run to run",
-    "tolist()": "a list of numbers is made of values that differ from run to run",
-    "numpy()": "an array is made of values that differ from run to run",
-    ".data": "`.data` is taken of values that differ from run to run",
+_WHAT: dict[refusal.Unsupported, str] = {
+    "method": "`{op}()` is called in a function that is transformed",
+    "function": "`{op}` is called in a function that is transformed",
+    "branch": "a branch depends on values that differ from run to run",
+    "number": "a Python number is made of values that differ from run to run",
+    "list": "a list of numbers is made of values that differ from run to run",
+    "array": "an array is made of values that differ from run to run",
+    "data": "`.data` is taken of values that differ from run to run",
     "mask": "a mask that differs from run to run selects another number of elements in each",
+    "size": "`{op}` gives a result whose size or value depends on values that differ from run to run",
     "random": "random numbers are drawn below `vmap`",
-    "batch norm": "batch norm moves the running statistics, which all runs share, with values that differ",
+    "batch-norm": "batch norm moves the running statistics, which all runs share, with values that differ",
+    "no-setup-context": "the custom function `{op}` has no `setup_context`, which transforms need",
+    "no-vmap-rule": "the custom function `{op}` has no rule for `vmap`",
 }
 
-_INSTEAD = {
-    "if": "select with `torch.where`, which computes both ways",
-    "item()": "go on with the tensor, of one element",
-    ".data": "use `.detach()`",
-    "batch norm": "use group norm or layer norm, or call the layer in evaluation",
+_INSTEAD: dict[refusal.Unsupported, str] = {
+    "branch": "select with `torch.where`, which computes both ways",
+    "number": "go on with the tensor, of one element",
+    "data": "use `.detach()`",
+    "batch-norm": "use group norm or layer norm, or call the layer in evaluation",
     "mask": "multiply with the mask, or select with `torch.where`",
     "random": 'say `randomness="different"` or `randomness="same"`, or draw the numbers outside',
 }
@@ -63,7 +69,7 @@ class TransformUnsupported(Rule):
     name = "transform-unsupported"
     effect = "raises"
     fix = "safe or unsafe"
-    events = (Refused,)
+    events = (refusal.TransformUnsupported,)
     torch_says = (
         r"vmap|functorch|Batching rule not implemented|setup_context|Cannot access data pointer|Can't detach views"
     )
@@ -251,30 +257,29 @@ gradients = vmap(grad(loss), in_dims=(None, 0, 0))(torch.tensor(1.0), torch.rand
 
     def check(self, event: Event) -> Iterator[Report]:
         """What a transform that is under way refuses."""
-        if not isinstance(event, Refused) or event.fault != "transform-unsupported":
-            return
+        assert isinstance(event, refusal.TransformUnsupported)
         yield Report(
             event.node,
-            f"{_what(event.subject)}: torch raises here",
-            hint=_INSTEAD.get(event.subject),
-            related=event.related,
+            f"{_WHAT[event.reason].format(op=event.op)}: torch raises here",
+            hint=_INSTEAD.get(event.reason),
+            related=((event.transform, f"`{event.by}` runs the function here"),),
             repair=_repair(event),
         )
 
 
-def _repair(event: Refused) -> Repair | None:
+def _repair(event: refusal.TransformUnsupported) -> Repair | None:
     """What the transform does itself goes, and so does what makes a number; random numbers differ from run to run."""
     node = event.node
-    if event.subject == "random":
-        return _randomised(event.related[0][0])
-    if event.subject == ".data" and isinstance(node, cst.Attribute):
+    if event.reason == "random":
+        return _randomised(event.transform)
+    if event.reason == "data" and isinstance(node, cst.Attribute):
         return Repair("use `.detach()`", (Change(node.attr, "detach()"),), safe=True)
     if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute) or node.args:
         return None
     tensor = code(node.func.value)
-    if event.subject == "item()":
+    if event.reason == "number":
         return Repair("keep the tensor", (Change(node, tensor),), safe=False)
-    if event.subject == "requires_grad_()":
+    if event.op == "requires_grad_":
         return Repair("leave it to the transform", (Statement(node, "", tensor),), safe=True)
     return None
 
@@ -283,16 +288,3 @@ def _randomised(called: cst.CSTNode) -> Repair | None:
     """`vmap(f)(x)` with random numbers that differ."""
     made = called.func if isinstance(called, cst.Call) else None
     return None if made is None else with_argument(made, 'randomness="different"', safe=False)
-
-
-def _what(subject: str) -> str:
-    if subject in _OF_SEVERAL:
-        return _OF_SEVERAL[subject]
-    if subject.startswith("custom map "):
-        return f"the custom function `{subject.removeprefix('custom map ')}` has no rule for `vmap`"
-    if subject.startswith("custom "):
-        name = subject.removeprefix("custom ")
-        return f"the custom function `{name}` has no `setup_context`, which transforms need"
-    if subject.endswith("()") or subject.startswith("torch."):
-        return f"`{subject}` is called in a function that is transformed"
-    return f"`{subject}` gives a result whose size or value depends on values that differ from run to run"

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.refusal import functions as refusal
 from gradlint.rules.authoring.repairs import code
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
@@ -36,7 +37,7 @@ class FunctionWithoutApply(Rule):
     code = "GRD621"
     name = "function-without-apply"
     effect = "raises"
-    events = (Refused,)
+    events = (refusal.FunctionWithoutApply,)
     fix = "safe"
     bad = (
         Bad(
@@ -146,10 +147,9 @@ Square()(x).sum().backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """What the interpreter saw when the function was applied."""
-        if not isinstance(event, Refused) or event.fault != "function-without-apply":
-            return
-        if event.subject == "<made>":
+        """Report the use of the class, or of what `forward` is given for its `ctx`."""
+        assert isinstance(event, refusal.FunctionWithoutApply)
+        if event.use == "made":
             yield Report(
                 event.node,
                 "this makes an object of a custom function, which is no tensor: what uses it as one raises",
@@ -157,10 +157,10 @@ Square()(x).sum().backward()
                 repair=_applied(event.node),
             )
             return
-        if event.subject:
+        if event.use == "without-ctx":
             yield Report(
                 event.node,
-                f"`forward` is called with None for its `ctx`, which has no `{event.subject}`: Python raises here",
+                f"`forward` is called with None for its `ctx`, which has no `{event.name}`: Python raises here",
                 hint="call `apply` on the class",
             )
             return
@@ -168,7 +168,6 @@ Square()(x).sum().backward()
             event.node,
             "this calls an object of a custom function: torch raises here",
             hint="call `apply` on the class",
-            related=event.related,
             repair=_applied(event.node),
         )
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.refusal import functions as refusal
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 
@@ -33,7 +34,7 @@ class FunctionWithoutBackward(Rule):
     code = "GRD629"
     name = "function-without-backward"
     effect = "raises"
-    events = (Refused,)
+    events = (refusal.FunctionWithoutBackward,)
     bad = (
         Bad(
             """\
@@ -179,12 +180,11 @@ Rounded.apply(torch.ones(2, requires_grad=True)).sum().backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """What the interpreter saw when the function was applied."""
-        if not isinstance(event, Refused) or event.fault != "function-without-backward":
-            return
+        """Report at the backward; the function stands where it was applied."""
+        assert isinstance(event, refusal.FunctionWithoutBackward)
         yield Report(
             event.node,
             "a custom function on the way of this backward has no `backward`: torch raises here",
             hint="define `backward` as a static method of it",
-            related=event.related,
+            related=((event.applied, "this function has no backward"),),
         )

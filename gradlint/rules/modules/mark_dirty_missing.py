@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gradlint.domain.event import Event, Noticed
+import libcst as cst
+
+from gradlint.domain.event import Event
+from gradlint.domain.fault import functions as fault
+from gradlint.domain.refusal.functions import DirtyNotReturned
 from gradlint.rules.authoring.repairs import out_of_place
 from gradlint.rules.base import Bad, Good, Repair, Report, Rule
 
@@ -37,7 +41,7 @@ class MarkDirtyMissing(Rule):
     code = "GRD625"
     name = "mark-dirty-missing"
     effect = "fragile"
-    events = (Noticed,)
+    events = (fault.MarkDirtyMissing, DirtyNotReturned)
     fix = "unsafe"
     bad = (
         Bad(
@@ -138,26 +142,22 @@ Clamp.apply(w).sum().backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """What the interpreter saw when the function was applied."""
-        if not isinstance(event, Noticed) or event.fault not in _MESSAGES:
-            return
+        """Report the write, or the mark of an input that is not returned."""
+        refused = isinstance(event, DirtyNotReturned)
         yield Report(
             event.node,
-            _MESSAGES[event.fault],
+            _NOT_RETURNED if refused else _NOT_MARKED,
             hint="write to a copy, or call `ctx.mark_dirty` and return the input",
-            related=event.related,
-            repair=_repair(event),
-            effect="raises" if event.fault == "dirty-not-returned" else None,
+            repair=None if refused else _repair(event.node),
+            effect="raises" if refused else None,
         )
 
 
-def _repair(event: Noticed) -> Repair | None:
+def _repair(node: cst.CSTNode) -> Repair | None:
     """A write to an input makes a new tensor instead."""
-    repair = out_of_place(event.node) if event.fault == "mark-dirty-missing" else None
+    repair = out_of_place(node)
     return None if repair is None else replace(repair, safe=False)
 
 
-_MESSAGES = {
-    "mark-dirty-missing": "forward writes to an input in place and does not mark it dirty: gradients may be wrong",
-    "dirty-not-returned": "an input is marked dirty and not returned: torch raises at `apply`",
-}
+_NOT_MARKED = "forward writes to an input in place and does not mark it dirty: gradients may be wrong"
+_NOT_RETURNED = "an input is marked dirty and not returned: torch raises at `apply`"

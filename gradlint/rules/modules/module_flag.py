@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import modules as fault
 from gradlint.rules.authoring.phrases import source
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
@@ -39,7 +40,7 @@ class ModuleFlag(Rule):
     code = "GRD610"
     name = "module-flag"
     effect = "silent"
-    events = (Noticed,)
+    events = (fault.ModuleFlag,)
     fix = "unsafe"
     bad = (
         Bad(
@@ -105,16 +106,15 @@ out = model(torch.ones(1, 4))
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """An attribute that looks like a flag, on a module or a tensor."""
-        if not isinstance(event, Noticed) or event.fault != self.name:
-            return
-        kind, _, name = event.subject.rpartition(".")
-        what = "tensor" if kind else "module"
+        """Report the assignment."""
+        assert isinstance(event, fault.ModuleFlag)
+        of_tensor = event.owner == "tensor"
+        what = f"`{event.name}` is no flag of a {event.owner}"
         yield Report(
             event.node,
-            f"`{name}` is no flag of a {what}: this sets an attribute that nothing reads, and freezes nothing",
-            hint="call `requires_grad_(False)`" if not kind else "the flag is called `requires_grad`",
-            repair=_called(event.node, bool(kind)),
+            f"{what}: this sets an attribute that nothing reads, and freezes nothing",
+            hint="the flag is called `requires_grad`" if of_tensor else "call `requires_grad_(False)`",
+            repair=_called(event.node, of_tensor),
         )
 
 

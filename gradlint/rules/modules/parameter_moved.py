@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, Noticed, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.fault import modules as fault
+from gradlint.domain.refusal.modules import NoParameterRegistered
 from gradlint.rules.authoring.phrases import source
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
@@ -38,7 +40,7 @@ class ParameterMoved(Rule):
     code = "GRD605"
     name = "parameter-moved"
     effect = "silent"
-    events = (Noticed, Refused)
+    events = (fault.ParameterMoved, NoParameterRegistered)
     fix = "unsafe"
     bad = (
         Bad(
@@ -207,23 +209,22 @@ net = Net().double()
 
     def check(self, event: Event) -> Iterator[Report]:
         """An attribute of a module that was computed from a parameter nobody holds."""
-        if not isinstance(event, (Noticed, Refused)) or event.fault != self.name:
-            return
-        if isinstance(event, Refused):
+        if isinstance(event, NoParameterRegistered):
             yield Report(
                 event.node,
                 "this was computed from a parameter and is none itself: torch refuses to register it",
                 hint="compute first and wrap last: `nn.Parameter(t.to(device))`",
-                related=event.related,
+                related=((event.made, "the parameter is made here, and lost"),),
                 effect="raises",
             )
             return
+        assert isinstance(event, fault.ParameterMoved)
         yield Report(
             event.node,
-            f"`{event.subject}` is computed from a parameter and is none itself: it is not registered, nor trained",
+            f"`{event.name}` is computed from a parameter and is none itself: it is not registered, nor trained",
             hint="compute first and wrap last: `nn.Parameter(t.to(device))`",
-            related=event.related,
-            repair=_wrapped_last(event.node, event.related[0][0]),
+            related=((event.made, "the parameter is made here, and lost"),),
+            repair=_wrapped_last(event.node, event.made),
         )
 
 

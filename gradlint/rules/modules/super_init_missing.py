@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.refusal import modules as refusal
 from gradlint.rules.authoring.phrases import source
 from gradlint.rules.base import Bad, Before, Good, Repair, Report, Rule
 
@@ -38,7 +39,7 @@ class SuperInitMissing(Rule):
     code = "GRD612"
     name = "super-init-missing"
     effect = "raises"
-    events = (Refused,)
+    events = (refusal.SuperInitMissing,)
     fix = "safe"
     bad = (
         Bad(
@@ -128,15 +129,13 @@ Scale(3)
 
     def check(self, event: Event) -> Iterator[Report]:
         """A part that is assigned to a module without its registry."""
-        if not isinstance(event, Refused) or event.fault != self.name:
-            return
-        init = event.related[0][0] if event.related else None
+        assert isinstance(event, refusal.SuperInitMissing)
         yield Report(
             event.node,
             "`nn.Module.__init__` has not run on this module: torch raises here",
             hint="call `super().__init__()` in the first line of `__init__`",
-            related=event.related,
-            repair=_first_line(init) if isinstance(init, cst.FunctionDef) else None,
+            related=() if event.init is None else ((event.init, "this `__init__`"),),
+            repair=_first_line(event.init) if isinstance(event.init, cst.FunctionDef) else None,
         )
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.refusal import training_loop as refusal
 from gradlint.rules.authoring.phrases import source
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
@@ -40,7 +41,7 @@ class GradModeNotCalled(Rule):
     code = "GRD513"
     name = "grad-mode-not-called"
     effect = "raises"
-    events = (Refused,)
+    events = (refusal.GradModeNotCalled,)
     fix = "safe"
     bad = (
         Bad(
@@ -150,12 +151,11 @@ with torch.set_grad_enabled(False):
 
     def check(self, event: Event) -> Iterator[Report]:
         """A class of torch where a context manager is wanted."""
-        if not isinstance(event, Refused) or event.fault != "grad-mode-not-called":
-            return
+        assert isinstance(event, refusal.GradModeNotCalled)
         assert isinstance(event.node, cst.WithItem)
         context = event.node.item
         text = source(context)
-        takes_mode = event.subject.endswith("set_grad_enabled")
+        takes_mode = event.mode.endswith("set_grad_enabled")
         repair = Repair(f"Call `{text}`", (Change(context, f"{text}()"),))
         yield Report(
             context,

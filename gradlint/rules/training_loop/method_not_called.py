@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import training_loop as fault
 from gradlint.rules.authoring.phrases import source
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
@@ -36,7 +37,7 @@ class MethodNotCalled(Rule):
     code = "GRD515"
     name = "method-not-called"
     effect = "silent"
-    events = (Noticed,)
+    events = (fault.MethodNotCalled,)
     fix = "unsafe"
     bad = (
         Bad(
@@ -137,9 +138,8 @@ model.eval()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A method whose value nobody takes."""
-        if not isinstance(event, Noticed) or event.fault != "method-not-called":
-            return
+        """Report the method."""
+        assert isinstance(event, fault.MethodNotCalled)
         assert isinstance(event.node, cst.Attribute)
         text = source(event.node)
         yield Report(

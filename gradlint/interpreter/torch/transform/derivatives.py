@@ -84,21 +84,18 @@ def _fits(machine: Machine, state: State, asked: Asked, output: Value, node: cst
         if not only_tensors(machine, state, asked.name, output, node):
             return False
         if any((one := tensor_of(state, leaf)) and one.dtype in COMPLEXES for leaf in leaves(state, output) or ()):
-            mismatch(machine, node, asked.name, "takes no complex output")
+            mismatch(machine, node, asked.name, "output-complex")
             return False
         return True
-    word = no_tensor(state, output) or ("a tuple" if type(output) is tuple else None)
-    if word is None and isinstance(output, Ref) and structure(state, output) not in ("*", None):
-        word = "a list or dict"
-    if word is not None:
-        mismatch(machine, node, asked.name, f"wants one number as a tensor from the function, which returns {word}")
+    other = no_tensor(state, output) or ("tuple" if type(output) is tuple else None)
+    if other is None and isinstance(output, Ref) and structure(state, output) not in ("*", None):
+        other = "container"
+    if other is not None:
+        mismatch(machine, node, asked.name, "scalar-kind", other)
         return False
     record = tensor_of(state, output)
     if record is not None and record.shape:
-        mismatch(
-            machine, node, asked.name,
-            f"wants one number as a tensor from the function, which returns a tensor of {len(record.shape)} dimensions",
-        )  # fmt: skip
+        mismatch(machine, node, asked.name, "scalar-rank", len(record.shape))
         return False
     return True
 
@@ -162,34 +159,32 @@ def pull(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value
     assert type(primals) is tuple
     if args.open or not rest:
         return RAISED
-    if not _alike(machine, state, "vjp", rest[0], output, "the output", node):
+    if not _alike(machine, state, "vjp", rest[0], output, node):
         return RAISED
     return outside(state, primals, tensors_of(state, (*primals, *rest)), node)
 
 
-def _alike(
-    machine: Machine, state: State, name: str, given: Value, wanted: Value, what: str, node: cst.CSTNode
-) -> bool:
+def _alike(machine: Machine, state: State, name: str, given: Value, wanted: Value, node: cst.CSTNode) -> bool:
     """Whether tangents fit what they belong to: the same nesting, and the same sizes."""
     one, other = structure(state, given), structure(state, wanted)
     if one is None or other is None:
         return True
     if one != other:
-        mismatch(machine, node, name, f"is given tangents that are not nested like {what}")
+        mismatch(machine, node, name, "tangent-structure")
         return False
     for left, right in zip(leaves(state, given) or (), leaves(state, wanted) or (), strict=True):
-        word = no_tensor(state, left)
-        if word is not None:
-            mismatch(machine, node, name, f"is given {word} for a tensor of tangents")
+        other = no_tensor(state, left)
+        if other is not None:
+            mismatch(machine, node, name, "tangent-kind", other)
             return False
         a, b = tensor_of(state, left), tensor_of(state, right)
         if a is None or b is None:
             continue
         if same_shape(a.shape, b.shape) is False:  # type: ignore[arg-type]
-            mismatch(machine, node, name, f"is given tangents of another shape than {what}")
+            mismatch(machine, node, name, "tangent-shape")
             return False
         if name == "linearize" and a.dtype is not None and b.dtype is not None and a.dtype != b.dtype:
-            mismatch(machine, node, name, f"is given tangents of another type than {what}")
+            mismatch(machine, node, name, "tangent-dtype")
             return False
     return True
 
@@ -201,11 +196,11 @@ def jvp(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
         return machine.program.opaque(machine, state, args.values(), node)
     if type(primals) is not tuple:
         known = structure(state, primals)
-        return mismatch(machine, node, "jvp", "wants a tuple of primals") if known is not None else RAISED
+        return mismatch(machine, node, "jvp", "primals-kind") if known is not None else RAISED
     if type(tangents) is not tuple and structure(state, tangents) is None:
         return RAISED
     asked = Asked("jvp", args.get(0, "func"), 0, args.keywords.get("has_aux", False))
-    if not _alike(machine, state, "jvp", tangents, primals, "the primals", node):
+    if not _alike(machine, state, "jvp", tangents, primals, node):
         return RAISED
     output = _ran(machine, state, asked, "forward", primals, node)
     if output is None:
@@ -231,6 +226,6 @@ def linearize(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> 
 def push(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """jvp_fn(*tangents): they are nested and sized like the primals."""
     output, primals, *tangents = args.positional
-    if args.open or not _alike(machine, state, "linearize", tuple(tangents), primals, "the primals", node):
+    if args.open or not _alike(machine, state, "linearize", tuple(tangents), primals, node):
         return RAISED
     return outside(state, output, tensors_of(state, tangents), node)

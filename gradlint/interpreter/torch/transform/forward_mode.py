@@ -29,7 +29,7 @@ def dual_level(machine: Machine, state: State, args: Args, node: cst.CSTNode) ->
 def enter(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """enter_dual_level()"""
     if state.facts.get(DUAL, False) is True:
-        return mismatch(machine, node, "enter_dual_level", "is called inside of a level: there is only one")
+        return mismatch(machine, node, "enter_dual_level", "level-twice")
     state.decide(DUAL, True)
     return 0
 
@@ -38,7 +38,7 @@ def leave(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
     """exit_dual_level()"""
     inside = state.facts.get(DUAL, False)
     if inside is False:
-        return mismatch(machine, node, "exit_dual_level", "is called where no level has been entered")
+        return mismatch(machine, node, "exit_dual_level", "level-missing")
     if inside is True:  # Whether one is open that somebody else has entered, only its end would tell.
         state.decide(DUAL, False)
     return None
@@ -51,17 +51,17 @@ def make_dual(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> 
     if tensor is None or args.has(2, "level") or args.open:
         return machine.program.opaque(machine, state, args.values(), node)
     if state.facts.get(DUAL, False) is False:
-        return mismatch(machine, node, "make_dual", "is called outside of `dual_level()`")
+        return mismatch(machine, node, "make_dual", "dual-outside")
     record = tensor_at(state, tensor)
     if record.node.op == "make_dual":
-        return mismatch(machine, node, "make_dual", "is given a tensor that is dual already")
+        return mismatch(machine, node, "make_dual", "dual-twice")
     if can_require_grad(record.dtype) is False:
-        return mismatch(machine, node, "make_dual", f"is given a tensor of {record.dtype}, which has no derivative")
-    word = no_tensor(state, args.get(1, "tangent"))
-    if word is not None:
-        return mismatch(machine, node, "make_dual", f"is given {word} as tangent, which has to be a tensor")
+        return mismatch(machine, node, "make_dual", "dual-dtype", record.dtype)
+    other = no_tensor(state, args.get(1, "tangent"))
+    if other is not None:
+        return mismatch(machine, node, "make_dual", "dual-kind", other)
     if tangent is not None and same_shape(tensor_at(state, tangent).shape, record.shape) is False:  # type: ignore[arg-type]
-        return mismatch(machine, node, "make_dual", "is given a tangent of another shape than the tensor")
+        return mismatch(machine, node, "make_dual", "dual-shape")
     tracked = record.grad if state.grad else False if state.grad is False else None
     edges = [Edge(record.node, record.grad)]
     return new_tensor(

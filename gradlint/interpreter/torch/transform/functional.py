@@ -12,7 +12,6 @@ from gradlint.domain.value import Context, Ref, Tensor, Value
 from gradlint.interpreter.args import Args, Native
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode
-from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.tensor import new_tensor
 from gradlint.interpreter.torch.transform.inside import (
     RAISED,
@@ -24,7 +23,7 @@ from gradlint.interpreter.torch.transform.inside import (
     run_plain,
     tensors_of,
 )
-from gradlint.interpreter.torch.transform.levels import UNSUPPORTED
+from gradlint.interpreter.torch.transform.levels import unsupported
 from gradlint.interpreter.torch.transform.trees import changed, no_tensor, structure, tensor_of
 
 _OF_NUMBERS = frozenset({"hessian", "vhp", "hvp"})
@@ -38,9 +37,7 @@ def functional(name: str) -> Native:
         if args.open or not args.has(1, "inputs"):
             return machine.program.opaque(machine, state, args.values(), node)
         if machine.transforms:
-            faults.refused(
-                machine, UNSUPPORTED, node, f"torch.autograd.functional.{name}", machine.transforms[-1].related
-            )
+            unsupported(machine, node, "function", f"torch.autograd.functional.{name}")
             return RAISED
         return _call(machine, state, name, args, node)
 
@@ -52,15 +49,15 @@ def _call(machine: Machine, state: State, name: str, args: Args, node: cst.CSTNo
     given = inputs if type(inputs) is tuple else (inputs,)
     if type(inputs) is not tuple and isinstance(inputs, Ref) and not isinstance(state.heap.get(inputs.id), Tensor):
         if structure(state, inputs) is not None:
-            return mismatch(machine, node, name, "wants a tensor or a tuple of them as inputs")
+            return mismatch(machine, node, name, "inputs-kind")
         return RAISED
     strict = args.keywords.get("strict", False)
     forward = args.keywords.get("strategy") == "forward-mode"
     vectorized = args.keywords.get("vectorize", False) is True
     if strict is True and vectorized:
-        return mismatch(machine, node, name, "takes `strict` and `vectorize` not together")
+        return mismatch(machine, node, name, "strict-vectorize")
     if forward and args.keywords.get("vectorize", False) is False and name in ("jacobian", "hessian"):
-        return mismatch(machine, node, name, 'with `strategy="forward-mode"` wants `vectorize=True`')
+        return mismatch(machine, node, name, "forward-unvectorized")
     if not differentiable(machine, state, name, given, node):
         return RAISED
     saved = enter_mode(machine, state, Context("enable_grad"))
@@ -87,20 +84,18 @@ def _fits(machine: Machine, state: State, name: str, output: Value, node: cst.CS
     """Whether the function gives tensors, and one number where a second derivative is taken."""
     several = output if type(output) is tuple else (output,)
     for one in several:
-        word = no_tensor(state, one)
-        if word is not None:
-            mismatch(machine, node, name, f"wants tensors from the function, which returns {word}")
+        other = no_tensor(state, one)
+        if other is not None:
+            mismatch(machine, node, name, "output-kind", other)
             return False
     if isinstance(output, Ref) and structure(state, output) not in ("*", None):
-        mismatch(
-            machine, node, name, "wants a tensor or a tuple of them from the function, which returns a list or dict"
-        )
+        mismatch(machine, node, name, "output-container")
         return False
     if name not in _OF_NUMBERS:
         return True
     record = tensor_of(state, several[0])
     if len(several) > 1 or (record is not None and is_single(record.shape) is False):  # type: ignore[arg-type]
-        mismatch(machine, node, name, "wants one number as a tensor from the function, which returns more")
+        mismatch(machine, node, name, "scalar-size")
         return False
     return True
 
@@ -114,13 +109,13 @@ def _depends(
         if record is None:
             continue
         if record.grad is False:
-            mismatch(machine, node, name, "with `strict=True` refuses an output that no gradient leads back from")
+            mismatch(machine, node, name, "strict-output")
             return False
         behind = _behind(record.node)
         for index, source in enumerate(inner):
             leaf = tensor_of(state, source)
             if behind is not None and leaf is not None and leaf.node.id not in behind:
-                mismatch(machine, node, name, f"with `strict=True` refuses an output without a way to input {index}")
+                mismatch(machine, node, name, "strict-input", index)
                 return False
     return True
 
@@ -147,27 +142,26 @@ def _vector(
     """Whether `v` fits: what it belongs to are the outputs of `vjp`, and the inputs of the others."""
     wanted = given if name != "vjp" else output if type(output) is tuple else (output,)
     records = [tensor_of(state, one) for one in wanted]
-    what = "output" if name == "vjp" else "input"
     if vector is None:
         single = [None if one is None else is_single(one.shape) for one in records]  # type: ignore[arg-type]
         if len(single) > 1 or single == [False]:
-            mismatch(machine, node, name, f"needs `v` where the {what} has more than one element")
+            mismatch(machine, node, name, "vector-missing")
             return False
         return True
     several = vector if type(vector) is tuple else (vector,)
     if type(vector) is not tuple and structure(state, vector) != "*":
         return True
     for one in several:
-        word = no_tensor(state, one)
-        if word is not None:
-            mismatch(machine, node, name, f"is given {word} as `v`, which has to be a tensor")
+        other = no_tensor(state, one)
+        if other is not None:
+            mismatch(machine, node, name, "vector-kind", other)
             return False
     if len(several) != len(wanted):
-        mismatch(machine, node, name, f"is given {len(several)} tensors as `v` for {len(wanted)} {what}s")
+        mismatch(machine, node, name, "vector-count", len(several), len(wanted))
         return False
     for left, right in zip((tensor_of(state, one) for one in several), records, strict=True):
         if left is not None and right is not None and same_shape(left.shape, right.shape) is False:  # type: ignore[arg-type]
-            mismatch(machine, node, name, f"is given `v` of another shape than the {what}")
+            mismatch(machine, node, name, "vector-shape")
             return False
     return True
 

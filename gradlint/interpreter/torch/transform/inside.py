@@ -8,23 +8,28 @@ from typing import NamedTuple
 import libcst as cst
 
 from gradlint.domain.dtype import COMPLEXES, can_require_grad
-from gradlint.domain.event import Refused, RefusedGrowth, RefusedWrite
+from gradlint.domain.event import Refusal, Refused, RefusedGrowth, RefusedWrite
 from gradlint.domain.graph import Edge, Node, Tri
+from gradlint.domain.refusal.transform import Mismatch, TransformMismatch
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor, Unknown, Value
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.tensor import new_leaf, new_tensor
 from gradlint.interpreter.torch.transform.levels import Level, entered
 from gradlint.interpreter.torch.transform.trees import changed, leaves, no_tensor, tensor_of
 
-MISMATCH = "transform-mismatch"
 
-
-def mismatch(machine: Machine, node: cst.CSTNode, name: str, what: str) -> Unknown:
+def mismatch(
+    machine: Machine,
+    node: cst.CSTNode,
+    name: str,
+    reason: Mismatch,
+    got: str | int | None = None,
+    wanted: int | None = None,
+) -> Unknown:
     """torch refuses what a transform is given, or gets back."""
-    faults.refused(machine, MISMATCH, node, f"`{name}` {what}")
+    machine.emit(TransformMismatch(node, name, reason, got, wanted))
     return Unknown("raised")
 
 
@@ -64,7 +69,7 @@ def run_plain(machine: Machine, state: State, function: Value, args: Args, node:
 
 
 def _refuses(event: object) -> bool:
-    return isinstance(event, (Refused, RefusedWrite, RefusedGrowth))
+    return isinstance(event, (Refusal, Refused, RefusedWrite, RefusedGrowth))
 
 
 # Which arguments.
@@ -75,15 +80,15 @@ def chosen(machine: Machine, asked: Asked, args: Args, node: cst.CSTNode) -> tup
     which = asked.which
     several = which if type(which) is tuple else (which,)
     if isinstance(which, Ref):
-        mismatch(machine, node, asked.name, "takes an `int` or a tuple of them as `argnums`")
+        mismatch(machine, node, asked.name, "argnums-kind")
         return None
     if isinstance(which, Unknown):
         return None
     if which == ():
-        mismatch(machine, node, asked.name, "is given empty `argnums`")
+        mismatch(machine, node, asked.name, "argnums-empty")
         return None
     if any(isinstance(one, (float, str, tuple)) or one is None for one in several):
-        mismatch(machine, node, asked.name, "takes an `int` or a tuple of them as `argnums`")
+        mismatch(machine, node, asked.name, "argnums-kind")
         return None
     if not all(type(one) is int for one in several) or args.open:
         return None
@@ -91,11 +96,11 @@ def chosen(machine: Machine, asked: Asked, args: Args, node: cst.CSTNode) -> tup
     for one in several:
         assert type(one) is int
         if not -count <= one < count:
-            mismatch(machine, node, asked.name, f"has no argument {one}: it is given {count} by position")
+            mismatch(machine, node, asked.name, "argnums-range", one, count)
             return None
     places = tuple(one % count for one in several if type(one) is int)
     if len(set(places)) < len(places):
-        mismatch(machine, node, asked.name, "is given the same argument twice in `argnums`")
+        mismatch(machine, node, asked.name, "argnums-twice")
         return None
     return places
 
@@ -107,16 +112,16 @@ def differentiable(machine: Machine, state: State, name: str, values: Iterable[V
     """Whether all leaves can be differentiated by, as far as is known; torch refuses numbers and integer tensors."""
     for value in values:
         for leaf in leaves(state, value) or ():
-            word = no_tensor(state, leaf)
-            if word is not None:
-                mismatch(machine, node, name, f"differentiates by {word}, which is no tensor")
+            other = no_tensor(state, leaf)
+            if other is not None:
+                mismatch(machine, node, name, "input-kind", other)
                 return False
             record = tensor_of(state, leaf)
             if record is not None and can_require_grad(record.dtype) is False:
-                mismatch(machine, node, name, f"differentiates by a tensor of {record.dtype}, which has no gradient")
+                mismatch(machine, node, name, "input-dtype", record.dtype)
                 return False
             if record is not None and record.dtype in COMPLEXES and "jac" in name:
-                mismatch(machine, node, name, "takes no complex input")
+                mismatch(machine, node, name, "input-complex")
                 return False
     return True
 
@@ -150,13 +155,13 @@ def tensors_of(state: State, values: Iterable[Value]) -> tuple[Tensor, ...]:
 
 
 def only_tensors(
-    machine: Machine, state: State, name: str, value: Value, node: cst.CSTNode, what: str = "returns"
+    machine: Machine, state: State, name: str, value: Value, node: cst.CSTNode, reason: Mismatch = "output-kind"
 ) -> bool:
     """Whether all that the function gives are tensors, as far as is known."""
     for leaf in leaves(state, value) or ():
-        word = no_tensor(state, leaf)
-        if word is not None:
-            mismatch(machine, node, name, f"wants tensors from the function, which {what} {word}")
+        other = no_tensor(state, leaf)
+        if other is not None:
+            mismatch(machine, node, name, reason, other)
             return False
     return True
 
@@ -170,10 +175,10 @@ def with_aux(
     if asked.aux is not True:
         return RAISED, None
     if type(value) is tuple and len(value) == 2:
-        return value if only_tensors(machine, state, asked.name, value[1], node, "returns besides") else None
+        return value if only_tensors(machine, state, asked.name, value[1], node, "aux-kind") else None
     if isinstance(value, Unknown) and value.kind is None:
         return RAISED, None
-    mismatch(machine, node, asked.name, "wants a tuple of the output and the rest, as `has_aux=True` says")
+    mismatch(machine, node, asked.name, "aux-missing")
     return None
 
 

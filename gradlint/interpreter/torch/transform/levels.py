@@ -16,16 +16,13 @@ from typing import Literal, TypeAlias
 import libcst as cst
 
 from gradlint.domain.graph import Edge, Node
+from gradlint.domain.refusal.transform import CapturedWrite, TransformUnsupported, Unsupported
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import Ref, Tensor, Unknown, Value
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
 
 Kind: TypeAlias = Literal["reverse", "forward", "map"]
-
-UNSUPPORTED = "transform-unsupported"
-CAPTURED = "transform-captured-write"
 
 
 @dataclass
@@ -42,11 +39,6 @@ class Level:
     since: int = field(default_factory=fresh_address)
     mapped: set[int] = field(default_factory=set)
 
-    @property
-    def related(self) -> list[tuple[cst.CSTNode, str]]:
-        """Where the transform is called."""
-        return [(self.node, f"`{self.name}` runs the function here")]
-
 
 @contextmanager
 def entered(machine: Machine, level: Level) -> Iterator[Level]:
@@ -56,6 +48,14 @@ def entered(machine: Machine, level: Level) -> Iterator[Level]:
         yield level
     finally:
         machine.transforms.remove(level)
+
+
+def unsupported(
+    machine: Machine, node: cst.CSTNode, reason: Unsupported, op: str = "", level: Level | None = None
+) -> None:
+    """torch raises on what a function does, because of the transform that runs it: the innermost, or a given one."""
+    by = machine.transforms[-1] if level is None else level
+    machine.emit(TransformUnsupported(node, reason, op, by.node, by.name))
 
 
 def _maps(machine: Machine) -> Iterable[Level]:
@@ -95,11 +95,10 @@ def captured(machine: Machine, state: State, ref: Ref, op: str, sources: Sequenc
     for level in machine.transforms:
         if level.kind != "map":
             if record.memory < level.since:
-                made = [] if record.syntax is None else [(record.syntax, "the tensor comes from outside")]
-                faults.refused(machine, CAPTURED, node, op, [*made, *level.related])
+                machine.emit(CapturedWrite(node, op, False, record.syntax, level.node, level.name))
                 return True
         elif _is_one(state, level, record) and any(_differs(level, edge.node) for edge in sources):
-            faults.refused(machine, CAPTURED, node, f"{op} mapped", level.related)
+            machine.emit(CapturedWrite(node, op, True, None, level.node, level.name))
             return True
     return False
 
@@ -119,31 +118,38 @@ _MADE_OF_NOTHING = frozenset({"zeros", "ones", "empty", "full", "arange", "eye",
 # Calls.
 
 _METHODS = frozenset({"backward", "requires_grad_", "retain_grad"})
-_OF_VALUES = {"tolist": "tolist()", "numpy": "numpy()", "item": "item()", "allclose": "allclose", "equal": "equal"}
+_OF_VALUES: dict[str, Unsupported] = {
+    "tolist": "list",
+    "numpy": "array",
+    "item": "number",
+    "allclose": "size",
+    "equal": "size",
+}
 
 
 def refuses_method(machine: Machine, state: State, ref: Ref, name: str, node: cst.CSTNode) -> bool:
     """Whether a method of a tensor raises in a transform."""
     if name in _METHODS:
-        faults.refused(machine, UNSUPPORTED, node, f"{name}()", machine.transforms[-1].related)
+        unsupported(machine, node, "method", name)
         return True
-    return name in _OF_VALUES and refuses_number(machine, state, ref, _OF_VALUES[name], node)
+    return name in _OF_VALUES and refuses_number(machine, state, ref, _OF_VALUES[name], node, name)
 
 
-def refuses_number(machine: Machine, state: State, ref: Ref, how: str, node: cst.CSTNode) -> bool:
+def refuses_number(
+    machine: Machine, state: State, ref: Ref, reason: Unsupported, node: cst.CSTNode, op: str = ""
+) -> bool:
     """Whether a Python value is made of values that differ."""
     level = mapped(machine, tensor_at(state, ref))
-    if level is None:
-        return False
-    faults.refused(machine, UNSUPPORTED, node, how, level.related)
-    return True
+    if level is not None:
+        unsupported(machine, node, reason, op, level)
+    return level is not None
 
 
 def refuses_test(machine: Machine, state: State, test: Value, node: cst.CSTNode) -> bool:
     """if x.sum() > 0: one way cannot be taken for all."""
     ref = known_tensor(machine, state, test)
     if ref is not None:
-        return refuses_number(machine, state, ref, "if", node)
+        return refuses_number(machine, state, ref, "branch", node)
     if not isinstance(test, Unknown) or test.key is None or test.key[0] != "not":
         return False
     return refuses_test(machine, state, test.key[1], node)
@@ -157,17 +163,17 @@ def refuses_operation(
     if (last in _RANDOM or (last in _DROPOUTS and _drops(flags))) and refuses_random(machine, node):
         return True
     if last in _BATCH_NORMS and flags.get("training") is True and flags.get("track_running_stats", True) is True:
-        return any(ref is not None and refuses_number(machine, state, ref, "batch norm", node) for ref in inputs)
+        return any(ref is not None and refuses_number(machine, state, ref, "batch-norm", node) for ref in inputs)
     if last not in _DYNAMIC or (last == "where" and sum(1 for _ in inputs) != 1):
         return False
-    return any(ref is not None and refuses_number(machine, state, ref, last, node) for ref in inputs)
+    return any(ref is not None and refuses_number(machine, state, ref, "size", node, last) for ref in inputs)
 
 
 def refuses_random(machine: Machine, node: cst.CSTNode) -> bool:
     """Whether random numbers may not be drawn here."""
     level = next((one for one in machine.transforms if not one.random), None)
     if level is not None:
-        faults.refused(machine, UNSUPPORTED, node, "random", level.related)
+        unsupported(machine, node, "random", "", level)
     return level is not None
 
 
@@ -200,10 +206,10 @@ def refuses_mask(machine: Machine, state: State, index: Value, node: cst.CSTNode
 def refuses_custom(machine: Machine, has_setup: bool, maps: bool, name: str, node: cst.CSTNode) -> bool:
     """A custom function needs `setup_context` below any transform, and a rule for `vmap` below that."""
     if not has_setup:
-        faults.refused(machine, UNSUPPORTED, node, f"custom {name}", machine.transforms[-1].related)
+        unsupported(machine, node, "no-setup-context", name)
         return True
     level = next(iter(_maps(machine)), None)
     if maps or level is None or level is not machine.transforms[-1]:
         return False
-    faults.refused(machine, UNSUPPORTED, node, f"custom map {name}", level.related)
+    unsupported(machine, node, "no-vmap-rule", name, level)
     return True

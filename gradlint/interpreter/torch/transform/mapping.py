@@ -7,6 +7,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from gradlint.domain.graph import Edge, Node
+from gradlint.domain.refusal.transform import Mismatch, TransformMismatch
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Partial, Ref, Tensor, Unknown, Value
 from gradlint.interpreter.args import Args
@@ -53,26 +54,26 @@ class _Run:
         self.sizes: set[int] = set()
         self.known = True
 
-    def refuse(self, what: str) -> None:
+    def refuse(self, reason: Mismatch, got: str | int | None = None, wanted: int | None = None) -> None:
         """torch raises here."""
-        mismatch(self.machine, self.node, "vmap", what)
+        mismatch(self.machine, self.node, "vmap", reason, got, wanted)
         self.known = False
 
     def dims(self) -> tuple[Value, ...] | None:
         """Along which dimension each positional argument is mapped."""
         given, count = self.asked.in_dims, len(self.args.positional)
         if isinstance(self.asked.randomness, str) and self.asked.randomness not in _RANDOMNESS:
-            self.refuse('takes "error", "different" or "same" as `randomness`')
+            self.refuse("randomness")
         elif isinstance(self.asked.chunk, int) and self.asked.chunk < 1:
-            self.refuse("takes a positive `chunk_size`")
+            self.refuse("chunk-size")
         elif not count and not self.args.keywords:
-            self.refuse("is given nothing to map over")
+            self.refuse("map-nothing")
         elif isinstance(given, (str, float)) or given is None or isinstance(given, Ref):
-            self.refuse("takes an `int` or a tuple as `in_dims`")
+            self.refuse("in-dims-kind")
         elif type(given) is int:
             return (given,) * count
         elif type(given) is tuple and len(given) != count:
-            self.refuse(f"has {len(given)} `in_dims` for {count} arguments")
+            self.refuse("in-dims-count", len(given), count)
         elif type(given) is tuple:
             return given
         return None
@@ -85,9 +86,9 @@ class _Run:
             self.known = False
             return value
         for leaf in leaves(self.state, value) or ():
-            word = no_tensor(self.state, leaf)
-            if word is not None:
-                self.refuse(f"maps over {word}, which is no tensor: say `None` in `in_dims`")
+            other = no_tensor(self.state, leaf)
+            if other is not None:
+                self.refuse("map-kind", other)
                 return value
         return changed(self.state, value, lambda leaf: self._part(leaf, dim))
 
@@ -100,7 +101,7 @@ class _Run:
         rest: tuple[object, ...] | None = None
         if shape is not None:
             if not -len(shape) <= dim < len(shape):
-                self.refuse(f"maps along dimension {dim} of a tensor that has {len(shape)}")
+                self.refuse("map-dim", dim, len(shape))
                 return leaf
             size = shape[dim]
             if isinstance(size, int):
@@ -125,15 +126,15 @@ class _Run:
             parts = list(zip(value, out, strict=True))
         for part, dim in parts:
             for leaf in leaves(self.state, part) or () if dim is not None else ():
-                word = no_tensor(self.state, leaf)
-                if word is not None:
-                    self.refuse(f"wants tensors from the function, which returns {word}")
+                other = no_tensor(self.state, leaf)
+                if other is not None:
+                    self.refuse("output-kind", other)
                     return RAISED
         if type(out) is tuple and type(value) is tuple and len(out) != len(value):
-            self.refuse(f"has {len(out)} `out_dims` for {len(value)} results")
+            self.refuse("out-dims-count", len(out), len(value))
             return RAISED
         if type(out) is tuple and len(out) != 1 and tensor_of(self.state, value) is not None:
-            self.refuse(f"has {len(out)} `out_dims` for one result")
+            self.refuse("out-dims-single", len(out))
             return RAISED
         if type(out) is tuple and type(value) is tuple:
             return tuple(self._whole(one, dim) for one, dim in zip(value, out, strict=True))
@@ -148,13 +149,13 @@ class _Run:
             return Unknown(None, leaf.origin) if isinstance(leaf, Unknown) else leaf
         if dim is None:
             if mapped_here(self.level, self.machine, record):
-                self.refuse("gives results that differ, which `out_dims=None` denies")
+                self.refuse("out-dims-none")
             return leaf
         shape: tuple[object, ...] | None = None
         if record.shape is not None and type(dim) is int and len(self.sizes) == 1:
             rank = len(record.shape) + 1
             if not -rank <= dim < rank:
-                self.refuse(f"puts its results along dimension {dim} of {rank}")
+                self.refuse("out-dim", dim, rank)
                 return RAISED
             at = dim % rank
             shape = (*record.shape[:at], *self.sizes, *record.shape[at:])
@@ -188,10 +189,10 @@ def call(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value
     # What is no tensor is the same for all, among arguments by name.
     named = {name: value if no_tensor(state, value) else one.split(value, 0) for name, value in given.keywords.items()}
     if one.known and not one.level.mapped:
-        one.refuse("maps over no tensor")
+        one.refuse("map-no-tensor")
     elif one.known and len(one.sizes) > 1:
-        sizes = " and ".join(map(str, sorted(one.sizes)))
-        one.refuse(f"maps along dimensions of different sizes, {sizes}")
+        machine.emit(TransformMismatch(node, "vmap", "map-sizes", sizes=tuple(sorted(one.sizes))))
+        one.known = False
     if not one.known:
         return RAISED
     value = run(machine, state, one.level, asked.function, Args(inner, named), node)

@@ -73,15 +73,13 @@ def changed(state: State, value: Value, change: Callable[[Value], Value]) -> Val
 
 
 def no_tensor(state: State, value: Value) -> str | None:
-    """What a leaf is that is certainly no tensor, in words."""
-    if value is None:
-        return "None"
-    if isinstance(value, (bool, int, float, complex, str)):
-        return f"`{value!r}`"
+    """What a leaf is that is certainly no tensor: a constant as Python writes it, "number", "array" or "string"."""
+    if value is None or isinstance(value, (bool, int, float, complex, str)):
+        return repr(value)
     if is_scalar(value):
-        return "a number"
+        return "number"
     if isinstance(value, Unknown) and value.kind in NO_TENSOR - {"number", "int", "bool", "raised", "limits"}:
-        return "an array" if value.kind == "array" else "a string"
+        return "array" if value.kind == "array" else "string"
     return None
 
 

@@ -1,0 +1,77 @@
+"""Faults of modules: what they register, what they are called, and in which mode they run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import libcst as cst
+
+from gradlint.domain.event import Fault
+
+
+@dataclass(frozen=True)
+class ModuleInContainer(Fault):
+    """A module calls one that stands in its plain container `name`, where nobody trains it; `made` is where it was."""
+
+    name: str
+    made: cst.CSTNode | None
+    called: cst.CSTNode
+
+
+@dataclass(frozen=True)
+class ParameterInContainer(Fault):
+    """A parameter, made at `made`, stands in the plain container `name` of a module, where nobody trains it."""
+
+    name: str
+    made: cst.CSTNode
+
+
+@dataclass(frozen=True)
+class ParameterMoved(Fault):
+    """The attribute `name` of a module is computed from a parameter, made at `made`, that nothing else holds."""
+
+    name: str
+    made: cst.CSTNode
+
+
+@dataclass(frozen=True)
+class TensorNotParameter(Fault):
+    """The attribute `name` of a module is a leaf, made at `made`, that is no parameter, and nobody trains it."""
+
+    name: str
+    made: cst.CSTNode
+
+
+@dataclass(frozen=True)
+class ModuleBuiltInForward(Fault):
+    """A module with weights is made in `forward`, and called there."""
+
+    called: cst.CSTNode
+
+
+@dataclass(frozen=True)
+class NetworkAlias(Fault):
+    """A network gets a second name, and the program copies from `one` name to the `other`, at `apart`."""
+
+    one: str
+    other: str
+    apart: cst.CSTNode
+
+
+@dataclass(frozen=True)
+class NetworkRepeated(Fault):
+    """A list with a network that is made in it is multiplied: `[Net()] * n`."""
+
+
+@dataclass(frozen=True)
+class ModuleFlag(Fault):
+    """An attribute `name` that torch does not look at is set on a module or a tensor as a flag."""
+
+    name: str
+    owner: Literal["module", "tensor"]
+
+
+@dataclass(frozen=True)
+class DropoutAlwaysOn(Fault):
+    """A method of a module calls a dropout function that does not get the mode of the module."""

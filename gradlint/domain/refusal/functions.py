@@ -1,0 +1,53 @@
+"""Refusals about functions of the program that torch runs: custom functions, hooks, checkpoints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import libcst as cst
+
+from gradlint.domain.event import Refusal
+
+
+@dataclass(frozen=True)
+class FunctionWithoutApply(Refusal):
+    """A custom function is used otherwise than by `apply`.
+
+    `use`: an object of it is made, or called, or `forward` is called with None for its `ctx`, of which it uses the
+    attribute `name`.
+    """
+
+    use: Literal["made", "called", "without-ctx"]
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class FunctionWithoutBackward(Refusal):
+    """A backward comes to a custom function that defines none; `applied` is where the function was applied."""
+
+    applied: cst.CSTNode
+
+
+@dataclass(frozen=True)
+class DirtyNotReturned(Refusal):
+    """`forward` of a custom function marks an input dirty, and does not return it."""
+
+
+@dataclass(frozen=True)
+class HookResult(Refusal):
+    """A backward runs `hook`, which returns what torch does not take.
+
+    "something": for a hook of the accumulated gradient, anything at all. "other": what is no tensor.
+    """
+
+    returned: Literal["something", "other", "shape", "dtype"]
+    hook: cst.CSTNode
+
+
+@dataclass(frozen=True)
+class CheckpointReentrant(Refusal):
+    """A backward comes to a reentrant checkpoint, and asks for some gradients only, or nothing in it requires grad."""
+
+    reason: Literal["selective", "constant"]
+    checkpoint: cst.CSTNode

@@ -1,0 +1,82 @@
+"""Refusals of `torch.func`, `torch.autograd.functional` and `torch.autograd.forward_ad`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import libcst as cst
+
+from gradlint.domain.event import Refusal
+
+Mismatch: TypeAlias = Literal[
+    # Which arguments are differentiated by, and what they are.
+    "argnums-kind", "argnums-empty", "argnums-range", "argnums-twice",
+    "input-kind", "input-dtype", "input-complex", "inputs-kind",
+    # What the function returns.
+    "output-kind", "aux-kind", "aux-missing", "output-complex", "output-container", "scalar-kind", "scalar-rank",
+    "scalar-size", "strict-output", "strict-input",
+    # Options.
+    "strict-vectorize", "forward-unvectorized",
+    # Vectors and tangents.
+    "vector-missing", "vector-kind", "vector-count", "vector-shape", "primals-kind", "tangent-kind",
+    "tangent-structure", "tangent-shape", "tangent-dtype",
+    # `vmap`.
+    "randomness", "chunk-size", "map-nothing", "map-no-tensor", "map-kind", "map-dim", "map-sizes", "in-dims-kind",
+    "in-dims-count", "out-dims-count", "out-dims-single", "out-dims-none", "out-dim",
+    # Dual levels.
+    "level-nested", "level-missing", "level-twice", "dual-outside", "dual-twice", "dual-dtype", "dual-kind",
+    "dual-shape",
+]  # fmt: skip
+"""What does not fit what. `kind`: something is no tensor, or is not what an option may be."""
+
+Unsupported: TypeAlias = Literal[
+    "method", "function", "branch", "number", "list", "array", "data", "mask", "size", "random", "batch-norm",
+    "no-setup-context", "no-vmap-rule",
+]  # fmt: skip
+"""What a function does that a transform does not support. `size`: a result whose size or value depends on values."""
+
+
+@dataclass(frozen=True)
+class TransformMismatch(Refusal):
+    """What a transform is given, or gets back from its function, does not fit.
+
+    `transform` is its name. `got` is what does not fit: for the reasons that end in `kind` a Python constant as it is
+    written, or "number", "array", "string", "tuple" or "container"; else a dtype, a position, or a count. `wanted` is
+    the count that it is compared with, and `sizes` are those that differ.
+    """
+
+    transform: str
+    reason: Mismatch
+    got: str | int | None = None
+    wanted: int | None = None
+    sizes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class TransformUnsupported(Refusal):
+    """A function does what the transform that runs it does not support.
+
+    `op` is the method, function or operation, or the class of a custom function. `transform` is where the transform
+    runs the function, and `by` its name.
+    """
+
+    reason: Unsupported
+    op: str
+    transform: cst.CSTNode
+    by: str
+
+
+@dataclass(frozen=True)
+class CapturedWrite(Refusal):
+    """An in-place write to a tensor that the function of a transform takes from outside.
+
+    `mapped`: what is written differs from one run of the function to the next, and the tensor is one for all. `made` is
+    where the tensor comes from; `transform` is where the transform runs the function, and `by` its name.
+    """
+
+    op: str
+    mapped: bool
+    made: cst.CSTNode | None
+    transform: cst.CSTNode
+    by: str
