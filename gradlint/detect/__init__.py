@@ -14,6 +14,7 @@ from gradlint.detect.graph_growth import GraphGrowthDetector
 from gradlint.detect.graph_use import GraphUseDetector
 from gradlint.detect.hidden_write import HiddenWriteDetector
 from gradlint.detect.legacy import LegacyDetector
+from gradlint.detect.loop_order import LoopOrderDetector
 from gradlint.detect.loop_variable import LoopVariableDetector
 from gradlint.detect.lost_gradient import LostGradientDetector
 from gradlint.detect.module_use import ModuleUseDetector
@@ -23,6 +24,7 @@ from gradlint.detect.sampler import SamplerDetector
 from gradlint.detect.second_order import SecondOrderDetector
 from gradlint.detect.spelling import SpellingDetector
 from gradlint.detect.state_dict import StateDictDetector
+from gradlint.detect.switched_off import SwitchedOffDetector
 from gradlint.detect.training_mode import TrainingModeDetector
 from gradlint.detect.uninitialised import UninitialisedDetector
 from gradlint.domain.announcement import Listener
@@ -31,6 +33,7 @@ from gradlint.interpreter.machine import Machine
 _ALL: tuple[Callable[[Machine], Listener], ...] = (
     CustomFunctionDetector,
     GraphGrowthDetector,
+    LoopOrderDetector,
     LoopVariableDetector,
     ModuleUseDetector,
     NetworkAliasDetector,
@@ -48,6 +51,7 @@ _ALL: tuple[Callable[[Machine], Listener], ...] = (
     SecondOrderDetector,
     SpellingDetector,
     StateDictDetector,
+    SwitchedOffDetector,
     TrainingModeDetector,
     UninitialisedDetector,
 )

@@ -190,6 +190,13 @@ class ParameterReplaced(NamedTuple):
     former: Ref
 
 
+class Escaped(NamedTuple):
+    """Values are given to something that is not known, which may do with them whatever can be done."""
+
+    node: cst.CSTNode
+    values: tuple[Value, ...]
+
+
 class GraphsShared(NamedTuple):
     """Graphs may be walked elsewhere: by a caller, on a path that is not followed, by who is given what they made."""
 
@@ -410,11 +417,76 @@ class StaleSavedUsed(NamedTuple):
 # Optimizers.
 
 
+class OptimizerMade(NamedTuple):
+    """The constructor of an optimizer is given parameters, which have not been taken yet from what they are in.
+
+    `open`: there are arguments that are not known.
+    """
+
+    node: cst.CSTNode
+    optimizer: Ref
+    given: Value
+    open: bool
+
+
+class OptimizerSupposed(NamedTuple):
+    """An optimizer stands in for one that the program does not show; it may hold more than is known."""
+
+    node: cst.CSTNode
+    optimizer: Ref
+
+
 class ParametersTaken(NamedTuple):
-    """An optimizer takes parameters: at its construction, or as a group of its own later."""
+    """An optimizer takes parameters: when it is made, or as a further group.
+
+    `given` is what they were taken from, `complete`: there were certainly no others.
+    """
+
+    node: cst.CSTNode
+    optimizer: Ref
+    given: Value
+    parameters: Sequence[Ref]
+    complete: bool
+
+
+class GradientsCleared(NamedTuple):
+    """`zero_grad()` of an optimizer or a module clears the gradients of these parameters; they are still there."""
 
     node: cst.CSTNode
     parameters: Sequence[Ref]
+
+
+class GradientDropped(NamedTuple):
+    """`parameter.grad = None`"""
+
+    node: cst.CSTNode
+    parameter: Ref
+
+
+class GradientsInvalidated(NamedTuple):
+    """Code that is not known may have filled or cleared any gradient, stepped any optimizer, used any scaler."""
+
+    node: cst.CSTNode
+
+
+class StepCalled(NamedTuple):
+    """`optimizer.step(...)`, before anything is done."""
+
+    node: cst.CSTNode
+    optimizer: Ref
+
+
+class GradientsUsed(NamedTuple):
+    """A step uses the gradients as they are now: at once, or after its `closure` has given `loss`.
+
+    `walked`: a backward has run since the step was called.
+    """
+
+    node: cst.CSTNode
+    optimizer: Ref
+    closure: Value
+    loss: Value
+    walked: bool
 
 
 class Stepped(NamedTuple):
@@ -430,6 +502,47 @@ class ParametersGiven(NamedTuple):
 
     node: cst.CSTNode
     module: Ref
+
+
+class Scheduled(NamedTuple):
+    """A learning rate scheduler of the class `path` steps; `epoch`: it is told the number of the epoch."""
+
+    node: cst.CSTNode
+    path: str
+    optimizer: Value
+    epoch: bool
+
+
+class Clipped(NamedTuple):
+    """Gradients are about to be clipped to `bound`: those of `parameters`, which is empty if not all are known.
+
+    `whole`: no others are clipped. `used_up`: the parameters stand in an iterator that has given all it had.
+    """
+
+    node: cst.CSTNode
+    parameters: Sequence[Ref]
+    bound: Value
+    whole: bool
+    used_up: bool
+
+
+class LossScaled(NamedTuple):
+    """`scaler.scale(loss)` made a node of the tape."""
+
+    node: cst.CSTNode
+    made: Node
+
+
+class Unscaled(NamedTuple):
+    """A scaler divides the gradients of an optimizer by its scale: in `unscale_`, or in `step`.
+
+    `former` is what it has done with the optimizer since it was updated last; "unknown" where that is not known.
+    """
+
+    node: cst.CSTNode
+    optimizer: Ref
+    by: Literal["unscale_", "step"]
+    former: Literal["nothing", "unscaled", "stepped", "unknown"]
 
 
 # Loops. The state that is handed over is that from before the loop, and stays as it is.
@@ -553,8 +666,6 @@ Announcement: TypeAlias = (
     | Stored
     | Backpropagated
     | Differentiated
-    | ParametersGiven
-    | Stepped
     | LoopBegan
     | IterationBegan
     | IterationEnded
@@ -573,9 +684,11 @@ Announcement: TypeAlias = (
     | RequiresGradSet
     | NetworkSupposed
     | ParameterReplaced
+    | Escaped
     | GraphsShared
     | GraphsEscaped
     | PathsJoined
+    | LeafWritten
     | LoaderIterated
     | EpochSet
     | BackwardCalled
@@ -586,7 +699,20 @@ Announcement: TypeAlias = (
     | GradientRead
     | GradientTested
     | StaleSavedUsed
+    | OptimizerMade
+    | OptimizerSupposed
     | ParametersTaken
+    | GradientsCleared
+    | GradientDropped
+    | GradientsInvalidated
+    | StepCalled
+    | GradientsUsed
+    | Stepped
+    | ParametersGiven
+    | Scheduled
+    | Clipped
+    | LossScaled
+    | Unscaled
     | PathsEnded
     | RunEnded
 )
@@ -685,6 +811,9 @@ class Listener:
     def on_parameter_replaced(self, state: State, it: ParameterReplaced) -> None:
         """Hear that a library has replaced a parameter."""
 
+    def on_escaped(self, state: State, it: Escaped) -> None:
+        """Hear that values were given to something that is not known."""
+
     def on_graphs_shared(self, state: State, it: GraphsShared) -> None:
         """Hear that graphs may be walked elsewhere."""
 
@@ -712,9 +841,6 @@ class Listener:
     def on_differentiated(self, state: State, it: Differentiated) -> None:
         """Hear that `autograd.grad` runs."""
 
-    def on_parameters_given(self, state: State, it: ParametersGiven) -> None:
-        """Hear that an optimizer is given the parameters of a module."""
-
     def on_constant_gradient(self, state: State, it: ConstantGradient) -> None:
         """Hear that a derivative without a graph was computed."""
 
@@ -733,11 +859,47 @@ class Listener:
     def on_stale_saved_used(self, state: State, it: StaleSavedUsed) -> None:
         """Hear that a backward uses a changed value."""
 
+    def on_optimizer_made(self, state: State, it: OptimizerMade) -> None:
+        """Hear that an optimizer is made."""
+
+    def on_optimizer_supposed(self, state: State, it: OptimizerSupposed) -> None:
+        """Hear that there is an optimizer which the program does not show."""
+
     def on_parameters_taken(self, state: State, it: ParametersTaken) -> None:
         """Hear that an optimizer takes parameters."""
 
+    def on_gradients_cleared(self, state: State, it: GradientsCleared) -> None:
+        """Hear that gradients are cleared."""
+
+    def on_gradient_dropped(self, state: State, it: GradientDropped) -> None:
+        """Hear that a gradient was set to None."""
+
+    def on_gradients_invalidated(self, state: State, it: GradientsInvalidated) -> None:
+        """Hear that anything may have happened to gradients."""
+
+    def on_step_called(self, state: State, it: StepCalled) -> None:
+        """Hear that a step of an optimizer begins."""
+
+    def on_gradients_used(self, state: State, it: GradientsUsed) -> None:
+        """Hear that a step uses gradients."""
+
     def on_stepped(self, state: State, it: Stepped) -> None:
         """Hear that an optimizer steps."""
+
+    def on_parameters_given(self, state: State, it: ParametersGiven) -> None:
+        """Hear that an optimizer is given the parameters of a module."""
+
+    def on_scheduled(self, state: State, it: Scheduled) -> None:
+        """Hear that a scheduler steps."""
+
+    def on_clipped(self, state: State, it: Clipped) -> None:
+        """Hear that gradients are clipped."""
+
+    def on_loss_scaled(self, state: State, it: LossScaled) -> None:
+        """Hear that a loss was scaled."""
+
+    def on_unscaled(self, state: State, it: Unscaled) -> None:
+        """Hear that gradients are unscaled."""
 
     def on_loop_began(self, state: State, it: LoopBegan) -> None:
         """Hear that a loop begins."""

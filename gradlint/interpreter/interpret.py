@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from gradlint.detect.loop_order import forget
 from gradlint.domain.announcement import GraphsShared, Listener, ModuleMade
 from gradlint.domain.event import Event
 from gradlint.domain.state import State
@@ -33,6 +32,7 @@ from gradlint.interpreter.torch.backward import walk
 from gradlint.interpreter.torch.custom import apply, is_function_class
 from gradlint.interpreter.torch.module_methods import set_training
 from gradlint.interpreter.torch.parameters import is_module, parameters_of
+from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
 from gradlint.interpreter.world.fragment import supposed_arguments
 from gradlint.interpreter.world.imports import Loading
 from gradlint.interpreter.world.second_call import Trial, attributes_kept, second_round
@@ -160,7 +160,7 @@ def _function(machine: Machine, state: State, function: Function, args: Args) ->
     with machine.bounded(SHARE), machine.assuming():
         # Between the top level and this call anything may have run.
         state.escape()
-        forget(state)
+        invalidate_gradients(machine, state, function.code.node)
         state.decide(DUAL, None)  # Whoever calls it may have entered one.
         region = machine.open(state)
         supposed = supposed_arguments(machine, state, function.code.node, function)

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
 import libcst as cst
 
 from gradlint.detect.holdings import Holdings
-from gradlint.detect.ledger import Ledger
 from gradlint.domain.announcement import (
     Announcement,
     GraphsShared,
@@ -28,7 +27,7 @@ from gradlint.domain.announcement import (
     handlers,
 )
 from gradlint.domain.assumption import Assumption
-from gradlint.domain.event import Event, Refused
+from gradlint.domain.event import Event
 from gradlint.domain.graph import Node
 from gradlint.domain.join import Meeting
 from gradlint.domain.shape import Sym
@@ -120,11 +119,9 @@ class Machine:
         self.passed: set[Hashable] = set()
         self.doubtful: list[tuple[Event, Hashable]] = []
         self.escaped: dict[int, object] = {}
-        self.ledger = Ledger()
         self.search = Search()
-        self.optimizers: list[int] = []
-        self.by_hand: Counter[cst.CSTNode] = Counter()
-        self.scaled: set[int] = set()
+        self.frozen: dict[int, cst.CSTNode] = {}
+        self.optimized: set[int] = set()
         self.without_backward: dict[int, cst.CSTNode] = {}
         self.inferences: set[cst.CSTNode | None] = set()
         self.guarded = 0
@@ -132,7 +129,6 @@ class Machine:
         self.reentrant: dict[int, tuple[bool, frozenset[int]]] = {}
         self.hooked: set[int] = set()
         self.hooked_elsewhere: set[Value] = set()
-        self.emptied: dict[cst.CSTNode, bool] = {}
         self._builders: dict[tuple[cst.CSTNode, str], cst.CSTNode | None] = {}
         self.holdings = Holdings()
         self.sizes: dict[Unknown, Sym] = {}
@@ -300,15 +296,7 @@ class Machine:
         self.assumed = self.all_assumed
         self.announce(state, PathsEnded(node))
         seen = len(self.events)
-        for made, empty in self.emptied.items():
-            if empty:
-                self.emit(Refused(made, "empty-optimizer"))
-        verdicts = list(self.holdings.verdicts())
-        for absence in self.ledger.absences(
-            {verdict.node for verdict in verdicts}, complete=self.is_complete, walks=self.backwards > 0
-        ):
-            self.emit(absence)
-        for verdict in verdicts:
+        for verdict in self.holdings.verdicts(self.optimized):
             self.emit(verdict)
         self.announce(state, RunEnded(node, self.is_complete))
         dispelled = {id(event) for event, place in self.doubtful if place in self.passed}

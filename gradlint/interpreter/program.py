@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from gradlint.detect.frozen import thaw
-from gradlint.detect.loop_order import handed_out
-from gradlint.domain.announcement import GradientTested, GraphsEscaped, GraphsShared
+from gradlint.domain.announcement import Escaped, GradientTested, GraphsEscaped, GraphsShared
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import (
@@ -32,6 +30,7 @@ from gradlint.interpreter.contents import all_attributes, contents
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.annotations import annotated
 from gradlint.interpreter.torch.names import star_names
+from gradlint.interpreter.torch.switches import thaw
 from gradlint.interpreter.world.imports import UNITS, Loaded, Loading, binds, from_stars, imported
 from gradlint.source.core import Import, Param
 
@@ -221,11 +220,11 @@ class Program:
         A decorator that is not known is taken to leave the function as it is.
         """
         values = tuple(values)
-        handed_out(machine, state, values)
         if type(node) is cst.Decorator and len(values) == 1:
             return values[0]
+        machine.announce(state, Escaped(node, values))
         let_go(machine, state, values, node)
-        if machine.ledger.frozen:
+        if machine.frozen:
             thaw(machine, state, values)
         for receiver in machine.hooked_elsewhere:
             forget_attributes(state, receiver)

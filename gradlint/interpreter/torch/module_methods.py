@@ -7,9 +7,13 @@ from typing import TypeAlias
 
 import libcst as cst
 
-from gradlint.detect.frozen import note_frozen
-from gradlint.detect.loop_order import zeroed
-from gradlint.domain.announcement import ModeSwitched, RequiresGradSet, StateDictLoaded, StateDictTaken
+from gradlint.domain.announcement import (
+    GradientsCleared,
+    ModeSwitched,
+    RequiresGradSet,
+    StateDictLoaded,
+    StateDictTaken,
+)
 from gradlint.domain.dtype import is_floating, named
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value, Write
@@ -24,6 +28,7 @@ from gradlint.interpreter.torch.module_parts import get_part, insert_part
 from gradlint.interpreter.torch.optim import clear_gradient
 from gradlint.interpreter.torch.parameters import children_of, is_module, modules_of, parameters_of
 from gradlint.interpreter.torch.registration import parameter_registered
+from gradlint.interpreter.torch.switches import note_flag
 
 Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
 
@@ -157,15 +162,16 @@ def _requires_grad(machine: Machine, state: State, ref: Ref, args: Args, node: c
     for _, parameter in parameters_of(state, ref)[0]:
         record = state[parameter]
         assert isinstance(record, Tensor)
-        note_frozen(machine, record, wanted if isinstance(wanted, bool) else None, node)
         machine.announce(state, RequiresGradSet(node, parameter, wanted if isinstance(wanted, bool) else None))
+        note_flag(machine, record, wanted if isinstance(wanted, bool) else None, node)
         state.put(parameter.id, record._replace(grad=wanted if isinstance(wanted, bool) else None))
     return ref
 
 
 def _zero_grad(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    zeroed(machine, state, [parameter for _, parameter in parameters_of(state, ref)[0]], node)
-    for _, parameter in parameters_of(state, ref)[0]:
+    parameters = [parameter for _, parameter in parameters_of(state, ref)[0]]
+    machine.announce(state, GradientsCleared(node, parameters))
+    for parameter in parameters:
         clear_gradient(machine, state, parameter, args, node)
     return None
 

@@ -82,6 +82,13 @@ def parameters_of(state: State, root: Ref) -> tuple[list[tuple[str, Ref]], bool]
     return list(found.values()), is_open
 
 
+def held_by_optimizer(state: State, optimizer: Ref) -> tuple[Ref, ...]:
+    """The parameters that an optimizer is known to hold."""
+    record = state.heap.get(optimizer.id)
+    params = record.attrs.get("<params>", ()) if isinstance(record, Instance) else ()
+    return params if isinstance(params, tuple) else ()
+
+
 def named_modules(state: State, root: Ref) -> Iterator[tuple[str, Instance]]:
     """A module and all in it, each with the prefix that the names of its parameters get."""
     seen: set[int] = set()

@@ -14,10 +14,9 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from gradlint.detect.ledger import Ledger
 from gradlint.domain.announcement import CalledAgain
 from gradlint.domain.assumption import Assumption
-from gradlint.domain.event import Event, Noticed, Refusal
+from gradlint.domain.event import Event, Refusal
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Function, Instance, Ref, Value
@@ -91,7 +90,7 @@ def _drive(machine: Machine, trial: Trial, methods: tuple[Function, ...], resets
     except OutOfBudgetError:
         return
     if "grad" in resets:
-        events = [event for event in events if not isinstance(event, Noticed)]
+        events = [event for event in events if event.carried != "gradients"]
     kept = [name for end in ends for name in _names(end, trial.made, held_by(end, start))] if events else []
     if not _is_reset(kept, ran, resets):
         for event in events:
@@ -117,18 +116,12 @@ def _second_steps(
     calls.over(second, bounded=True)
     raised = all(_raised(end) for end in second)
     found = [event for event in machine.events[seen:] if event.carried and (raised or not _is_refused(event))]
-    found.extend(event for event in machine.events[seen:] if _is_missing(event))
     return found, first + second
 
 
 def _is_refused(event: Event) -> bool:
     """Whether torch refuses what a call before has left."""
     return event.carried is not None and isinstance(event, Refusal)
-
-
-def _is_missing(event: Event) -> bool:
-    """Whether a step used what was left of the call before."""
-    return isinstance(event, Noticed) and event.fault == "zero-grad-missing"
 
 
 def _second_forward(
@@ -181,10 +174,9 @@ def _apart(machine: Machine) -> Iterator[None]:
     kept = {name: getattr(machine, name) for name in _PER_RUN}
     facts = [(one, one.set_aside()) for one in machine.listeners]
     machine.events, machine.exits, machine.stack, machine.called, machine.iterations = [], [], [], set(), []
-    machine.ledger, machine.escaped, machine.emptied = Ledger(), {}, {}
+    machine.escaped = {}
     machine.doubtful, machine.passed = [], set()
-    machine.give_ups, machine.by_hand = Counter(), Counter(machine.by_hand)
-    machine.optimizers = list(machine.optimizers)
+    machine.give_ups, machine.frozen, machine.optimized = Counter(), {}, set(machine.optimized)
     machine.holdings = machine.holdings.copy()
     machine.limit = max(machine.limit, machine.budget - int(SHARE * machine.steps))
     try:
@@ -197,8 +189,8 @@ def _apart(machine: Machine) -> Iterator[None]:
 
 
 _PER_RUN = (
-    *("events", "exits", "stack", "called", "iterations", "ledger", "escaped", "doubtful", "passed", "emptied"),
-    *("give_ups", "by_hand", "optimizers", "holdings", "limit", "backwards", "expected", "abroad"),
+    *("events", "exits", "stack", "called", "iterations", "escaped", "doubtful", "passed", "give_ups"),
+    *("frozen", "optimized", "holdings", "limit", "backwards", "expected", "abroad"),
 )
 
 
