@@ -30,7 +30,7 @@ from gradlint.detect.uninitialised import UninitialisedDetector
 from gradlint.domain.announcement import Listener
 from gradlint.interpreter.machine import Machine
 
-_ALL: tuple[Callable[[Machine], Listener], ...] = (
+ALL: tuple[Callable[[Machine], Listener], ...] = (
     CustomFunctionDetector,
     GraphGrowthDetector,
     LoopOrderDetector,
@@ -59,4 +59,4 @@ _ALL: tuple[Callable[[Machine], Listener], ...] = (
 
 def detectors(machine: Machine) -> list[Listener]:
     """One detector of each family, for one run."""
-    return [family(machine) for family in _ALL]
+    return [family(machine) for family in ALL]

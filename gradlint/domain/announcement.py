@@ -932,12 +932,17 @@ class Listener:
 Handler: TypeAlias = "Callable[[State, Announcement], None]"
 
 
+def method_of(kind: type) -> str:
+    """The method of a listener that hears announcements of a type."""
+    return "on_" + re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
+
+
 def handlers(listeners: Iterable[Listener]) -> dict[type, tuple[Handler, ...]]:
     """The methods to call for each type of announcement: those that some listener overrides, in order."""
     table: dict[type, tuple[Handler, ...]] = {}
     heard = list(listeners)
     for kind in Announcement.__args__:
-        name = "on_" + re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
+        name = method_of(kind)
         nothing = getattr(Listener, name)
         table[kind] = tuple(getattr(one, name) for one in heard if getattr(type(one), name) is not nothing)
     return table
