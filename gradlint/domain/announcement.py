@@ -65,6 +65,21 @@ class AttributeSet(NamedTuple):
     value: Value
 
 
+class NetworkImported(NamedTuple):
+    """A library gives a network; `leaf` stands for all of its parameters."""
+
+    node: cst.CSTNode
+    leaf: Ref
+
+
+class ParametersListed(NamedTuple):
+    """`module.parameters()` or `module.named_parameters()` gave the iterator `made`."""
+
+    node: cst.CSTNode
+    module: Ref
+    made: Ref
+
+
 class StateDictTaken(NamedTuple):
     """`owner.state_dict()` gave the dict `made`."""
 
@@ -206,6 +221,13 @@ class PathsJoined(NamedTuple):
 # Writes.
 
 
+class Written(NamedTuple):
+    """A tensor is written in place, past the version counter where it is an alias made by `.data`."""
+
+    node: cst.CSTNode
+    tensor: Ref
+
+
 class LeafWritten(NamedTuple):
     """A leaf that requires grad is written past the tape, by a value computed from `sources`."""
 
@@ -270,6 +292,13 @@ class Backpropagated(NamedTuple):
     retain: Tri
     create: Tri
     raised: bool
+
+
+class GradientsAsked(NamedTuple):
+    """`torch.autograd.grad(outputs, inputs)`; torch has checked nothing yet."""
+
+    node: cst.CSTNode
+    inputs: Sequence[Ref]
 
 
 class Differentiated(NamedTuple):
@@ -409,13 +438,6 @@ class Stepped(NamedTuple):
     parameters: Sequence[Ref]
 
 
-class ParametersGiven(NamedTuple):
-    """An optimizer is given the parameters of a module."""
-
-    node: cst.CSTNode
-    module: Ref
-
-
 class Scheduled(NamedTuple):
     """A learning rate scheduler of the class `path` steps; `epoch`: it is told the number of the epoch."""
 
@@ -500,6 +522,14 @@ class LoopEnded(NamedTuple):
 # Calls.
 
 
+class Returned(NamedTuple):
+    """A function that nobody in sight calls has ended; `method`: it is one. Its caller may do anything with `value`."""
+
+    node: cst.CSTNode
+    method: bool
+    value: Value
+
+
 class TorchCalled(NamedTuple):
     """A function of torch, of the path `path`, is called; `open`: there are arguments that are not known."""
 
@@ -574,6 +604,8 @@ Announcement: TypeAlias = (
     | ModuleEntered
     | ModuleMade
     | AttributeSet
+    | NetworkImported
+    | ParametersListed
     | StateDictTaken
     | StateDictLoaded
     | ContainerCopied
@@ -585,11 +617,13 @@ Announcement: TypeAlias = (
     | Discarded
     | Stored
     | Backpropagated
+    | GradientsAsked
     | Differentiated
     | LoopBegan
     | IterationBegan
     | IterationEnded
     | LoopEnded
+    | Returned
     | TorchCalled
     | FunctionApplied
     | FunctionDifferentiated
@@ -602,6 +636,7 @@ Announcement: TypeAlias = (
     | GraphsShared
     | GraphsEscaped
     | PathsJoined
+    | Written
     | LeafWritten
     | LoaderIterated
     | EpochSet
@@ -622,7 +657,6 @@ Announcement: TypeAlias = (
     | StepCalled
     | GradientsUsed
     | Stepped
-    | ParametersGiven
     | Scheduled
     | Clipped
     | LossScaled
@@ -655,6 +689,12 @@ class Listener:
 
     def on_attribute_set(self, state: State, it: AttributeSet) -> None:
         """Hear that an attribute is set."""
+
+    def on_network_imported(self, state: State, it: NetworkImported) -> None:
+        """Hear that a library gives a network."""
+
+    def on_parameters_listed(self, state: State, it: ParametersListed) -> None:
+        """Hear that the parameters of a module are asked for."""
 
     def on_state_dict_taken(self, state: State, it: StateDictTaken) -> None:
         """Hear that a state dict was taken."""
@@ -710,6 +750,9 @@ class Listener:
     def on_paths_joined(self, state: State, it: PathsJoined) -> None:
         """Hear that two paths became one."""
 
+    def on_written(self, state: State, it: Written) -> None:
+        """Hear that a tensor was written in place."""
+
     def on_leaf_written(self, state: State, it: LeafWritten) -> None:
         """Hear that a leaf was written past the tape."""
 
@@ -727,6 +770,9 @@ class Listener:
 
     def on_backpropagated(self, state: State, it: Backpropagated) -> None:
         """Hear that a backward ran."""
+
+    def on_gradients_asked(self, state: State, it: GradientsAsked) -> None:
+        """Hear that `autograd.grad` is called."""
 
     def on_differentiated(self, state: State, it: Differentiated) -> None:
         """Hear that `autograd.grad` runs."""
@@ -776,9 +822,6 @@ class Listener:
     def on_stepped(self, state: State, it: Stepped) -> None:
         """Hear that an optimizer steps."""
 
-    def on_parameters_given(self, state: State, it: ParametersGiven) -> None:
-        """Hear that an optimizer is given the parameters of a module."""
-
     def on_scheduled(self, state: State, it: Scheduled) -> None:
         """Hear that a scheduler steps."""
 
@@ -802,6 +845,9 @@ class Listener:
 
     def on_loop_ended(self, state: State, it: LoopEnded) -> None:
         """Hear that a loop has ended."""
+
+    def on_returned(self, state: State, it: Returned) -> None:
+        """Hear that a function which nobody calls has ended."""
 
     def on_torch_called(self, state: State, it: TorchCalled) -> None:
         """Hear that a function of torch is called."""

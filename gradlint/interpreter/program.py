@@ -236,7 +236,6 @@ class Program:
             if type(value) is NoGradient and _asserts(node):
                 machine.announce(state, GradientTested(node, value.read, asserted=True))
             forget_attributes(state, value)
-            _give_away(machine, state, value)
         given = origins(state, values)
         machine.announce(state, GraphsShared(node, given))
         edges = [Edge(origin, None) for origin in given]
@@ -285,19 +284,6 @@ def forget_attributes(state: State, value: Value, depth: int = 3) -> None:
     if depth:
         for one in record.attrs.values():
             forget_attributes(state, one, depth - 1)
-
-
-def _give_away(machine: Machine, state: State, value: Value, depth: int = 2) -> None:
-    """What something unknown is given, in lists too, it may train or give to an optimizer."""
-    if type(value) is Ref:
-        machine.holdings.handled.add(value.id)
-        record = state.heap.get(value.id)
-        items = record.items if isinstance(record, (Sequence, Mapping)) else ()
-    else:
-        items = value if type(value) is tuple else ()
-    if items and depth:
-        for item in items.values() if isinstance(items, dict) else items:
-            _give_away(machine, state, item, depth - 1)
 
 
 def _forgotten(state: State, name: str, value: Value) -> Value:
