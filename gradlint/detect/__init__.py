@@ -19,6 +19,7 @@ from gradlint.detect.loop_variable import LoopVariableDetector
 from gradlint.detect.lost_gradient import LostGradientDetector
 from gradlint.detect.module_use import ModuleUseDetector
 from gradlint.detect.network_alias import NetworkAliasDetector
+from gradlint.detect.optimizers import MembershipDetector
 from gradlint.detect.registration import RegistrationDetector
 from gradlint.detect.sampler import SamplerDetector
 from gradlint.detect.second_order import SecondOrderDetector
@@ -37,6 +38,7 @@ ALL: tuple[Callable[[Machine], Listener], ...] = (
     LoopVariableDetector,
     ModuleUseDetector,
     NetworkAliasDetector,
+    MembershipDetector,
     RegistrationDetector,
     GradientReadDetector,
     GraphUseDetector,

@@ -13,6 +13,7 @@ import libcst as cst
 from gradlint.detect.absence import Gradients, LastBackward, LostOne, never_reached, reached_leaves, verdicts
 from gradlint.detect.cuts import ACCIDENTS, Lost, lost_leaves, receiving_leaves
 from gradlint.detect.detector import Detector
+from gradlint.detect.optimizers import MembershipDetector
 from gradlint.detect.samples import cutting_samples
 from gradlint.detect.second_order import SecondOrderDetector
 from gradlint.detect.switched_off import SwitchedOffDetector
@@ -33,7 +34,6 @@ from gradlint.domain.announcement import (
     RunEnded,
     Stepped,
 )
-from gradlint.domain.event import Event, Noticed
 from gradlint.domain.fault.backward import RootWithoutGraph
 from gradlint.domain.fault.lost_gradient import Given, LostLeaf, ParameterNeverReached
 from gradlint.domain.graph import Node, leaf_key
@@ -196,7 +196,7 @@ class LostGradientDetector(Detector[Gradients]):
             for one in lost_leaves(root, receiving):
                 if _requires_grad(state, one.leaf):
                     assert one.leaf.leaf is not None
-                    self.machine.holdings.cut_off.add(one.leaf.leaf)
+                    self.other(MembershipDetector).facts.cut_off.add(one.leaf.leaf)
                     fault = self._fault(state, one, it.node)
                     started = one.reborn is root
                     self.facts.lost.append(
@@ -243,7 +243,7 @@ class LostGradientDetector(Detector[Gradients]):
         """Report the other leaves that no backward of the file reaches."""
         for fault in self.facts.undone:
             self.report(fault)
-        if not any(map(_misses, self.machine.events)):
+        if not self.other(MembershipDetector).misses:
             for making in self.facts.unreached:
                 self.report(ParameterNeverReached(making))
 
@@ -274,8 +274,3 @@ def _requires_grad(state: State, leaf: Node) -> bool:
 def _is_reborn(leaf: Node) -> bool:
     """Whether a leaf was made of a value that has a history."""
     return any(edge.cut == "leaf" for edge in leaf.edges)
-
-
-def _misses(event: Event) -> bool:
-    """Whether an optimizer holds the wrong parameters: that explains those that are not trained."""
-    return isinstance(event, Noticed) and event.fault == "optimizer-misses-parameter"

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import libcst as cst
 
 from gradlint.detect.detector import Detector
+from gradlint.detect.optimizers import MembershipDetector
 from gradlint.domain.announcement import Assigned, Repeated, StateDictLoaded, Zipped
 from gradlint.domain.fault.modules import NetworkAlias, NetworkRepeated
 from gradlint.domain.state import State
@@ -37,14 +38,14 @@ class NetworkAliasDetector(Detector[Names]):
 
     def on_state_dict_loaded(self, state: State, it: StateDictLoaded) -> None:
         """net.load_state_dict(other.state_dict()): a copy between two names is one between two networks."""
-        given = self.machine.holdings.listed.get(it.given.id) if isinstance(it.given, Ref) else None
+        given = self.other(MembershipDetector).source_of(it.given)
         if given is not None and given == it.owner:
             self._told_apart(given, [_receiver(it.node), _receiver(_first(it.node))], it.node)
 
     def on_zipped(self, state: State, it: Zipped) -> None:
         """zip(net.parameters(), other.parameters())"""
         columns = [column for column in it.columns if isinstance(column, Ref)]
-        sources = [self.machine.holdings.listed.get(column.id) for column in columns]
+        sources = [self.other(MembershipDetector).source_of(column) for column in columns]
         if len(sources) != 2 or sources[0] is None or sources[0] != sources[1] or not isinstance(it.node, cst.Call):
             return
         if len(columns) == len(it.columns) and all(_is_fresh(state, column) for column in columns):

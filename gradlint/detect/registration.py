@@ -8,8 +8,8 @@ from typing import TypeAlias
 import libcst as cst
 
 from gradlint.detect.detector import Detector
-from gradlint.detect.holdings import Doubt
-from gradlint.domain.announcement import AttributeSet, ModuleEntered, ModuleMade, ParametersGiven
+from gradlint.detect.optimizers import MembershipDetector
+from gradlint.domain.announcement import AttributeSet, ModuleEntered, ModuleMade, OptimizerMade
 from gradlint.domain.event import Fault
 from gradlint.domain.fault.modules import (
     ModuleBuiltInForward,
@@ -65,7 +65,7 @@ class RegistrationDetector(Detector[Placed]):
 
     def _doubt(self, leaves: Iterable[int], fault: Fault, *, used: bool = False) -> None:
         """A fault, if no optimizer ever holds these leaves; with `used`, and if a gradient may arrive at one."""
-        self.machine.holdings.doubts.append(Doubt(frozenset(leaves), fault, used))
+        self.other(MembershipDetector).add(leaves, fault, used=used)
 
     def _judge_computed(self, state: State, record: Tensor, it: AttributeSet) -> None:
         """The result of an operation on a parameter that nothing else holds: torch registers neither."""
@@ -79,7 +79,7 @@ class RegistrationDetector(Detector[Placed]):
             if made in calls and leaf.parameter:
                 self.report(ParameterMoved(it.node, it.name, made))
                 return
-            plain = made in calls and made not in self.machine.holdings.offered and not is_moved
+            plain = made in calls and made not in self.other(MembershipDetector).facts.offered and not is_moved
             if plain and _is_made_to_train(leaf):
                 self._doubt_plain(leaf, it)
                 return
@@ -117,9 +117,10 @@ class RegistrationDetector(Detector[Placed]):
         """Look at the containers of a module that nobody but gradlint has made."""
         self._judge_containers(state, it.module)
 
-    def on_parameters_given(self, state: State, it: ParametersGiven) -> None:
-        """Look at the containers of a module that is to be trained."""
-        self._judge_containers(state, it.module)
+    def on_optimizer_made(self, state: State, it: OptimizerMade) -> None:
+        """Look at the containers of the modules that are to be trained."""
+        for module in self.other(MembershipDetector).sources_in(state, it.given):
+            self._judge_containers(state, module)
 
     def _judge_containers(self, state: State, root: Ref) -> None:
         """Parameters in a plain container of a module: a fault if they get gradients, and no optimizer holds them."""

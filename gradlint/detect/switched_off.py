@@ -10,6 +10,7 @@ import libcst as cst
 
 from gradlint.detect.absence import LastBackward
 from gradlint.detect.detector import Detector
+from gradlint.detect.optimizers import MembershipDetector
 from gradlint.domain.announcement import ParametersTaken, RunEnded, StepCalled
 from gradlint.domain.fault.optimizers import ConstantsInOptimizer, EmptyOptimizer
 from gradlint.domain.fault.training_loop import GraphSwitchedOff, LeftFrozen
@@ -127,7 +128,7 @@ class SwitchedOffDetector(Detector[Idle]):
         for made, empty in self.facts.empty.items():
             if empty:
                 self.report(EmptyOptimizer(made))
-        explained = {verdict.node for verdict in self.machine.holdings.verdicts(self.machine.optimized)}
+        explained = {fault.node for fault in self.other(MembershipDetector).verdicts()}
         for made, switch, step in self.facts.frozen.values():
             if made not in explained:
                 self.report(LeftFrozen(switch, step))

@@ -56,6 +56,21 @@ class ModuleMade(NamedTuple):
     module: Ref
 
 
+class NetworkImported(NamedTuple):
+    """A library gives a network; `leaf` stands for all of its parameters."""
+
+    node: cst.CSTNode
+    leaf: Ref
+
+
+class ParametersListed(NamedTuple):
+    """`module.parameters()` or `module.named_parameters()` gave the iterator `made`."""
+
+    node: cst.CSTNode
+    module: Ref
+    made: Ref
+
+
 class StateDictTaken(NamedTuple):
     """`owner.state_dict()` gave the dict `made`."""
 
@@ -266,6 +281,13 @@ class VariableMade(NamedTuple):
 # Writes.
 
 
+class Written(NamedTuple):
+    """A tensor is written in place, past the version counter where it is an alias made by `.data`."""
+
+    node: cst.CSTNode
+    tensor: Ref
+
+
 class LeafWritten(NamedTuple):
     """A leaf that requires grad is written past the tape, by a value computed from `sources`.
 
@@ -358,6 +380,13 @@ class Backpropagated(NamedTuple):
     retain: Tri
     create: Tri
     raised: bool
+
+
+class GradientsAsked(NamedTuple):
+    """`torch.autograd.grad(outputs, inputs)`; torch has checked nothing yet."""
+
+    node: cst.CSTNode
+    inputs: Sequence[Ref]
 
 
 class Differentiated(NamedTuple):
@@ -497,13 +526,6 @@ class Stepped(NamedTuple):
     parameters: Sequence[Ref]
 
 
-class ParametersGiven(NamedTuple):
-    """An optimizer is given the parameters of a module."""
-
-    node: cst.CSTNode
-    module: Ref
-
-
 class Scheduled(NamedTuple):
     """A learning rate scheduler of the class `path` steps; `epoch`: it is told the number of the epoch."""
 
@@ -588,6 +610,14 @@ class LoopEnded(NamedTuple):
 # Calls.
 
 
+class Returned(NamedTuple):
+    """A function that nobody in sight calls has ended; `method`: it is one. Its caller may do anything with `value`."""
+
+    node: cst.CSTNode
+    method: bool
+    value: Value
+
+
 class FunctionApplied(NamedTuple):
     """`function.apply(*arguments)`: the forward of a custom function has run, and its result gets a graph next.
 
@@ -652,6 +682,8 @@ Announcement: TypeAlias = (
     | ModuleEntered
     | ModuleMade
     | AttributeSet
+    | NetworkImported
+    | ParametersListed
     | StateDictTaken
     | StateDictLoaded
     | ContainerCopied
@@ -665,11 +697,13 @@ Announcement: TypeAlias = (
     | Repeated
     | Stored
     | Backpropagated
+    | GradientsAsked
     | Differentiated
     | LoopBegan
     | IterationBegan
     | IterationEnded
     | LoopEnded
+    | Returned
     | FunctionApplied
     | FunctionDifferentiated
     | CalledAgain
@@ -688,6 +722,7 @@ Announcement: TypeAlias = (
     | GraphsShared
     | GraphsEscaped
     | PathsJoined
+    | Written
     | LeafWritten
     | LoaderIterated
     | EpochSet
@@ -708,7 +743,6 @@ Announcement: TypeAlias = (
     | StepCalled
     | GradientsUsed
     | Stepped
-    | ParametersGiven
     | Scheduled
     | Clipped
     | LossScaled
@@ -741,6 +775,12 @@ class Listener:
 
     def on_attribute_set(self, state: State, it: AttributeSet) -> None:
         """Hear that an attribute is set."""
+
+    def on_network_imported(self, state: State, it: NetworkImported) -> None:
+        """Hear that a library gives a network."""
+
+    def on_parameters_listed(self, state: State, it: ParametersListed) -> None:
+        """Hear that the parameters of a module are asked for."""
 
     def on_state_dict_taken(self, state: State, it: StateDictTaken) -> None:
         """Hear that a state dict was taken."""
@@ -823,6 +863,9 @@ class Listener:
     def on_paths_joined(self, state: State, it: PathsJoined) -> None:
         """Hear that two paths became one."""
 
+    def on_written(self, state: State, it: Written) -> None:
+        """Hear that a tensor was written in place."""
+
     def on_loader_iterated(self, state: State, it: LoaderIterated) -> None:
         """Hear that a loop over data begins."""
 
@@ -837,6 +880,9 @@ class Listener:
 
     def on_backpropagated(self, state: State, it: Backpropagated) -> None:
         """Hear that a backward ran."""
+
+    def on_gradients_asked(self, state: State, it: GradientsAsked) -> None:
+        """Hear that `autograd.grad` is called."""
 
     def on_differentiated(self, state: State, it: Differentiated) -> None:
         """Hear that `autograd.grad` runs."""
@@ -886,9 +932,6 @@ class Listener:
     def on_stepped(self, state: State, it: Stepped) -> None:
         """Hear that an optimizer steps."""
 
-    def on_parameters_given(self, state: State, it: ParametersGiven) -> None:
-        """Hear that an optimizer is given the parameters of a module."""
-
     def on_scheduled(self, state: State, it: Scheduled) -> None:
         """Hear that a scheduler steps."""
 
@@ -912,6 +955,9 @@ class Listener:
 
     def on_loop_ended(self, state: State, it: LoopEnded) -> None:
         """Hear that a loop has ended."""
+
+    def on_returned(self, state: State, it: Returned) -> None:
+        """Hear that a function which nobody calls has ended."""
 
     def on_function_applied(self, state: State, it: FunctionApplied) -> None:
         """Hear that a custom function was applied."""

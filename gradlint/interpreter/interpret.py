@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from gradlint.domain.announcement import GraphsShared, Listener, ModuleMade
+from gradlint.domain.announcement import GraphsShared, Listener, ModuleMade, Returned
 from gradlint.domain.event import Event
 from gradlint.domain.state import State
 from gradlint.domain.value import Bound, Class, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.libraries.trainers import is_configuration, run_method
 from gradlint.interpreter.machine import Machine, Observer
-from gradlint.interpreter.program import Program, let_go, origins
+from gradlint.interpreter.program import Program, let_go
 from gradlint.interpreter.python import assignment, attribute, branch, comparison, generators, loop, subscript
 from gradlint.interpreter.python import contexts as modes
 from gradlint.interpreter.python import exceptions as trying
@@ -28,7 +28,6 @@ from gradlint.interpreter.python.classes import find_in_class, instantiate
 from gradlint.interpreter.python.contexts import DUAL
 from gradlint.interpreter.reachable import graphs_in
 from gradlint.interpreter.reveal import reveal
-from gradlint.interpreter.torch.backward import walk
 from gradlint.interpreter.torch.custom import apply, is_function_class
 from gradlint.interpreter.torch.module_methods import set_training
 from gradlint.interpreter.torch.parameters import is_module, parameters_of
@@ -175,20 +174,12 @@ def _function(machine: Machine, state: State, function: Function, args: Args) ->
         for end, value in results:
             if not is_configuration(end, function, args.get(0, "")):
                 let_go(machine, end, (value,), function.code.node)
-        if function.owner is not None and machine.holdings.doubts:
-            for end, value in results:
-                _give_back(machine, end, value)
+            machine.announce(end, Returned(function.code.node, function.owner is not None, value))
     if machine.backwards == backwards:
         method = function.owner is not None
         left = [event.in_uncalled(method=method) for event in machine.events[events:]]
         machine.events[events:] = [event for event in left if event is not None]
     return ends
-
-
-def _give_back(machine: Machine, state: State, value: Value) -> None:
-    """A method's caller may backpropagate what it gets: the leaves behind it are used."""
-    nodes = walk(origins(state, (value,))).possible.values()
-    machine.holdings.reached |= {node.leaf for node in nodes if node.leaf is not None}
 
 
 def unsettle(state: State, made: Value) -> None:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import libcst as cst
 
-from gradlint.detect.holdings import Holdings
 from gradlint.domain.announcement import (
     Announcement,
     GraphsShared,
@@ -94,7 +93,8 @@ Splitting: TypeAlias = "Callable[[Machine, list[State], Instr], list[State]]"
 class Machine:
     """One run over one file.
 
-    `iterations` says when the iterations that run began, from the outermost loop in.
+    `iterations` says when the iterations that run began, from the outermost loop in. By the addresses of leaves:
+    `frozen` where the flag of one that required grad was switched off, `optimized` those given to an optimizer.
     """
 
     def __init__(self, program: Program, budget: int) -> None:
@@ -130,7 +130,6 @@ class Machine:
         self.hooked: set[int] = set()
         self.hooked_elsewhere: set[Value] = set()
         self._builders: dict[tuple[cst.CSTNode, str], cst.CSTNode | None] = {}
-        self.holdings = Holdings()
         self.sizes: dict[Unknown, Sym] = {}
         self._symbols: dict[tuple[object, ...], Unknown] = {}
         self.observer: Observer | None = None
@@ -296,8 +295,6 @@ class Machine:
         self.assumed = self.all_assumed
         self.announce(state, PathsEnded(node))
         seen = len(self.events)
-        for verdict in self.holdings.verdicts(self.optimized):
-            self.emit(verdict)
         self.announce(state, RunEnded(node, self.is_complete))
         dispelled = {id(event) for event, place in self.doubtful if place in self.passed}
         seen_now, missing = self.events[:seen], self.events[seen:]

@@ -232,7 +232,6 @@ class Program:
             if type(value) is NoGradient and _asserts(node):
                 machine.announce(state, GradientTested(node, value.read, asserted=True))
             forget_attributes(state, value)
-        _give_away(machine, state, values)
         given = origins(state, values)
         machine.announce(state, GraphsShared(node, given))
         edges = [Edge(origin, None) for origin in given]
@@ -281,11 +280,6 @@ def forget_attributes(state: State, value: Value, depth: int = 3) -> None:
     if depth:
         for one in record.attrs.values():
             forget_attributes(state, one, depth - 1)
-
-
-def _give_away(machine: Machine, state: State, values: Iterable[Value]) -> None:
-    """What something unknown is given, in lists too, it may train or give to an optimizer."""
-    machine.holdings.handled.update(one.id for one in contents(state, values) if isinstance(one, Ref))
 
 
 def _forgotten(state: State, name: str, value: Value) -> Value:

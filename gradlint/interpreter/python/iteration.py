@@ -16,6 +16,12 @@ PART = "part of"
 """The key of an item of something with a graph that is not known: what is done to it is done to the whole."""
 
 
+def is_used_up(state: State, value: Value) -> bool:
+    """Whether a value is an iterator that has given all it had."""
+    record = state.heap.get(value.id) if isinstance(value, Ref) else None
+    return isinstance(record, Sequence) and not record.items and not record.open and record.most == 0
+
+
 def items_of(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> Sequence:
     """The items of an iterable. `open`: there may be more, and those shown stand for each turn's."""
     if type(value) is tuple:

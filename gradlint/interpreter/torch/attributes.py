@@ -87,7 +87,6 @@ def _grad(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
         return NoGradient(record.syntax, -1, node)
     if record.retains is True or record.leaf is not True:
         return Unknown("gradient", Node("gradient", node, [Edge(record.node, False, "gradient")]), None, node)
-    machine.holdings.handled.add(ref.id)
     value = record.accumulated
     if value is None or isinstance(value, NoGradient):
         since = ref.id if value is None else value.since

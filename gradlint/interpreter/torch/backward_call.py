@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gradlint.domain.announcement import Backpropagated, ConstantGradient, Differentiated
+from gradlint.domain.announcement import Backpropagated, ConstantGradient, Differentiated, GradientsAsked
 from gradlint.domain.graph import Edge, Node, Tri, fresh_number
 from gradlint.domain.refusal.backward import GradInputUnused, GradInputWithoutGraph
 from gradlint.domain.state import State
@@ -110,7 +110,7 @@ def autograd_grad(machine: Machine, state: State, args: Args, node: cst.CSTNode)
         return Unknown("raised")
     inputs = args.get(1, "inputs")
     targets = roots_of(machine, state, inputs, node)
-    machine.holdings.handled |= {target.id for target in targets}
+    machine.announce(state, GradientsAsked(node, targets))
     gradients = gradient_arguments(machine, state, args.get(2, "grad_outputs"), len(roots))
     batched = args.get(7, "is_grads_batched", False) is not False
     if batched:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gradlint.detect.optimizers import is_used_up
 from gradlint.domain.announcement import Clipped, DefaultTypeSet, TorchCalled
 from gradlint.domain.graph import fresh_number
 from gradlint.domain.state import Blocked, State
@@ -25,7 +24,7 @@ from gradlint.interpreter.args import Args, Native
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.program import origins
 from gradlint.interpreter.python.contexts import ONCE
-from gradlint.interpreter.python.iteration import items_of
+from gradlint.interpreter.python.iteration import is_used_up, items_of
 from gradlint.interpreter.torch.apply import apply
 from gradlint.interpreter.torch.backward_call import autograd_backward, autograd_grad
 from gradlint.interpreter.torch.checkpoint import checkpoint

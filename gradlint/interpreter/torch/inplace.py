@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import libcst as cst
 
-from gradlint.domain.announcement import LeafWritten
+from gradlint.domain.announcement import LeafWritten, Written
 from gradlint.domain.graph import Edge, Node, Saved
 from gradlint.domain.refusal import inplace as refusal
 from gradlint.domain.state import State
@@ -144,9 +144,7 @@ def bump(machine: Machine, state: State, ref: Ref, what: Write) -> None:
         base = state.heap[record.view.base]
         assert isinstance(base, Tensor)
         state.put(base.counter, (*state.writes(base.counter), what._replace(certain=False)))
-    if record.memory in machine.holdings.strangers:
-        # No optimizer has it, and the program gives it its values itself: the target network of another.
-        machine.holdings.handled.add(machine.holdings.strangers[record.memory])
+    machine.announce(state, Written(what.syntax, ref))
     state.put(record.counter, (*state.writes(record.counter), what))
     if "data" in record.tags:
         state.put(record.memory, (*state.writes(record.memory), what))

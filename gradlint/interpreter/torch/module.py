@@ -174,12 +174,9 @@ def set_module_attribute(
         if isinstance(old, Tensor) and old.parameter and _no_parameter(state, value):
             machine.emit(ParameterOverwritten(node, name, old.syntax))
             return
-        if isinstance(old, Instance) and module_base(state, old) is not None:
-            if _no_module(state, value):
-                machine.emit(ChildOverwritten(node, name))
-                return
-            if isinstance(value, Ref):
-                machine.holdings.replaced[former.id] = value
+        if isinstance(old, Instance) and module_base(state, old) is not None and _no_module(state, value):
+            machine.emit(ChildOverwritten(node, name))
+            return
     state.put(obj.id, record._replace(attrs={**record.attrs, name: value}))
 
 

@@ -10,6 +10,7 @@ import libcst as cst
 from gradlint.domain.announcement import (
     GradientsCleared,
     ModeSwitched,
+    ParametersListed,
     RequiresGradSet,
     StateDictLoaded,
     StateDictTaken,
@@ -46,7 +47,7 @@ def _instance(state: State, ref: Ref) -> Instance:
 def _parameters(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     found, is_open = parameters_of(state, ref)
     made = state.new(Sequence(tuple(value for _, value in found), "iterator", is_open))
-    machine.holdings.listed[made.id] = ref
+    machine.announce(state, ParametersListed(node, ref, made))
     return made
 
 
@@ -56,7 +57,7 @@ def _named_parameters(machine: Machine, state: State, ref: Ref, args: Args, node
         # A few stand for all, whose names are others.
         found = [(Unknown("str"), value) for _, value in found]  # type: ignore[misc]
     made = state.new(Sequence(tuple(found), "iterator", is_open))
-    machine.holdings.listed[made.id] = ref
+    machine.announce(state, ParametersListed(node, ref, made))
     return made
 
 
@@ -222,7 +223,6 @@ def _apply(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNo
 
 def _state_dict(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     made = state.new(Mapping({}, True))
-    machine.holdings.listed[made.id] = ref
     machine.announce(state, StateDictTaken(node, ref, made))
     return made
 

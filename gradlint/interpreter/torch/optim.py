@@ -7,14 +7,12 @@ from typing import TypeAlias
 
 import libcst as cst
 
-from gradlint.detect.optimizers import SOURCES, holds_unknown, sources_of, stepped
 from gradlint.domain.announcement import (
     GradientReleased,
     GradientsCleared,
     GradientsUsed,
     OptimizerMade,
     OptimizerSupposed,
-    ParametersGiven,
     ParametersTaken,
     StepCalled,
     Stepped,
@@ -34,7 +32,6 @@ from gradlint.domain.value import (
     Value,
     Write,
 )
-from gradlint.domain.walk import inputs, leaves
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.calls import call_in_place
@@ -60,11 +57,10 @@ def new_optimizer(machine: Machine, state: State, path: str, args: Args, node: c
 
 def supposed_optimizer(machine: Machine, state: State, params: tuple[Ref, ...], node: cst.CSTNode) -> Ref:
     """An optimizer that a file does not show: it holds these parameters, and perhaps others."""
-    machine.holdings.unknown_holder = True
-    attrs = {"<params>": params, "<open>": True, SOURCES: ()}
+    attrs: dict[str, Value] = {"<params>": params, "<open>": True}
     ref = state.new(Instance(External("torch.optim.Optimizer"), attrs, {}, True, None))
     machine.announce(state, OptimizerSupposed(node, ref))
-    _admit(machine, state, ref, None, params, node, complete=False)
+    _admit(machine, state, ParametersTaken(node, ref, None, params, complete=False))
     return ref
 
 
@@ -72,45 +68,29 @@ def fill_optimizer(machine: Machine, state: State, ref: Ref, args: Args, node: c
     """What an optimizer's constructor does: it takes leaves, and at least one."""
     given = args.get(0, "params")
     machine.announce(state, OptimizerMade(node, ref, given, args.open))
-    unknown = args.open or holds_unknown(machine, state, given)
-    sources = sources_of(machine, state, given, node)
-    for module in sources:
-        machine.announce(state, ParametersGiven(node, module))
     shared: list[Ref] = []
     params, is_open = _collect(machine, state, given, node, shared)
-    _admit(machine, state, ref, given, params, node, complete=not is_open and not args.open)
+    _admit(machine, state, ParametersTaken(node, ref, given, params, complete=not is_open and not args.open))
     _refuse_shared(machine, state, shared, node)
     if known_tensor(machine, state, given) is not None:
         machine.emit(TensorForParameters(node))
     record_ = state[ref]
     assert isinstance(record_, Instance)
-    machine.holdings.unknown_holder |= unknown
-    attrs = {**record_.attrs, "<params>": tuple(params), "<open>": is_open, SOURCES: sources}
+    attrs = {**record_.attrs, "<params>": tuple(params), "<open>": is_open}
     groups = (state.new(Mapping({"params": state.new(Sequence(tuple(params), "list", is_open))}, True)),)
     attrs["param_groups"] = state.new(Sequence(groups, "list", is_open))
     state.put(ref.id, record_._replace(attrs=attrs, config=dict(args.keywords)))
 
 
-def _admit(
-    machine: Machine,
-    state: State,
-    optimizer: Ref,
-    given: Value,
-    params: Iterable[Ref],
-    node: cst.CSTNode,
-    *,
-    complete: bool,
-) -> None:
+def _admit(machine: Machine, state: State, taken: ParametersTaken) -> None:
     """An optimizer takes leaves, and non-leaves that retain their gradient."""
-    params = tuple(params)
-    for param in params:
+    for param in taken.parameters:
         record = tensor_at(state, param)
         if record.leaf is False and record.retains is False:
-            machine.emit(NonleafInOptimizer(node, record.syntax))
-            machine.holdings.offered |= {leaf.syntax for leaf in leaves([record.node], inputs)}
+            machine.emit(NonleafInOptimizer(taken.node, record.syntax))
         if record.node.leaf is not None:
             machine.optimized.add(record.node.leaf)
-    machine.announce(state, ParametersTaken(node, optimizer, given, params, complete))
+    machine.announce(state, taken)
 
 
 def _refuse_shared(
@@ -173,7 +153,6 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
         machine.emit(ClosureMissing(node))
     result = _evaluate(machine, state, ref, closure, node)
     params = held_by_optimizer(state, ref)
-    stepped(machine, state, ref, frozenset(param.id for param in params), node)
     machine.announce(state, Stepped(node, ref, params))
     _update(machine, state, params, node)
     return result
@@ -198,10 +177,9 @@ def _update(machine: Machine, state: State, params: Iterable[Ref], node: cst.CST
         record = state.heap.get(param.id)
         if not isinstance(record, Tensor) or record.grad is False:
             continue
-        certain = isinstance(record.accumulated, Ref)
-        absent = not certain and is_absent(state, param, record.accumulated)
-        if not absent:
-            bump(machine, state, param, Write(node, "optimizer.step", certain))
+        filled = isinstance(record.accumulated, Ref)
+        if filled or not is_absent(state, param, record.accumulated):
+            bump(machine, state, param, Write(node, "optimizer.step", filled))
 
 
 def _wants_closure(state: State, ref: Ref) -> bool:
@@ -219,8 +197,9 @@ def _evaluations(state: State, ref: Ref) -> int:
 
 
 def _zero_grad(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    machine.announce(state, GradientsCleared(node, held_by_optimizer(state, ref)))
-    for param in held_by_optimizer(state, ref):
+    params = held_by_optimizer(state, ref)
+    machine.announce(state, GradientsCleared(node, params))
+    for param in params:
         clear_gradient(machine, state, param, args, node)
     return None
 
@@ -248,7 +227,7 @@ def _add_group(machine: Machine, state: State, ref: Ref, args: Args, node: cst.C
     more, more_open = _collect(machine, state, (group,), node)
     record = state[ref]
     assert isinstance(record, Instance)
-    _admit(machine, state, ref, group, more, node, complete=not more_open)
+    _admit(machine, state, ParametersTaken(node, ref, group, more, complete=not more_open))
     held = set(held_by_optimizer(state, ref))
     whole = all(one in held for one in more) and not more_open
     _refuse_shared(machine, state, (one for one in more if one in held), node, whole=whole)

@@ -177,7 +177,6 @@ def _apart(machine: Machine) -> Iterator[None]:
     machine.escaped = {}
     machine.doubtful, machine.passed = [], set()
     machine.give_ups, machine.frozen, machine.optimized = Counter(), {}, set(machine.optimized)
-    machine.holdings = machine.holdings.copy()
     machine.limit = max(machine.limit, machine.budget - int(SHARE * machine.steps))
     try:
         yield
@@ -190,7 +189,7 @@ def _apart(machine: Machine) -> Iterator[None]:
 
 _PER_RUN = (
     *("events", "exits", "stack", "called", "iterations", "escaped", "doubtful", "passed", "give_ups"),
-    *("frozen", "optimized", "holdings", "limit", "backwards", "expected", "abroad"),
+    *("frozen", "optimized", "limit", "backwards", "expected", "abroad"),
 )
 
 

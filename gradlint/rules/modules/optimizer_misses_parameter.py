@@ -4,28 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed
-from gradlint.domain.finding import Severity
+from gradlint.domain.event import Event
+from gradlint.domain.fault import optimizers as fault
 from gradlint.rules.base import Bad, Good, Report, Rule
-
-_MESSAGES = {
-    "late": (
-        "parameters that the model got after this optimizer was made are not in it: they are never trained",
-        "make the optimizer last, or call `add_param_group`",
-    ),
-    "used up": (
-        "this group is given an iterator that has been used up: the optimizer trains nothing of it",
-        "call `parameters()` anew, or keep `list(model.parameters())`",
-    ),
-    "forgotten": (
-        "a network that this loss trains is in no optimizer: its weights stay as they were drawn",
-        "give its `parameters()` to an optimizer, or freeze it with `requires_grad_(False)`",
-    ),
-    "bare": (
-        "a parameter that this loss trains is in no optimizer: it stays as it is",
-        "give it to an optimizer, in a list or in a group of its own",
-    ),
-}
 
 
 class OptimizerMissesParameter(Rule):
@@ -57,7 +38,7 @@ class OptimizerMissesParameter(Rule):
     code = "GRD608"
     name = "optimizer-misses-parameter"
     effect = "silent"
-    events = (Noticed,)
+    events = (fault.OptimizerMisses,)
     bad = (
         Bad(
             """\
@@ -92,10 +73,48 @@ optimizer.step()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """Parameters that have a gradient when the optimizer steps, and are in none."""
-        if not isinstance(event, Noticed) or event.fault != self.name:
-            return
-        message, hint = _MESSAGES[event.subject]
-        # That a network stays as it was drawn may be meant; that a layer was forgotten is not.
-        severity: Severity = "warning" if event.subject in ("forgotten", "bare") else "error"
-        yield Report(event.node, message, hint=hint, related=event.related, severity=severity)
+        """Report where the optimizer is made.
+
+        That a network stays as it was drawn may be meant, and is a warning; that a layer was forgotten is not.
+        """
+        if isinstance(event, fault.ParameterTooLate):
+            yield Report(
+                event.node,
+                "parameters that the model got after this optimizer was made are not in it: they are never trained",
+                hint="make the optimizer last, or call `add_param_group`",
+                related=(
+                    (event.made, "this parameter came after the optimizer"),
+                    (event.step, "it is not among these"),
+                ),
+                severity="error",
+            )
+        elif isinstance(event, fault.NetworkForgotten):
+            yield Report(
+                event.node,
+                "a network that this loss trains is in no optimizer: its weights stay as they were drawn",
+                hint="give its `parameters()` to an optimizer, or freeze it with `requires_grad_(False)`",
+                related=(
+                    (event.made, "the network is made here"),
+                    (event.backward, "this backward gives it gradients"),
+                ),
+                severity="warning",
+            )
+        elif isinstance(event, fault.ParameterForgotten):
+            yield Report(
+                event.node,
+                "a parameter that this loss trains is in no optimizer: it stays as it is",
+                hint="give it to an optimizer, in a list or in a group of its own",
+                related=(
+                    (event.made, "the parameter is made here"),
+                    (event.backward, "this backward gives it a gradient"),
+                ),
+                severity="warning",
+            )
+        else:
+            assert isinstance(event, fault.IteratorUsedUp)
+            yield Report(
+                event.node,
+                "this group is given an iterator that has been used up: the optimizer trains nothing of it",
+                hint="call `parameters()` anew, or keep `list(model.parameters())`",
+                severity="error",
+            )
