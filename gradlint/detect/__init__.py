@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gradlint.detect.custom_function import CustomFunctionDetector
 from gradlint.detect.data_write import DataWriteDetector
 from gradlint.detect.element_types import ElementTypeDetector
 from gradlint.detect.flags import FlagDetector
 from gradlint.detect.formula import FormulaDetector
 from gradlint.detect.gradient_reads import GradientReadDetector
+from gradlint.detect.graph_growth import GraphGrowthDetector
 from gradlint.detect.graph_use import GraphUseDetector
 from gradlint.detect.hidden_write import HiddenWriteDetector
 from gradlint.detect.legacy import LegacyDetector
 from gradlint.detect.loop_variable import LoopVariableDetector
 from gradlint.detect.lost_gradient import LostGradientDetector
+from gradlint.detect.module_use import ModuleUseDetector
+from gradlint.detect.network_alias import NetworkAliasDetector
+from gradlint.detect.registration import RegistrationDetector
 from gradlint.detect.sampler import SamplerDetector
 from gradlint.detect.second_order import SecondOrderDetector
 from gradlint.detect.spelling import SpellingDetector
@@ -24,15 +29,20 @@ from gradlint.domain.announcement import Listener
 from gradlint.interpreter.machine import Machine
 
 _ALL: tuple[Callable[[Machine], Listener], ...] = (
+    CustomFunctionDetector,
+    GraphGrowthDetector,
+    LoopVariableDetector,
+    ModuleUseDetector,
+    NetworkAliasDetector,
+    RegistrationDetector,
+    GradientReadDetector,
+    GraphUseDetector,
+    HiddenWriteDetector,
     DataWriteDetector,
     ElementTypeDetector,
     FlagDetector,
     FormulaDetector,
-    GradientReadDetector,
-    GraphUseDetector,
-    HiddenWriteDetector,
     LegacyDetector,
-    LoopVariableDetector,
     LostGradientDetector,
     SamplerDetector,
     SecondOrderDetector,

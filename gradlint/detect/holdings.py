@@ -36,11 +36,9 @@ class Holdings:
     backward. `handled`: the program asks for their gradients itself, or gives them to something unknown; modules and
     other objects given away stand here, too. `suspected`: looked at already.
     `unknown_holder`: some optimizer holds parameters that are not known, and not those of a module. `listed`: the
-    module whose parameters an iterator gives, or whose state a dict. `aliases`: where a module got a further name, and
-    in which code. `placed`: where an attribute of an object got its container. `flagged`: modules that got a flag
-    torch does not know. `replaced`: what stands in the place of a module that was part of another. `strangers`: leaves
-    that an optimizer was seen to miss, by the memory their values stand in. `offered`: where leaves were made of which
-    an optimizer was given no more than what was computed from them.
+    module whose parameters an iterator gives, or whose state a dict. `replaced`: what stands in the place of a module
+    that was part of another. `strangers`: leaves that an optimizer was seen to miss, by the memory their values stand
+    in. `offered`: where leaves were made of which an optimizer was given no more than what was computed from them.
     """
 
     held: set[int] = field(default_factory=set)
@@ -49,15 +47,12 @@ class Holdings:
     unknown_holder: bool = False
     cut_off: set[int] = field(default_factory=set)
     fed: dict[int, cst.CSTNode] = field(default_factory=dict)
-    flagged: set[int] = field(default_factory=set)
     replaced: dict[int, Ref] = field(default_factory=dict)
     strangers: dict[int, int] = field(default_factory=dict)
     suspected: set[int] = field(default_factory=set)
     listed: dict[int, Ref] = field(default_factory=dict)
     offered: set[cst.CSTNode] = field(default_factory=set)
     doubts: list[Doubt] = field(default_factory=list)
-    aliases: dict[int, dict[cst.CSTNode, cst.CSTNode]] = field(default_factory=dict)
-    placed: dict[tuple[int, str], cst.CSTNode] = field(default_factory=dict)
 
     def copy(self) -> Holdings:
         """The same, to go on from without changing this."""

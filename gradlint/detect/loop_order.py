@@ -169,7 +169,7 @@ def _judge_missing(machine: Machine, state: State, optimizer: int, order: Order)
         return
     backward, used = order.mixed
     apart = state.undecided_since(min(gradient.id for _, gradient, *_ in used.gradients))
-    if apart and machine.ledger.zeroed[optimizer] >= machine.ledger.depth:
+    if apart and machine.ledger.zeroed[optimizer] >= len(machine.iterations):
         return  # It steps in some turns and clears in some, which may be the same ones.
     if any(_is_sum(state, *one) for one in used.gradients):
         related = ((used.step, "this step has used the gradients already"),)
@@ -313,7 +313,7 @@ def dropped(machine: Machine, state: State, param: Ref, node: cst.CSTNode) -> No
 
 
 def _wipe(machine: Machine, state: State, optimizer: int, node: cst.CSTNode) -> None:
-    machine.ledger.zeroed[optimizer] = max(machine.ledger.zeroed[optimizer], machine.ledger.depth)
+    machine.ledger.zeroed[optimizer] = max(machine.ledger.zeroed[optimizer], len(machine.iterations))
     order = order_of(state, optimizer) or Order(stepped=None)
     wiped = (node, order.filled) if order.filled is not None else order.wiped
     _enter(state, optimizer, Order(wiped=wiped, idle=order.idle, stepped=order.stepped))

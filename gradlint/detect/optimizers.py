@@ -6,15 +6,14 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from gradlint.detect.gathering import is_reachable
 from gradlint.detect.holdings import Doubt
 from gradlint.domain.event import Noticed
 from gradlint.domain.state import State
 from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Tensor, Value
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.reachable import is_held
 from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.parameters import SUPPOSED, is_module, modules_of, parameters_of
-from gradlint.interpreter.torch.registration import doubt_listed_parameters
 
 FAULT = "optimizer-misses-parameter"
 SOURCES = "<sources>"
@@ -31,7 +30,6 @@ def sources_of(machine: Machine, state: State, given: Value, node: cst.CSTNode) 
         module = machine.holdings.listed.get(value.id)
         if module is not None:
             found.append(module)
-            doubt_listed_parameters(machine, state, module)
         if value != given and is_used_up(state, value):
             faults.noticed(machine, FAULT, node, "used up")
     return tuple(found)
@@ -166,7 +164,7 @@ def _left_alone(
     writes = (*state.writes(record.counter), *state.writes(record.memory))
     if own or not record.parameter or record.syntax is None or not all(write.op in _INITIALISE for write in writes):
         return
-    if not is_held(state, leaf):
+    if not is_reachable(state, leaf):
         return  # What was computed from it has its name, of which another rule tells.
     related = ((record.syntax, "the parameter is made here"), (backward, "this backward gives it a gradient"))
     event = Noticed(place, FAULT, "bare", related)

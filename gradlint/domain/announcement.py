@@ -42,6 +42,20 @@ class ModuleCalled(NamedTuple):
     result: Value
 
 
+class ModuleEntered(NamedTuple):
+    """An object, most likely a module, is about to be called."""
+
+    node: cst.CSTNode
+    module: Ref
+
+
+class ModuleMade(NamedTuple):
+    """A module was made whose constructor nobody calls."""
+
+    node: cst.CSTNode
+    module: Ref
+
+
 class StateDictTaken(NamedTuple):
     """`owner.state_dict()` gave the dict `made`."""
 
@@ -114,6 +128,36 @@ class LoopVariableRebound(NamedTuple):
 
     node: cst.CSTNode
     former: Value
+    value: Value
+
+
+class Assigned(NamedTuple):
+    """A variable or an attribute is given an object."""
+
+    node: cst.CSTNode
+    value: Ref
+
+
+class Zipped(NamedTuple):
+    """`zip(*columns)`, before anything is taken from them."""
+
+    node: cst.CSTNode
+    columns: tuple[Value, ...]
+
+
+class Repeated(NamedTuple):
+    """`[*items] * times`"""
+
+    node: cst.CSTNode
+    items: tuple[Value, ...]
+    times: Value
+
+
+class Stored(NamedTuple):
+    """A container is given a value."""
+
+    node: cst.CSTNode
+    container: Value
     value: Value
 
 
@@ -381,6 +425,95 @@ class Stepped(NamedTuple):
     parameters: Sequence[Ref]
 
 
+class ParametersGiven(NamedTuple):
+    """An optimizer is given the parameters of a module."""
+
+    node: cst.CSTNode
+    module: Ref
+
+
+# Loops. The state that is handed over is that from before the loop, and stays as it is.
+
+
+class LoopBegan(NamedTuple):
+    """A loop begins; `loop` tells its run from all others."""
+
+    node: cst.CSTNode
+    loop: int
+
+
+class IterationBegan(NamedTuple):
+    """An iteration begins: whatever is made from now on has a number larger than `since`."""
+
+    node: cst.CSTNode
+    loop: int
+    since: int
+
+
+class IterationEnded(NamedTuple):
+    """An iteration has ended on these paths, which go on."""
+
+    node: cst.CSTNode
+    loop: int
+    paths: Sequence[State]
+
+
+class LoopEnded(NamedTuple):
+    """The last iteration has ended on these paths.
+
+    `bounded`: the program bounds the loop, by a number or by what it lists, rather than data. `listed`: the loop goes
+    over all that the program lists.
+    """
+
+    node: cst.CSTNode
+    loop: int
+    paths: Sequence[State]
+    bounded: bool
+    listed: bool
+
+
+# Calls.
+
+
+class FunctionApplied(NamedTuple):
+    """`function.apply(*arguments)`: the forward of a custom function has run, and its result gets a graph next.
+
+    `ctx` is as forward has left it; `writes` are how many writes each argument had seen before, by address.
+    """
+
+    node: cst.CSTNode
+    function: Ref
+    ctx: Ref
+    arguments: tuple[Value, ...]
+    writes: Mapping[int, int]
+    result: Value
+
+
+class FunctionDifferentiated(NamedTuple):
+    """The backward of a custom function, defined at the node, was run aside for a forward that gave `result`.
+
+    `arrived` are the gradients that it was given, and `ends` the paths on which it ended, with what it returned.
+    Forward was `given` so many arguments, or those of the last that have defaults were left out, down to `fewest`.
+    """
+
+    node: cst.CSTNode
+    arrived: Sequence[Ref]
+    ends: Sequence[tuple[State, Value]]
+    result: Value
+    given: int
+    fewest: int
+
+
+class CalledAgain(NamedTuple):
+    """A method that nobody calls was called twice in a row, from the state that is handed over.
+
+    `ends` are the paths after the first call, each with those after the second call that come from it.
+    """
+
+    node: cst.CSTNode
+    ends: Sequence[tuple[State, Sequence[State]]]
+
+
 # The end.
 
 
@@ -403,15 +536,32 @@ class RunEnded(NamedTuple):
 Announcement: TypeAlias = (
     ModeSwitched
     | ModuleCalled
+    | ModuleEntered
+    | ModuleMade
+    | AttributeSet
     | StateDictTaken
     | StateDictLoaded
     | ContainerCopied
     | AttributeRead
     | NameMissing
-    | AttributeSet
     | Discarded
     | Differenced
     | LoopVariableRebound
+    | Assigned
+    | Zipped
+    | Repeated
+    | Stored
+    | Backpropagated
+    | Differentiated
+    | ParametersGiven
+    | Stepped
+    | LoopBegan
+    | IterationBegan
+    | IterationEnded
+    | LoopEnded
+    | FunctionApplied
+    | FunctionDifferentiated
+    | CalledAgain
     | TorchCalled
     | ModuleConfigured
     | FactorsMoved
@@ -430,8 +580,6 @@ Announcement: TypeAlias = (
     | EpochSet
     | BackwardCalled
     | NumberBackpropagated
-    | Backpropagated
-    | Differentiated
     | ConstantGradient
     | GradientRecorded
     | GradientReleased
@@ -439,7 +587,6 @@ Announcement: TypeAlias = (
     | GradientTested
     | StaleSavedUsed
     | ParametersTaken
-    | Stepped
     | PathsEnded
     | RunEnded
 )
@@ -460,6 +607,15 @@ class Listener:
     def on_module_called(self, state: State, it: ModuleCalled) -> None:
         """Hear that a module gave a value."""
 
+    def on_module_entered(self, state: State, it: ModuleEntered) -> None:
+        """Hear that an object is called."""
+
+    def on_module_made(self, state: State, it: ModuleMade) -> None:
+        """Hear that a module was made that the program does not make."""
+
+    def on_attribute_set(self, state: State, it: AttributeSet) -> None:
+        """Hear that an attribute is set."""
+
     def on_state_dict_taken(self, state: State, it: StateDictTaken) -> None:
         """Hear that a state dict was taken."""
 
@@ -475,9 +631,6 @@ class Listener:
     def on_name_missing(self, state: State, it: NameMissing) -> None:
         """Hear that an object is asked for an attribute that it is not known to have."""
 
-    def on_attribute_set(self, state: State, it: AttributeSet) -> None:
-        """Hear that an attribute is set."""
-
     def on_discarded(self, state: State, it: Discarded) -> None:
         """Hear that a statement does nothing with an attribute."""
 
@@ -486,6 +639,18 @@ class Listener:
 
     def on_loop_variable_rebound(self, state: State, it: LoopVariableRebound) -> None:
         """Hear that a loop's variable got another value."""
+
+    def on_assigned(self, state: State, it: Assigned) -> None:
+        """Hear that a variable or an attribute was given an object."""
+
+    def on_zipped(self, state: State, it: Zipped) -> None:
+        """Hear that iterators are zipped."""
+
+    def on_repeated(self, state: State, it: Repeated) -> None:
+        """Hear that a list is multiplied."""
+
+    def on_stored(self, state: State, it: Stored) -> None:
+        """Hear that a container was given a value."""
 
     def on_torch_called(self, state: State, it: TorchCalled) -> None:
         """Hear that something of torch is called."""
@@ -547,6 +712,9 @@ class Listener:
     def on_differentiated(self, state: State, it: Differentiated) -> None:
         """Hear that `autograd.grad` runs."""
 
+    def on_parameters_given(self, state: State, it: ParametersGiven) -> None:
+        """Hear that an optimizer is given the parameters of a module."""
+
     def on_constant_gradient(self, state: State, it: ConstantGradient) -> None:
         """Hear that a derivative without a graph was computed."""
 
@@ -570,6 +738,27 @@ class Listener:
 
     def on_stepped(self, state: State, it: Stepped) -> None:
         """Hear that an optimizer steps."""
+
+    def on_loop_began(self, state: State, it: LoopBegan) -> None:
+        """Hear that a loop begins."""
+
+    def on_iteration_began(self, state: State, it: IterationBegan) -> None:
+        """Hear that an iteration begins."""
+
+    def on_iteration_ended(self, state: State, it: IterationEnded) -> None:
+        """Hear that an iteration has ended."""
+
+    def on_loop_ended(self, state: State, it: LoopEnded) -> None:
+        """Hear that a loop has ended."""
+
+    def on_function_applied(self, state: State, it: FunctionApplied) -> None:
+        """Hear that a custom function was applied."""
+
+    def on_function_differentiated(self, state: State, it: FunctionDifferentiated) -> None:
+        """Hear what the backward of a custom function does."""
+
+    def on_called_again(self, state: State, it: CalledAgain) -> None:
+        """Hear that a method was called twice in a row."""
 
     def on_paths_ended(self, state: State, it: PathsEnded) -> None:
         """Hear that all paths have been followed."""

@@ -84,6 +84,9 @@ ALWAYS_VIEWS: Final = _trait("always_views")
 PERMUTES: Final = _trait("permutes")
 """The result is a view with the dimensions in another order."""
 
+TRANSPOSES: Final = _trait("transposes")
+"""Exchanges the two dimensions of a matrix."""
+
 EXPANDS: Final = _trait("expands")
 """The result is a view that repeats elements along dimensions of size one."""
 
@@ -234,6 +237,9 @@ LOSSES_OF_SCORES: Final = _trait("losses_of_scores")
 LOSSES_OF_LOG_PROBABILITIES: Final = _trait("losses_of_log_probabilities")
 LOSSES_OF_PROBABILITIES: Final = _trait("losses_of_probabilities")
 
+WEIGHTED_LOSSES: Final = _trait("weighted_losses")
+"""As a module, is made with weights, which may not require grad."""
+
 ONE_DTYPE: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {name: tuple(operands.split()) for name, operands in _map("one_dtype").items()}
 )
@@ -254,7 +260,10 @@ NOT_ITERATED: Final = _trait("not_iterated")
 """In place, does not go through the element-wise iterator: an expanded tensor takes it, if it requires no grad."""
 
 RESHAPES_INPLACE: Final = _trait("reshapes_inplace")
-"""In place, gives the tensor another shape."""
+"""In place, gives the tensor another shape, which the size rules know."""
+
+ANY_SHAPE_INPLACE: Final[Trait] = _trait("any_shape_inplace") | RESHAPES_INPLACE
+"""In place, may give the tensor another shape."""
 
 SIZE_BY_OTHER: Final = _trait("size_by_other")
 """Was measured to give a result as large as its input, and need not."""
@@ -289,9 +298,6 @@ TENSORS_ONLY: Final = _methods("tensors_only")
 
 OF_RESULTS: Final = _methods("of_results")
 """Methods that tensors and arrays have in common, or that other objects rarely have."""
-
-TO_PYTHON: Final = _methods("to_python")
-"""Methods that make a Python value of a tensor."""
 
 VIEW_ATTRIBUTES: Final = _methods("view_attributes")
 """Attributes that are views of the tensor."""

@@ -23,6 +23,7 @@ from gradlint.domain.value import (
     Unknown,
     Value,
 )
+from gradlint.facts.traits import OF_RESULTS
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.libraries.expectations import RAISING, WARNING, expected_failure
 from gradlint.interpreter.libraries.numpy_arrays import array_method
@@ -164,10 +165,4 @@ def _method_of_unknown(
 
 def _is_result(value: Unknown, name: str) -> bool:
     """Whether a method of something that a network has computed, with its graph, is one of numbers: it is a tensor."""
-    return name in _OF_NUMBERS and value.origin is not None and value.origin.tracked is True
-
-
-_OF_NUMBERS = frozenset(
-    {"item", "argmax", "argmin", "mean", "sum", "view", "reshape", "float", "long", "softmax", "cpu"}
-)
-"""Methods that tensors and arrays have in common, or that other objects rarely have."""
+    return name in OF_RESULTS and value.origin is not None and value.origin.tracked is True

@@ -93,7 +93,10 @@ Splitting: TypeAlias = "Callable[[Machine, list[State], Instr], list[State]]"
 
 
 class Machine:
-    """One run over one file."""
+    """One run over one file.
+
+    `iterations` says when the iterations that run began, from the outermost loop in.
+    """
 
     def __init__(self, program: Program, budget: int) -> None:
         self.program = program
@@ -107,6 +110,7 @@ class Machine:
         self.give_ups: Counter[str] = Counter()
         self.exits: list[Exit] = []
         self.stack: list[Code] = []
+        self.iterations: list[int] = []
         self.called: set[Code] = set()
         self.watched: set[int] = set()
         self.expected = 0
@@ -266,7 +270,7 @@ class Machine:
         """Give a part of the program its share of the steps; what runs out of them is given up, and counted."""
         outer, self.limit = self.limit, max(self.limit, self.budget - int(share * self.steps))
         depth, exits, expected = len(self.stack), len(self.exits), self.expected
-        loops = self.ledger.depth
+        loops = len(self.iterations)
         try:
             yield
         except OutOfBudgetError:
@@ -274,8 +278,7 @@ class Machine:
             del self.stack[depth:]
             del self.exits[exits:]
             self.expected = expected
-            self.ledger.depth = loops
-            del self.ledger.turns[loops:]
+            del self.iterations[loops:]
         finally:
             self.limit = outer
 
@@ -296,8 +299,6 @@ class Machine:
         node = self.program.nowhere
         self.assumed = self.all_assumed
         self.announce(state, PathsEnded(node))
-        for kept in self.ledger.kept():
-            self.emit(kept)
         seen = len(self.events)
         for made, empty in self.emptied.items():
             if empty:

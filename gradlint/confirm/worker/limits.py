@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import signal
 import sys
 from time import process_time
 
@@ -12,6 +13,14 @@ MEMORY = 1 << 30
 
 _FILES = 64
 
+_PATIENCE = 10.0
+"""How often its processor time a repro may take by the clock: on a busy machine it waits for its turn."""
+
+
+def patience(seconds: float) -> float:
+    """How long to wait for what may take so much processor time; as long where the system does not count that."""
+    return seconds * _PATIENCE if hasattr(signal, "setitimer") else seconds
+
 
 def put_on(seconds: float, taken: int | None) -> None:
     """Limit this process from here on; `taken` is the address space that torch has, if the system counts that."""
@@ -19,6 +28,8 @@ def put_on(seconds: float, taken: int | None) -> None:
         import resource
     except ImportError:  # Windows has no such limits; the README says so.
         return
+    # The timer is exact and can be taken off; the limit counts whole seconds and cannot.
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     time = math.ceil(seconds + process_time()) + 1
     wanted = {
         "RLIMIT_CPU": (time, time + 1),

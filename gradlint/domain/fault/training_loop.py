@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import libcst as cst
 
@@ -42,7 +43,8 @@ class GraphAccumulates(Fault):
     term: cst.CSTNode | None
     spent: bool
     listed: bool
-    nested: bool = False
+    nested: bool
+    carried: ClassVar = "graph"
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class EvalKeepsGraph(Fault):
 
     term: cst.CSTNode | None
     listed: bool
-    nested: bool = False
+    nested: bool
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ class StateNotDetached(Fault):
     """Each iteration computes a state from the last, `former`, and each backward runs through all before."""
 
     former: cst.CSTNode | None
+    carried: ClassVar = "graph"
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ from gradlint.domain.value import (
     Value,
     Write,
 )
+from gradlint.facts.traits import VIEW_ATTRIBUTES
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.apply import apply
@@ -55,15 +56,12 @@ def tensor_attribute(machine: Machine, state: State, ref: Ref, name: str, node: 
     extra = state.facts.get(("set", ref, name))
     if extra is not None:
         return extra
-    if name in _VIEW_PROPERTIES:
+    if name in VIEW_ATTRIBUTES:
         entry = method_fact(name)
         if entry is not None:
             return apply(machine, state, entry, Args((ref,)), node)
     machine.announce(state, NameMissing(node, ref, name))
     return Bound(ref, name)
-
-
-_VIEW_PROPERTIES = frozenset({"T", "mT", "H", "mH", "real", "imag"})
 
 
 def _data(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:

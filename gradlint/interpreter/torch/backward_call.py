@@ -10,6 +10,8 @@ from gradlint.domain.graph import Edge, Node, Tri, fresh_number
 from gradlint.domain.refusal.backward import GradInputUnused, GradInputWithoutGraph
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor, Unknown, Value
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import SAVES_AS_LISTED
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.backward import (
@@ -77,7 +79,6 @@ def _backward(
     if machine.reentrant and refuses_walk(machine, walk(nodes).certain, restricted, node):
         return
     found, raised = run_backward(machine, state, nodes, node, retain, restricted)
-    machine.ledger.backwards += 1
     state.trained = fresh_number()
     created = create if isinstance(create, bool) else None
     machine.announce(state, Backpropagated(node, nodes, found.certain, found.possible, only, retain, created, raised))
@@ -179,7 +180,6 @@ def _never_met(target: Node, found: Walk) -> bool:
 
 
 def _run_part(machine: Machine, state: State, part: Walk, node: cst.CSTNode, retain: bool | None) -> None:
-    machine.ledger.backwards += 1
     if troubled(machine, state, part, node):
         state.free([one.id for one in part.certain], None)
     elif retain is False:
@@ -226,16 +226,6 @@ def _gradients(
     return tuple(made)
 
 
-_LISTED = frozenset(
-    (
-        *("add", "sub", "mul", "div", "neg", "sum", "mean", "pow", "square", "exp", "sin", "cos", "tanh", "sigmoid"),
-        *("sqrt", "mm", "mv", "dot", "bmm", "view", "reshape", "flatten", "t", "transpose", "permute"),
-        *("squeeze", "unsqueeze", "select", "index"),
-    )
-)
-"""Operations that keep nothing for backward but what the facts table lists; others keep results of their own, too."""
-
-
 def _second_edges(state: State, roots: list[Ref], target: Tensor) -> list[Edge]:
     """Where a second derivative goes: to the tensors that the formulas on the way to the target have kept."""
     nodes = [tensor_at(state, root).node for root in roots]
@@ -250,6 +240,6 @@ def _second_edges(state: State, roots: list[Ref], target: Tensor) -> list[Edge]:
         certain = one.id in sure
         sources = [one if kept.own else kept.node for kept in one.saved]
         edges += [Edge(source, True if certain else None) for source in sources if source is not None]
-        if one.maybe_saved or one.tracked is None or not certain or one.op.rpartition(".")[2] not in _LISTED:
+        if one.maybe_saved or one.tracked is None or not certain or canonical(one.op) not in SAVES_AS_LISTED:
             edges += [Edge(edge.node, None) for edge in one.edges if edge.flows is not False]
     return edges

@@ -44,7 +44,6 @@ from gradlint.interpreter.torch.names import fact, method_fact
 from gradlint.interpreter.torch.optim import is_optimizer_path, new_optimizer
 from gradlint.interpreter.torch.parameters import is_module_path
 from gradlint.interpreter.torch.pretrained import PRETRAINED
-from gradlint.interpreter.torch.registration import note_dropout
 from gradlint.interpreter.torch.scaler import SCALERS, is_scheduler_path, new_helper
 from gradlint.interpreter.torch.tensor import LIMITS, as_tensor, known_tensor, tensor_at
 from gradlint.interpreter.torch.transform.table import TRANSFORMS
@@ -79,8 +78,6 @@ def call_torch(machine: Machine, state: State, path: str, args: Args, node: cst.
         ref = as_tensor(machine, state, args.positional[0], node)
         if ref is not None:
             return METHODS[name](machine, state, ref, Args(args.positional[1:], args.keywords, args.open), node)
-    if path == "torch.nn.functional.dropout":
-        note_dropout(machine, state, args, node)
     entry = fact(name) or (method_fact(name) if name.endswith("_") and "." not in name else None)
     if entry is not None:
         return _from_table(machine, state, name, args, node)

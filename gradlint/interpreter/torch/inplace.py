@@ -17,6 +17,8 @@ from gradlint.domain.refusal import inplace as refusal
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor, View, Write
 from gradlint.domain.walk import leaves
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import NOT_ITERATED, SHARES
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.tensor import both, either, overlap_of, tensor_at
 
@@ -27,17 +29,6 @@ _REFUSED_VIEWS = {
     "custom": refusal.CustomViewWrite,
 }
 """What torch raises on in a write to a view, by the kind of the view."""
-
-_ALIASES = frozenset({"data", "detach", "select", "view"})
-"""Operations that give memory of their input."""
-
-_FILLING = frozenset(
-    (
-        *("fill_", "zero_", "masked_fill_", "index_fill_", "fill_diagonal_", "tril_", "triu_", "conj_physical_"),
-        *("index_put_", "threshold_", "nn.functional.threshold", "nn.functional.threshold_", "nn.Threshold"),
-    )
-)
-"""Writes that do not go through torch's element-wise iterator: an untracked expanded tensor takes them (measured)."""
 
 
 def refused_write(state: State, ref: Ref, sources: Sequence[Edge]) -> tuple[type[refusal.RefusedWrite], Tensor] | None:
@@ -94,7 +85,7 @@ def write(
     refused = refused_write(state, ref, sources) if certain else None
     record = tensor_at(state, ref)
     expanded = bool(overlap_of(record))
-    spared = (fills or op in _FILLING) and record.grad is not True
+    spared = (fills or canonical(op) in NOT_ITERATED) and record.grad is not True
     if refused is None and certain and expanded and not spared:
         refused = refusal.OverlapWrite, record
     if refused is not None:
@@ -133,7 +124,7 @@ def _leaf_written(state: State, ref: Ref, record: Tensor) -> int | None:
     if "data" not in record.tags:
         return ref.id if record.grad is True and record.leaf is True and record.view is None else None
     origin = record.node
-    while origin.op in _ALIASES and origin.edges:
+    while canonical(origin.op) in SHARES and origin.edges:
         origin = origin.edges[0].node
     leaf = state.heap.get(origin.leaf) if origin.leaf is not None else None
     if not isinstance(leaf, Tensor) or leaf.grad is not True or leaf.memory != record.memory:

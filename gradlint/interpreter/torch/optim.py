@@ -10,7 +10,7 @@ import libcst as cst
 from gradlint.detect import loop_order as order
 from gradlint.detect.frozen import is_absent, note_idle_step
 from gradlint.detect.optimizers import SOURCES, holds_unknown, sources_of, stepped
-from gradlint.domain.announcement import GradientReleased, ParametersTaken, Stepped
+from gradlint.domain.announcement import GradientReleased, ParametersGiven, ParametersTaken, Stepped
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import (
     Bound,
@@ -65,6 +65,8 @@ def fill_optimizer(machine: Machine, state: State, ref: Ref, args: Args, node: c
     """What an optimizer's constructor does: it takes leaves, and at least one."""
     unknown = args.open or holds_unknown(machine, state, args.get(0, "params"))
     sources = sources_of(machine, state, args.get(0, "params"), node)
+    for module in sources:
+        machine.announce(state, ParametersGiven(node, module))
     shared: list[Ref] = []
     params, is_open = _collect(machine, state, args.get(0, "params"), node, shared)
     _admit(machine, state, params, node)
@@ -100,7 +102,7 @@ def _admit(machine: Machine, state: State, params: list[Ref], node: cst.CSTNode)
 
 def _tell_shared(machine: Machine, state: State, shared: Iterable[Ref], node: cst.CSTNode, subject: str = "") -> None:
     """A parameter in two groups is refused; in a loop, several may look like one."""
-    for one in shared if not machine.ledger.depth else ():
+    for one in shared if not machine.iterations else ():
         record = tensor_at(state, one)
         if SUMMARY not in record.tags:
             related = [] if record.syntax is None else [(record.syntax, "the parameter is made here")]
@@ -163,7 +165,6 @@ def _params(state: State, ref: Ref) -> tuple[Ref, ...]:
 
 def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """step(closure=None): parameters without a gradient are left out."""
-    machine.ledger.steps += 1
     made = state[ref]
     if isinstance(made, Instance) and made.attrs.get("<open>") is False:
         note_idle_step(machine, state, ref, _params(state, ref), node)

@@ -14,12 +14,11 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from gradlint.detect.graph_growth import Turns
 from gradlint.detect.ledger import Ledger
+from gradlint.domain.announcement import CalledAgain
 from gradlint.domain.assumption import Assumption
-from gradlint.domain.event import Event, KeptGraph, Noticed
+from gradlint.domain.event import Event, Noticed, Refusal
 from gradlint.domain.graph import Node
-from gradlint.domain.refusal.backward import SecondBackward, StaleSaved
 from gradlint.domain.state import State
 from gradlint.domain.value import Function, Instance, Mapping, Ref, Value
 from gradlint.domain.value import Sequence as Listed
@@ -27,7 +26,8 @@ from gradlint.interpreter.args import Args
 from gradlint.interpreter.libraries.trainers import step_taken
 from gradlint.interpreter.machine import Machine, OutOfBudgetError
 from gradlint.interpreter.python.calls import run_body, with_defaults
-from gradlint.interpreter.reachable import Held, Place, held_by, reaches
+from gradlint.interpreter.python.loop import Iterations
+from gradlint.interpreter.reachable import Held, Place, held_by
 from gradlint.interpreter.world.resets import Resets, resets_in
 
 SHARE = 0.1
@@ -102,27 +102,28 @@ def _second_steps(
     machine: Machine, trial: Trial, methods: tuple[Function, ...], start: State
 ) -> tuple[list[Event], list[State]]:
     """Twice the methods that keep graphs, and then the one that runs a backward."""
-    turns = Turns(machine.ledger, start)
-    turns.begin()
+    calls = Iterations(machine, start, methods[-1].code.node)
+    calls.begin()
     first = _trained(_turn(machine, [start.fork()], trial.made, methods), start.trained)
-    turns.end(first)
-    if not first or any(isinstance(event, _RAISING) for event in machine.events):
+    calls.end(first)
+    if not first or any(map(_is_refused, machine.events)):
         return [], []
     seen, mark = len(machine.events), max(end.trained for end in first)
-    turns.begin()
+    calls.begin()
     second = _trained(_turn(machine, [end.fork() for end in first], trial.made, methods), mark)
-    turns.end(second)
+    calls.end(second)
     if not second:
         return [], []
-    turns.judge(second, bounded=True)
-    found: list[Event] = list(machine.ledger.kept())
-    if all(_raised(end) for end in second):
-        found.extend(event for event in machine.events[seen:] if isinstance(event, _RAISING))
+    calls.over(second, bounded=True)
+    raised = all(_raised(end) for end in second)
+    found = [event for event in machine.events[seen:] if event.carried and (raised or not _is_refused(event))]
     found.extend(event for event in machine.events[seen:] if _is_missing(event))
     return found, first + second
 
 
-_RAISING = (SecondBackward, StaleSaved)
+def _is_refused(event: Event) -> bool:
+    """Whether torch refuses what a call before has left."""
+    return event.carried is not None and isinstance(event, Refusal)
 
 
 def _is_missing(event: Event) -> bool:
@@ -133,37 +134,13 @@ def _is_missing(event: Event) -> bool:
 def _second_forward(
     machine: Machine, trial: Trial, methods: tuple[Function, ...], start: State
 ) -> tuple[list[Event], list[State]]:
-    """Twice `forward`: its result hangs on the graph that the call before has left in the module."""
+    """Call `forward` twice: its result may hang on the graph that the call before has left in the module."""
     first = _turn(machine, [start.fork()], trial.made, methods)
-    former = {id(end): _kept(end, start) for end in first}
-    second = {id(end): _turn(machine, [end.fork()], trial.made, methods) for end in first}
-    found: dict[cst.CSTNode, Event] = {}
-    for earlier, ends in second.items():
-        for end in ends:
-            event = _carried(former[earlier], _kept(end, start))
-            if event is None:
-                return [], []  # There is a way on which the state begins anew.
-            found.setdefault(event.node, event)
-    return list(found.values()), [*first, *(end for ends in second.values() for end in ends)]
-
-
-def _carried(former: dict[Place, Node], now: dict[Place, Node]) -> Event | None:
-    """What an attribute holds hangs on what it held after the call before."""
-    for place, root in now.items():
-        kept = former.get(place)
-        if kept is not None and kept is not root and reaches((root,), kept):
-            return KeptGraph(root.syntax, kept.syntax, spent=False, trained=True, listed=False, rewalked=True)
-    return None
-
-
-def _kept(state: State, before: State) -> dict[Place, Node]:
-    """The graphs in attributes that a call has changed."""
-    found: dict[Place, Node] = {}
-    for place, held in held_by(state, before).items():
-        root = held[0].root
-        if place[0] == "attr" and isinstance(root, Node) and root.tracked:
-            found[place] = root
-    return found
+    ends = [(end, _turn(machine, [end.fork()], trial.made, methods)) for end in first]
+    seen = len(machine.events)
+    machine.announce(start, CalledAgain(methods[-1].code.node, ends))
+    found = [event for event in machine.events[seen:] if event.carried]
+    return found, [*first, *(end for _, after in ends for end in after)]
 
 
 def _turn(machine: Machine, states: list[State], made: Ref, methods: tuple[Function, ...]) -> list[State]:
@@ -203,7 +180,7 @@ def _apart(machine: Machine) -> Iterator[None]:
     """What is run here is told of to nobody but who asks: nothing that it does or leaves undone counts elsewhere."""
     kept = {name: getattr(machine, name) for name in _PER_RUN}
     facts = [(one, one.set_aside()) for one in machine.listeners]
-    machine.events, machine.exits, machine.stack, machine.called = [], [], [], set()
+    machine.events, machine.exits, machine.stack, machine.called, machine.iterations = [], [], [], set(), []
     machine.ledger, machine.escaped, machine.emptied = Ledger(), {}, {}
     machine.doubtful, machine.passed = [], set()
     machine.give_ups, machine.by_hand = Counter(), Counter(machine.by_hand)
@@ -220,8 +197,8 @@ def _apart(machine: Machine) -> Iterator[None]:
 
 
 _PER_RUN = (
-    *("events", "exits", "stack", "called", "ledger", "escaped", "doubtful", "passed", "emptied", "give_ups"),
-    *("by_hand", "optimizers", "holdings", "limit", "backwards", "expected", "abroad"),
+    *("events", "exits", "stack", "called", "iterations", "ledger", "escaped", "doubtful", "passed", "emptied"),
+    *("give_ups", "by_hand", "optimizers", "holdings", "limit", "backwards", "expected", "abroad"),
 )
 
 
