@@ -47,28 +47,6 @@ class Refusal(Event):
 
 
 @dataclass(frozen=True)
-class Refused(Event):
-    """Another call that torch refuses because of autograd; `fault` names the rule that explains it.
-
-    `mode` is the call that switched inference mode on, where that is the reason.
-    """
-
-    fault: str
-    subject: str = ""
-    related: tuple[tuple[cst.CSTNode, str], ...] = ()
-    mode: cst.CSTNode | None = None
-
-
-@dataclass(frozen=True)
-class Noticed(Event):
-    """Something that torch lets pass and that defeats autograd all the same; `fault` names the rule."""
-
-    fault: str
-    subject: str = ""
-    related: tuple[tuple[cst.CSTNode, str], ...] = ()
-
-
-@dataclass(frozen=True)
 class Reveal(Event):
     """`reveal(value)`: what the machine knows of a value, as text and as facts.
 

@@ -1,4 +1,4 @@
-"""GRD801: a name that torch does not have, near one that it has."""
+"""GRD801: a name that torch does not have, but that resembles one it has."""
 
 from __future__ import annotations
 
@@ -13,23 +13,24 @@ from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
 
 class MisspeltName(Rule):
-    """A name is read that torch does not have, or one is assigned that nothing reads.
+    """A name is misspelt: it is read and torch does not have it, or it is assigned and nothing reads it.
 
     What torch does
-        Python raises an AttributeError: "'Tensor' object has no attribute 'backwards'", or an ImportError
-        for an import; for an argument a TypeError: "unexpected keyword argument". An assignment is another
-        matter: `x.require_grad = True` makes a new attribute and changes nothing, without a word.
+        Python raises an AttributeError: "'Tensor' object has no attribute 'backwards'", an ImportError
+        for an import, or, for an argument, a TypeError: "unexpected keyword argument". An assignment does
+        not raise: `x.require_grad = True` creates a new attribute and silently changes nothing else.
 
     Why it matters
-        The line may be reached only after an hour of training, and the assignment is never noticed at all:
-        what was to be frozen is trained, what was to be trained has no gradient.
+        The line may run only after an hour of training. A misspelt assignment is never noticed: a layer
+        that should be frozen is trained, or a tensor that should be trained gets no gradient.
 
     When it may be wrong
-        Where the name exists in another version of torch than the one that was measured, and no `try` or
-        `hasattr` stands around it. Names of objects are only judged where all their classes are in sight.
+        If the name exists in another version of torch than the one that was measured, and it is not
+        guarded by `try` or `hasattr`. Attribute names are checked only if every possible class of the
+        object is known.
 
     Instead
-        Write the name that torch has; the nearest is named.
+        Write the correct name; the finding suggests the most similar one.
 
     References
         https://docs.pytorch.org/docs/stable/tensors.html
@@ -77,21 +78,19 @@ F.softmax(model(torch.randn(2, 3)), dim=1).sum().backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A slip, with the name that was meant."""
+        """Report a misspelt name, with the most similar name that exists."""
         assert isinstance(event, fault.MisspeltName)
         owner = f"`{event.owner}`" if event.owner.startswith("torch") else f"{_article(event.owner)} {event.owner}"
         if event.keyword:
-            message = f"{owner} takes no argument `{event.name}`: torch raises here"
+            message = f"{owner} has no argument `{event.name}`: torch raises here"
         elif event.assigned:
-            message = (
-                f"`{event.name}` is no attribute of {owner}: a new one is made, and `{event.meant}` stays as it is"
-            )
+            message = f"{owner} has no attribute `{event.name}`: this creates one, and `{event.meant}` does not change"
         else:
             message = f"{owner} has no `{event.name}`: Python raises here"
         yield Report(
             event.node,
             message,
-            hint=f"`{event.meant}` is meant, it seems",
+            hint=f"did you mean `{event.meant}`?",
             effect="silent" if event.assigned else None,
             repair=_repair(event),
         )
@@ -102,7 +101,7 @@ def _article(owner: str) -> str:
 
 
 def _repair(event: fault.MisspeltName) -> Repair | None:
-    """The name that was meant, where the attribute is written out; safe if the two differ by form only."""
+    """Write the suggested name; this is safe if the two differ only in form."""
     safe = event.certain and not event.assigned
     if event.keyword:
         given = keyword_of(event.node, event.name) if isinstance(event.node, cst.Call) else None
@@ -115,7 +114,7 @@ def _repair(event: fault.MisspeltName) -> Repair | None:
 
 
 def _attribute(node: cst.CSTNode, name: str) -> cst.Attribute | None:
-    """The attribute of that name in what is reported: itself, or the one target of an assignment."""
+    """Return the attribute of that name: the reported node, or the only target of an assignment."""
     if isinstance(node, cst.Assign) and len(node.targets) == 1:
         node = node.targets[0].target
     elif isinstance(node, cst.AssignTarget):

@@ -18,15 +18,15 @@ class EmptyOptimizer(Rule):
         It raises a ValueError: "optimizer got an empty parameter list".
 
     Why it matters
-        The module has no parameters, or none that it knows: layers in a plain Python list or dict are
-        not registered. An iterator such as `model.parameters()` is empty when it has been used once.
+        The module has no registered parameters: layers in a plain Python list or dict are not
+        registered. An iterator such as `model.parameters()` is empty after it has been consumed.
 
     When it may be wrong
-        Where parameters are registered by something that gradlint does not see.
+        If code that gradlint does not see registers parameters.
 
     Instead
         Register the layers (`nn.ModuleList`, `nn.ModuleDict`), make tensors `nn.Parameter`s, and call
-        `parameters()` anew, or keep `list(model.parameters())`.
+        `parameters()` again, or keep `list(model.parameters())`.
 
     References
         https://docs.pytorch.org/docs/stable/optim.html#constructing-it
@@ -66,6 +66,6 @@ optimizer = torch.optim.Adam(activation.parameters())
         assert isinstance(event, fault.EmptyOptimizer)
         yield Report(
             event.node,
-            "this optimizer is given no parameters at all: torch raises here",
+            "this optimizer is given no parameters: torch raises here",
             hint="register layers in `nn.ModuleList` or as attributes, and tensors as `nn.Parameter`",
         )

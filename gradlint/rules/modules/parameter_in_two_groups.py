@@ -14,18 +14,20 @@ class ParameterInTwoGroups(Rule):
 
     What torch does
         It raises a ValueError: "some parameters appear in more than one parameter group", when the optimizer
-        is made, or when `add_param_group` is called. Twice in the same group is only a warning.
+        is created, or when `add_param_group` is called. A parameter that is twice in the same group only
+        causes a warning.
 
     Why it matters
-        A part of a network that gets a learning rate of its own has to be left out of the rest, and a layer
-        that is unfrozen may be in the optimizer already: that its flag was off did not keep it out.
+        A part of a network with its own learning rate must be excluded from the other group. A layer that
+        is unfrozen may already be in the optimizer: an optimizer also accepts parameters that do not
+        require grad.
 
     When it may be wrong
-        Nothing is reported inside of a loop, where several parameters may look like one.
+        If gradlint takes two parameters for one. It therefore reports nothing inside a loop.
 
     Instead
-        Take the rest as what is not in the part: `[p for n, p in model.named_parameters() if "head" not in n]`.
-        To unfreeze, set `requires_grad` alone, if the optimizer has the parameters.
+        Exclude the part from the other group: `[p for n, p in model.named_parameters() if "head" not in n]`. To
+        unfreeze a layer whose parameters are already in the optimizer, only set `requires_grad`.
 
     References
         https://docs.pytorch.org/docs/stable/optim.html#per-parameter-options
@@ -78,7 +80,7 @@ optimizer = torch.optim.SGD(
 
 
 def _repair(event: refusal.ParameterInTwoGroups) -> Repair | None:
-    """A group of nothing but what the optimizer has already is not added; options of its own are lost with it."""
+    """Do not add a group whose parameters are all in the optimizer already; its options are lost."""
     if not event.whole:
         return None
-    return Repair("leave the group out", (Remove(event.node),), safe=False)
+    return Repair("remove the group", (Remove(event.node),), safe=False)

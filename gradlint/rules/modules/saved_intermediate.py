@@ -1,4 +1,4 @@
-"""GRD627: a custom function saves a tensor that is neither an input nor a result."""
+"""GRD627: a custom function saves a tensor that is neither an input nor an output."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from gradlint.rules.base import Bad, Good, Report, Rule
 
 
 class SavedIntermediate(Rule):
-    """A custom function saves a tensor that is neither an input nor a result.
+    """A custom function saves a tensor that is neither an input nor an output.
 
     What torch does
-        It saves it, but the tensor has no graph, for `forward` runs without grad mode. A second derivative
-        through it is silently missing.
+        It saves the tensor, but the tensor has no graph, because `forward` runs with grad mode disabled. A
+        second derivative through it is silently missing.
 
     Why it matters
-        A gradient penalty or a Hessian then lacks a term, or the gradient of the gradient does not require
-        grad at all.
+        A gradient penalty or a Hessian then lacks a term, or the first gradient does not require grad at
+        all.
 
     When it may be wrong
-        Wherever no second derivative is taken, which is nearly everywhere; so the rule is off unless it is
-        selected.
+        If no second derivative is computed, as in nearly all programs. The rule is therefore off by
+        default.
 
     Instead
-        Return the intermediate result as a further output, save inputs and results only, or put
-        `@once_differentiable` above `backward`.
+        Return the intermediate tensor as an additional output, save only inputs and outputs, or
+        decorate `backward` with `@once_differentiable`.
 
     References
         https://docs.pytorch.org/docs/stable/notes/extending.html#extending-torch-autograd
@@ -94,6 +94,6 @@ x = torch.ones(3, requires_grad=True)
         assert isinstance(event, fault.SavedIntermediate)
         yield Report(
             event.node,
-            "what is saved is neither an input nor a result: a second derivative misses it",
-            hint="save inputs and results, or return it as a further result",
+            "the saved tensor is neither an input nor an output: second derivatives through it are silently missing",
+            hint="save inputs and outputs only, or return it as an additional output",
         )

@@ -1,4 +1,4 @@
-"""GRD505: the calls of a GradScaler are out of order."""
+"""GRD505: the methods of a GradScaler are called in the wrong order."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ _RAISES = {
 
 
 class AmpOrder(Rule):
-    """The calls of a GradScaler are out of order.
+    """The methods of a GradScaler are called in the wrong order.
 
     What torch does
-        It raises where `step` or `unscale_` comes twice before `update`, where `unscale_` comes behind
-        `step`, and where `update` comes with neither before it. It says nothing where the optimizer steps
-        by itself on gradients of a scaled loss, which are 65536 times too large, or where the scaler steps
-        on gradients of a loss that was not scaled.
+        It raises if `step` or `unscale_` is called twice before `update`, if `unscale_` is called
+        after `step`, and if `update` is called without either of them. It is silent if the optimizer
+        steps directly on gradients of a scaled loss, which are 65536 times too large, or if the scaler
+        steps on gradients of a loss that was not scaled.
 
     Why it matters
-        Each call stands for a state of the gradients, scaled or not, which nothing but the order tells.
+        Whether gradients are scaled depends only on the order of these calls.
 
     When it may be wrong
-        Where the scaler is switched off (`enabled=False`); then it lets everything pass.
+        If the scaler is disabled (`enabled=False`). Then it accepts any order.
 
     Instead
-        `scaler.scale(loss).backward()`, then `scaler.unscale_(optimizer)` where gradients are looked at,
-        then `scaler.step(optimizer)`, then `scaler.update()`.
+        Call `scaler.scale(loss).backward()`, then `scaler.unscale_(optimizer)` if you read or clip
+        gradients, then `scaler.step(optimizer)`, then `scaler.update()`.
 
     References
         https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step

@@ -1,4 +1,4 @@
-"""GRD504: gradients are clipped where there are none, or where clipping comes too late."""
+"""GRD504: gradients are clipped before they exist, after the step, or while they are scaled."""
 
 from __future__ import annotations
 
@@ -18,23 +18,22 @@ _NOTHING = {
 
 
 class ClipMisplaced(Rule):
-    """Gradients are clipped where there are none, or where clipping comes too late.
+    """Gradients are clipped before they exist, after the step, or while they are scaled.
 
     What torch does
-        `clip_grad_norm_` looks at `.grad` as it is when it is called. Before the backward there is nothing
-        to clip, behind the step it is too late, before `scaler.unscale_` the gradients are some ten
-        thousand times too large, so that clipping shrinks them to nothing; and a loss, which is no leaf,
-        has no gradient at all. torch says nothing.
+        `clip_grad_norm_` clips `.grad` as it is at the time of the call. Before the backward there is
+        nothing to clip, and after the step it is too late. Before `scaler.unscale_` the gradients are
+        about 65536 times too large, so clipping reduces them to almost zero. A loss is not a leaf and has
+        no gradient at all. torch is silent in all of these cases.
 
     Why it matters
-        The bound that should keep the training stable is not there, or holds for other numbers than one
-        thinks.
+        The bound that should stabilise the training has no effect, or applies to the wrong values.
 
     When it may be wrong
-        Where the norm is wanted for a log only; a bound of `inf` is not reported.
+        If the norm is only logged. A bound of `inf` is not reported.
 
     Instead
-        Between `backward` (with a scaler: `scaler.unscale_(optimizer)`) and the step.
+        Clip between `backward` and the step, and with a scaler after `scaler.unscale_(optimizer)`.
 
     References
         https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step

@@ -1,4 +1,4 @@
-"""GRD508: LBFGS steps without a closure, or an optimizer with one that computes no gradients."""
+"""GRD508: LBFGS steps without a closure, or an optimizer steps with a closure that runs no backward."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from gradlint.rules.base import Bad, Good, Report, Rule
 
 
 class ClosureMissing(Rule):
-    """LBFGS steps without a closure that computes the loss again.
+    """LBFGS steps without a closure, or an optimizer steps with a closure that runs no backward.
 
     What torch does
-        `torch.optim.LBFGS` asks for the loss and its gradient at several points in one step. Its `step`
-        takes a function that clears the gradients, computes the loss, backpropagates and returns it;
-        without one Python raises a TypeError: "step() missing 1 required positional argument". A closure
-        that returns the loss and does not backpropagate it is taken by every optimizer: the step finds no
-        gradients, and changes nothing.
+        `torch.optim.LBFGS` evaluates the loss and its gradient several times in one step. Its `step`
+        requires a function that clears the gradients, computes the loss, calls backward and returns the
+        loss. Without it Python raises a TypeError: "step() missing 1 required positional argument".
+        Every optimizer accepts a closure that returns the loss without calling backward: the step finds
+        no gradients, and changes nothing.
 
     Why it matters
-        A loop that was written for SGD or Adam does not run with LBFGS: that `backward` was called before
-        is of no use to it.
+        A loop written for SGD or Adam does not work with LBFGS, although it calls `backward` before the
+        step.
 
     When it may be wrong
-        Where the line is never reached. A closure is not reported where a backward has run before the step.
+        If the line is never executed. A closure is not reported if a backward has run before the step.
 
     Instead
-        `optimizer.step(closure)`, with the body of the turn in `closure`.
+        Write `optimizer.step(closure)`, with the body of the iteration in `closure`.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.optim.LBFGS.html

@@ -1,4 +1,4 @@
-"""GRD514: the grad mode, or a trained network, is switched off and never on again before the next training turn."""
+"""GRD514: grad mode, or `requires_grad` of a trained network, stays disabled in the next training iteration."""
 
 from __future__ import annotations
 
@@ -12,25 +12,26 @@ _RAISES = "does not require grad"
 
 
 class GradModeLeftOff(Rule):
-    """The grad mode, or a trained network, is switched off and not on again before the next training turn.
+    """Grad mode, or `requires_grad` of a trained network, stays disabled in the next training iteration.
 
     What torch does
-        `torch.set_grad_enabled(False)` as a statement holds until it is called with True: what is
-        computed from then on has no graph, and the next backward raises a RuntimeError, "element 0 of
-        tensors does not require grad". `requires_grad = False` on parameters holds as well. If
+        `torch.set_grad_enabled(False)` as a statement is in effect until it is called with True:
+        later computations record no graph, and the next backward raises a RuntimeError, "element 0 of
+        tensors does not require grad". `requires_grad = False` on parameters also stays in effect. If
         something else in the loss requires grad, the backward runs, and the optimizer's step changes
         nothing.
 
     Why it matters
-        The first turn is right, so that the mistake shows late, or only in a network that has stopped
-        to learn.
+        The first iteration is correct, so the fault shows late, or only as a network that has stopped
+        learning.
 
     When it may be wrong
-        Where the switch is set back by code that gradlint does not see.
+        If code that gradlint does not see enables it again.
 
     Instead
         Use `with torch.set_grad_enabled(False):` or `with torch.no_grad():`, which end with their
-        block. Unfreeze what was frozen for another network's step: `network.requires_grad_(True)`.
+        block. Unfreeze a network that was frozen for another network's step:
+        `network.requires_grad_(True)`.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.autograd.grad_mode.set_grad_enabled.html

@@ -1,4 +1,4 @@
-"""GRD506: a learning rate scheduler steps before its optimizer has."""
+"""GRD506: a learning rate scheduler steps before its optimizer."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from gradlint.rules.base import Bad, Good, Report, Rule
 
 
 class SchedulerBeforeOptimizer(Rule):
-    """A learning rate scheduler steps before its optimizer has.
+    """A learning rate scheduler steps before its optimizer.
 
     What torch does
         It warns: \"Detected call of `lr_scheduler.step()` before `optimizer.step()`\". The first value of
         the schedule is skipped.
 
     Why it matters
-        The first step is made with the second learning rate: harmless for slow schedules, and not for a
-        warm-up.
+        The first optimizer step uses the second learning rate. This is harmless for slow schedules, but
+        not for a warm-up.
 
     When it may be wrong
-        Where the optimizer is stepped by something that gradlint does not see.
+        If code that gradlint does not see steps the optimizer.
 
     Instead
-        `optimizer.step()`, then `scheduler.step()`.
+        Call `optimizer.step()`, then `scheduler.step()`.
 
     References
         https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step

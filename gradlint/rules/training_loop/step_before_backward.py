@@ -1,4 +1,4 @@
-"""GRD503: a step comes before the backward whose gradients it should use."""
+"""GRD503: an optimizer steps before the backward whose gradients it should use."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ _FILLS = "this backward fills the gradients"
 
 
 class StepBeforeBackward(Rule):
-    """A step comes before the backward whose gradients it should use.
+    """An optimizer steps before the backward whose gradients it should use.
 
     What torch does
-        The step finds no gradient and skips each parameter; the backward behind it fills the gradients, and
-        they are cleared before the next step sees them, or no step follows. torch says nothing.
+        The step finds no gradients and skips every parameter. The backward after it fills the gradients,
+        but they are cleared before the next step, or no step follows. torch is silent.
 
     Why it matters
-        Nothing is trained, and the loss stays where it began.
+        Nothing is trained, and the loss does not decrease.
 
     When it may be wrong
-        Where the step is for other parameters.
+        If the step is for other parameters.
 
     Instead
-        `zero_grad`, backward, step, in this order.
+        Call `zero_grad`, `backward` and `step` in this order.
 
     References
         https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step

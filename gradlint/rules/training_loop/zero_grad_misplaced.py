@@ -13,17 +13,17 @@ class ZeroGradMisplaced(Rule):
     """Gradients are cleared between the backward and the step.
 
     What torch does
-        `zero_grad` throws away what the backward has just computed, and the step finds no gradient: it
-        skips each parameter, and torch says nothing.
+        `zero_grad` discards the gradients that the backward has just computed. The step finds none and
+        silently skips every parameter.
 
     Why it matters
-        Nothing is trained, and the loss stays where it began.
+        Nothing is trained, and the loss does not decrease.
 
     When it may be wrong
-        Where the gradients were wanted for something else and the step is for other parameters.
+        If the gradients are used for something else and the step is for other parameters.
 
     Instead
-        `zero_grad`, backward, step, in this order.
+        Call `zero_grad`, `backward` and `step` in this order.
 
     References
         https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step
