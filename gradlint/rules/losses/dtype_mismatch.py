@@ -12,10 +12,6 @@ from gradlint.rules.authoring.arguments import keyword_of
 from gradlint.rules.authoring.repairs import code
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
-_LOSSES = frozenset(
-    {"cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits", "huber_loss"}
-)
-
 
 class DtypeMismatch(Rule):
     """An operation gets tensors of element types that it does not take together.
@@ -87,7 +83,7 @@ double = nn.Linear(3, 1).double()(x)
         """Two types that torch refuses together."""
         assert isinstance(event, fault.TypeClash)
         where = "its backward raises" if event.late else "torch raises here"
-        if event.op in _LOSSES:
+        if event.argument == "target":
             message = f"`{event.op}` gets a target of {event.got} where it takes {event.wants}: {where}"
             hint = f"convert the target: `.{'long' if event.wants == 'int64' else 'float'}()`"
         elif event.wants == "int64":
@@ -108,7 +104,7 @@ def _converted(event: fault.TypeClash) -> Repair | None:
         return None
     given = [arg.value for arg in call.args if arg.keyword is None]
     target = keyword_of(call, "target")
-    if event.op in _LOSSES:
+    if event.argument == "target":
         value = target.value if target is not None else given[1] if len(given) > 1 else None
     else:
         value = given[0] if len(call.args) == 1 and given and event.argument in ("input", "") else None
