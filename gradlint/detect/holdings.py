@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -31,33 +31,27 @@ class Doubt(NamedTuple):
 class Holdings:
     """The leaves of a program, by address, and what becomes of them on any path.
 
-    `held`: given to an optimizer. `reached`: a gradient may flow to them, from a backward or from what a method gives
+    `reached`: a gradient may flow to them, from a backward or from what a method gives
     back. `cut_off`: a loss depends on them, and no gradient arrives. `fed`: certainly given a gradient, by which
     backward. `handled`: the program asks for their gradients itself, or gives them to something unknown; modules and
     other objects given away stand here, too. `suspected`: looked at already.
     `unknown_holder`: some optimizer holds parameters that are not known, and not those of a module. `listed`: the
-    module whose parameters an iterator gives, or whose state a dict. `aliases`: where a module got a further name, and
-    in which code. `placed`: where an attribute of an object got its container. `flagged`: modules that got a flag
-    torch does not know. `replaced`: what stands in the place of a module that was part of another. `strangers`: leaves
-    that an optimizer was seen to miss, by the memory their values stand in. `offered`: where leaves were made of which
-    an optimizer was given no more than what was computed from them.
+    module whose parameters an iterator gives, or whose state a dict. `replaced`: what stands in the place of a module
+    that was part of another. `strangers`: leaves that an optimizer was seen to miss, by the memory their values stand
+    in. `offered`: where leaves were made of which an optimizer was given no more than what was computed from them.
     """
 
-    held: set[int] = field(default_factory=set)
     reached: set[int] = field(default_factory=set)
     handled: set[int] = field(default_factory=set)
     unknown_holder: bool = False
     cut_off: set[int] = field(default_factory=set)
     fed: dict[int, cst.CSTNode] = field(default_factory=dict)
-    flagged: set[int] = field(default_factory=set)
     replaced: dict[int, Ref] = field(default_factory=dict)
     strangers: dict[int, int] = field(default_factory=dict)
     suspected: set[int] = field(default_factory=set)
     listed: dict[int, Ref] = field(default_factory=dict)
     offered: set[cst.CSTNode] = field(default_factory=set)
     doubts: list[Doubt] = field(default_factory=list)
-    aliases: dict[int, dict[cst.CSTNode, cst.CSTNode]] = field(default_factory=dict)
-    placed: dict[tuple[int, str], cst.CSTNode] = field(default_factory=dict)
 
     def copy(self) -> Holdings:
         """The same, to go on from without changing this."""
@@ -66,16 +60,19 @@ class Holdings:
             setattr(fresh, name, value if isinstance(value, bool) else value.copy())
         return fresh
 
-    def verdicts(self) -> Iterator[Event]:
-        """The doubts that nothing has dispelled; whose leaves have an explanation already need no second one."""
+    def verdicts(self, held: Set[int]) -> Iterator[Event]:
+        """The doubts that nothing has dispelled; whose leaves have an explanation already need no second one.
+
+        `held` are the leaves that some optimizer was given.
+        """
         explained: set[int] = set()
         for doubt in sorted(self.doubts, key=lambda doubt: doubt.vague):
-            if not self._dispelled(doubt) and not (doubt.vague and doubt.leaves & explained):
+            if not self._dispelled(doubt, held) and not (doubt.vague and doubt.leaves & explained):
                 explained |= doubt.leaves
                 yield doubt.event
 
-    def _dispelled(self, doubt: Doubt) -> bool:
+    def _dispelled(self, doubt: Doubt, held: Set[int]) -> bool:
         leaves = doubt.leaves
-        if leaves & self.held or doubt.unless & (self.reached | self.cut_off):
+        if leaves & held or doubt.unless & (self.reached | self.cut_off):
             return True
         return doubt.used and (self.unknown_holder or bool(leaves & self.handled) or not leaves & self.reached)

@@ -13,9 +13,9 @@ import libcst as cst
 from gradlint.detect.absence import Gradients, LastBackward, LostOne, never_reached, reached_leaves, verdicts
 from gradlint.detect.cuts import ACCIDENTS, Lost, lost_leaves, receiving_leaves
 from gradlint.detect.detector import Detector
-from gradlint.detect.frozen import is_absent, is_left_off
 from gradlint.detect.samples import cutting_samples
 from gradlint.detect.second_order import SecondOrderDetector
+from gradlint.detect.switched_off import SwitchedOffDetector
 from gradlint.detect.terms import dead_terms
 from gradlint.domain.announcement import (
     Backpropagated,
@@ -39,7 +39,7 @@ from gradlint.domain.fault.lost_gradient import Given, LostLeaf, ParameterNeverR
 from gradlint.domain.graph import Node, leaf_key
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value
-from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
+from gradlint.interpreter.torch.tensor import is_absent, known_tensor, tensor_at
 
 
 class LostGradientDetector(Detector[Gradients]):
@@ -123,7 +123,9 @@ class LostGradientDetector(Detector[Gradients]):
     def on_backward_called(self, state: State, it: BackwardCalled) -> None:
         """Report a root without a graph, unless the reason is another fault, which is reported in its place."""
         record = tensor_at(state, it.root)
-        if record.grad is not False or is_left_off(self.machine, state, record.node, it.node, self.is_wanted):
+        if record.grad is not False:
+            return
+        if self.other(SwitchedOffDetector).explains(state, record.node, it.node, self.is_wanted):
             return
         if self.other(SecondOrderDetector).explains(record.node, it.node):
             return

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from gradlint.detect.gathering import is_reachable
 from gradlint.detect.holdings import Doubt
 from gradlint.domain.event import Noticed
 from gradlint.domain.state import State
@@ -13,10 +14,8 @@ from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Tensor, Valu
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import INITIALISES
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.reachable import is_held
 from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.parameters import SUPPOSED, is_module, modules_of, parameters_of
-from gradlint.interpreter.torch.registration import doubt_listed_parameters
 
 FAULT = "optimizer-misses-parameter"
 SOURCES = "<sources>"
@@ -33,7 +32,6 @@ def sources_of(machine: Machine, state: State, given: Value, node: cst.CSTNode) 
         module = machine.holdings.listed.get(value.id)
         if module is not None:
             found.append(module)
-            doubt_listed_parameters(machine, state, module)
         if value != given and is_used_up(state, value):
             faults.noticed(machine, FAULT, node, "used up")
     return tuple(found)
@@ -173,7 +171,7 @@ def _left_alone(
         or not all(canonical(write.op) in _INITIALISE for write in writes)
     ):
         return
-    if not is_held(state, leaf):
+    if not is_reachable(state, leaf):
         return  # What was computed from it has its name, of which another rule tells.
     related = ((record.syntax, "the parameter is made here"), (backward, "this backward gives it a gradient"))
     event = Noticed(place, FAULT, "bare", related)

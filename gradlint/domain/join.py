@@ -55,7 +55,7 @@ class Meeting:
     def attempt(self, outs: tuple[str | int, ...]) -> State | None:
         """The joined state, or None. `outs` are temporaries that are still read."""
         left, right = self.left, self.right
-        if left.grad is not right.grad or left.inference is not right.inference or left.owed != right.owed:
+        if left.grad is not right.grad or left.inference is not right.inference or left.marks != right.marks:
             return None
         if left.freed is not right.freed and self._old(left.freed) != self._old(right.freed):
             return None

@@ -22,7 +22,8 @@ MISSING = object()
 class PathFact:
     """The type of keys in `State.facts` under which detectors keep what they know of a path.
 
-    What is kept under them outlives loops; where two paths differ in it, it is forgotten.
+    What is kept under them outlives loops; where two paths differ in it, it is forgotten. `State.mark` keeps the two
+    apart instead.
     """
 
 
@@ -65,8 +66,8 @@ def rebound(now: dict[str | int, Value], before: dict[str | int, Value]) -> Iter
 class State:
     """Heap, frames, and what is known of the path: the truth of tests, the grad mode.
 
-    `owed`: the optimizers that have used gradients which nothing has cleared since. `severed`: the nodes of which a
-    result was detached in place, so that it is unknown what a backward through the others finds.
+    `marks`: facts of detectors that hold on this path; paths that differ in them are not joined. `severed`: the nodes
+    of which a result was detached in place, so that it is unknown what a backward through the others finds.
     """
 
     __slots__ = (
@@ -85,9 +86,9 @@ class State:
         "history",
         "inference",
         "locals",
+        "marks",
         "off",
         "once",
-        "owed",
         "severed",
         "site",
         "spent",
@@ -105,7 +106,7 @@ class State:
         self.spent: frozenset[int] = frozenset()
         self.once: frozenset[int] = frozenset()
         self.twice: frozenset[int] = frozenset()
-        self.owed: frozenset[int] = frozenset()
+        self.marks: frozenset[PathFact] = frozenset()
         self.severed: frozenset[int] = frozenset()
         self.history: Fork | None = None
         self.grad: Tri = True
@@ -132,7 +133,7 @@ class State:
         other.freed = self.freed
         other.trained = self.trained
         other.spent, other.once, other.twice = self.spent, self.once, self.twice
-        other.owed = self.owed
+        other.marks = self.marks
         other.severed = self.severed
         other.grad = self.grad
         other.blocked = self.blocked
@@ -265,6 +266,10 @@ class State:
     def decide(self, key: object, truth: object) -> None:
         """Remember that a test came out this way."""
         self.facts = {**self.facts, key: truth}
+
+    def mark(self, fact: PathFact, holds: bool) -> None:
+        """Note whether a fact holds on this path, which is not joined with one on which that is otherwise."""
+        self.marks = self.marks | {fact} if holds else self.marks - {fact}
 
     def undecided_since(self, address: int) -> bool:
         """Whether this path went one of two ways since something was made: such forks are facts by their numbers."""

@@ -6,7 +6,6 @@ from typing import TypeGuard
 
 import libcst as cst
 
-from gradlint.detect.loop_order import forget
 from gradlint.domain.announcement import NumberBackpropagated, StateDictLoaded, StateDictTaken
 from gradlint.domain.refusal.tensors import FlagCalled
 from gradlint.domain.state import State
@@ -38,6 +37,7 @@ from gradlint.interpreter.torch.functions import call_torch, with_mode
 from gradlint.interpreter.torch.hooks import remove_all
 from gradlint.interpreter.torch.methods import call_tensor_method
 from gradlint.interpreter.torch.module import call_instance, call_module_method
+from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
 from gradlint.interpreter.torch.tensor import as_tensor, known_tensor, shown_tensor
 
 
@@ -110,7 +110,7 @@ def _bound(machine: Machine, state: State, func: Bound, args: Args, node: cst.CS
 def _unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cst.CSTNode) -> Value:
     """A call of something unknown; a method of something unknown gets its receiver as an argument."""
     if func.kind == "raised":
-        forget(state)
+        invalidate_gradients(machine, state, node)
         return func
     key = func.key
     if key is not None and key[0] == "requires_grad":
@@ -153,7 +153,8 @@ def _method_of_unknown(
         if name.startswith("register_") and name.endswith("_hook"):
             machine.hooked_elsewhere.update(one.receiver for one in args.values() if _is_method(one))
         if "zero" in name or "clear" in name:
-            forget(state)  # Whose gradients an optimizer or a network that is not known clears, nobody can tell.
+            # Whose gradients an optimizer or a network that is not known clears, nobody can tell.
+            invalidate_gradients(machine, state, node)
         if name == "load_state_dict":
             machine.announce(state, StateDictLoaded(node, receiver, args.get(0, "state_dict")))
         if name == "backward" and receiver.kind in ("number", "int") and receiver.origin is not None:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from gradlint.detect.loop_order import forget
-from gradlint.domain.announcement import GraphsShared, Listener
+from gradlint.domain.announcement import GraphsShared, Listener, ModuleMade
 from gradlint.domain.event import Event
 from gradlint.domain.state import State
 from gradlint.domain.value import Bound, Class, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
@@ -33,7 +32,7 @@ from gradlint.interpreter.torch.backward import walk
 from gradlint.interpreter.torch.custom import apply, is_function_class
 from gradlint.interpreter.torch.module_methods import set_training
 from gradlint.interpreter.torch.parameters import is_module, parameters_of
-from gradlint.interpreter.torch.registration import doubt_listed_parameters
+from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
 from gradlint.interpreter.world.fragment import supposed_arguments
 from gradlint.interpreter.world.imports import Loading
 from gradlint.interpreter.world.second_call import Trial, attributes_kept, second_round
@@ -161,7 +160,7 @@ def _function(machine: Machine, state: State, function: Function, args: Args) ->
     with machine.bounded(SHARE), machine.assuming():
         # Between the top level and this call anything may have run.
         state.escape()
-        forget(state)
+        invalidate_gradients(machine, state, function.code.node)
         state.decide(DUAL, None)  # Whoever calls it may have entered one.
         region = machine.open(state)
         supposed = supposed_arguments(machine, state, function.code.node, function)
@@ -256,7 +255,7 @@ def _class(machine: Machine, state: State, cls: Ref) -> Iterator[Trial]:
         if isinstance(made, Ref) and is_module(after, made):
             # The methods may be called in training or in evaluation.
             set_training(after, made, None)
-            doubt_listed_parameters(machine, after, made)
+            machine.announce(after, ModuleMade(record.code.node, made))
         for method in methods:
             if method.code in machine.called or machine.budget <= machine.limit:
                 continue

@@ -160,6 +160,7 @@ class Report:
 class Rule(ABC):
     """One fault. Subclasses stand one to a file; file, class, and code match.
 
+    `bad` and `good` hold one or two pairs that teach; the other examples stand in `tests/rules/<family>/<name>.md`.
     `fix` says what repairs the rule may offer; the tests compare it with those of the examples.
     `torch_says` holds patterns of the errors that confirm a finding, where those of the examples here are too few.
     The docstring of the subclass is its documentation: the first line is the summary, then paragraphs headed

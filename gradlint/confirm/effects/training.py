@@ -373,6 +373,9 @@ NOT_CALLED = Measure(
     early=True,
 )
 
+FAULTS = {"ClippedScaled": STILL_SCALED}
+"""By the fault, where it asks for another measure than its rule."""
+
 RULES = {
     "zero-grad-missing": STALE,
     **dict.fromkeys(("zero-grad-misplaced", "step-before-backward"), IDLE),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import libcst as cst
 
@@ -55,6 +55,7 @@ class SecondBackward(Refusal):
     part: cst.CSTNode
     part_op: str
     read: bool = False
+    carried: ClassVar = "graph"
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,7 @@ class StaleSaved(Refusal):
     backward: cst.CSTNode
     built: cst.CSTNode | None
     leaf: bool
+    carried: ClassVar = "graph"
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gradlint.detect.network_alias import named
+from gradlint.domain.announcement import Assigned
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Suspended, Tensor, Unknown, Value
 from gradlint.interpreter.machine import Machine, simple
@@ -65,7 +65,7 @@ def unpack(machine: Machine, state: State, instr: Unpack) -> None:
     if star < 0:
         for dest, item in zip(dests, known, strict=True):
             if type(item) is Ref:
-                named(machine, state, item, instr.node)
+                machine.announce(state, Assigned(instr.node, item))
             state.set(dest, item)
         return
     behind = len(dests) - star - 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gradlint.detect.loop_order import fed, forget
 from gradlint.domain.announcement import Backpropagated, ConstantGradient, Differentiated
 from gradlint.domain.graph import Edge, Node, Tri, fresh_number
 from gradlint.domain.refusal.backward import GradInputUnused, GradInputWithoutGraph
@@ -26,6 +25,7 @@ from gradlint.interpreter.torch.backward_roots import check_root, gradient_argum
 from gradlint.interpreter.torch.checkpoint import refuses_walk
 from gradlint.interpreter.torch.hooks import gradients_pass
 from gradlint.interpreter.torch.operands import tensors_in
+from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
 from gradlint.interpreter.torch.tensor import either, new_tensor, tensor_at
 from gradlint.interpreter.torch.transform.levels import unsupported
 
@@ -66,7 +66,7 @@ def _backward(
     node: cst.CSTNode,
 ) -> None:
     if not roots:
-        forget(state)
+        invalidate_gradients(machine, state, node)
         return
     refused = False
     for index, (root, gradient) in enumerate(zip(roots, gradients, strict=True)):
@@ -79,28 +79,14 @@ def _backward(
     if machine.reentrant and refuses_walk(machine, walk(nodes).certain, restricted, node):
         return
     found, raised = run_backward(machine, state, nodes, node, retain, restricted)
-    machine.ledger.backwards += 1
     state.trained = fresh_number()
     created = create if isinstance(create, bool) else None
     machine.announce(state, Backpropagated(node, nodes, found.certain, found.possible, only, retain, created, raised))
-    if not raised:
-        _feed_optimizers(machine, state, found, nodes, only, node)
     accumulate(machine, state, found, node, only, created)
     if not raised:
         gradients_pass(machine, state, found, node, "gradient")
         gradients_pass(machine, state, found, node, "accumulated")
     machine.backwards += 1
-
-
-def _feed_optimizers(
-    machine: Machine, state: State, found: Walk, roots: list[Node], only: set[int] | None, node: cst.CSTNode
-) -> None:
-    certain = {one.leaf for one in found.certain if one.leaf is not None and (only is None or one.leaf in only)}
-    possible = {one.leaf for one in found.possible.values() if one.leaf is not None}
-    known = all(root.op != "call" and root.tracked is not None for root in roots)
-    scaled = any(root.id in machine.scaled for root in roots) if known else None
-    blind = any(one.op in ("call", "input") for one in found.possible.values())
-    fed(machine, state, certain, possible, node, scaled=scaled, blind=blind)
 
 
 def _restricted(machine: Machine, state: State, nodes: list[Node], inputs: Value) -> set[int] | None:
@@ -181,7 +167,6 @@ def _never_met(target: Node, found: Walk) -> bool:
 
 
 def _run_part(machine: Machine, state: State, part: Walk, node: cst.CSTNode, retain: bool | None) -> None:
-    machine.ledger.backwards += 1
     if troubled(machine, state, part, node):
         state.free([one.id for one in part.certain], None)
     elif retain is False:

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import libcst as cst
 
-from gradlint.detect.loop_order import stepped_by_hand
 from gradlint.domain.announcement import LeafWritten
 from gradlint.domain.graph import Edge, Node, Saved
 from gradlint.domain.refusal import inplace as refusal
@@ -96,7 +95,6 @@ def write(
     leaf = _leaf_written(state, ref, record)
     if leaf is not None:
         machine.announce(state, LeafWritten(syntax, leaf, sources, op, "data" in record.tags))
-        stepped_by_hand(machine, state, leaf, sources, syntax)
     _rebase(machine, state, ref, op, syntax, sources, saved, maybe_saved, saves_result, overwrites, frees)
     return True
 
@@ -112,7 +110,7 @@ def _refuse(
 ) -> None:
     viewed = record.syntax if record.view is not None else None
     tracked = any(edge.flows is True for edge in sources)
-    held = base.node.leaf in machine.holdings.held and _reach_only(sources, base.node)
+    held = base.node.leaf in machine.optimized and _reach_only(sources, base.node)
     event = kind(syntax, op, base.syntax, viewed, base.parameter, tracked, machine.builder(syntax, op), held)
     if isinstance(event, refusal.InferenceWrite):
         event = replace(event, mode=machine.inference_mode)

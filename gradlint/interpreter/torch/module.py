@@ -48,7 +48,7 @@ from gradlint.interpreter.torch.operation import Input
 from gradlint.interpreter.torch.optim import OPTIMIZER_METHODS, fill_optimizer, is_optimizer_path
 from gradlint.interpreter.torch.parameter_shapes import parameter_shape, spelled_out
 from gradlint.interpreter.torch.parameters import is_module_path, module_base
-from gradlint.interpreter.torch.registration import UNINITIALISED, attribute_set, refuse_uninitialised
+from gradlint.interpreter.torch.registration import UNINITIALISED, check_part, refuse_uninitialised
 from gradlint.interpreter.torch.scaler import SCALERS, call_helper, is_scheduler_path
 from gradlint.interpreter.torch.tensor import UNCOUNTED, new_leaf, new_tensor
 from gradlint.interpreter.world.placeholders import call_supposed, is_stand_in
@@ -167,7 +167,7 @@ def set_module_attribute(
     machine.announce(state, AttributeSet(node, obj, name, value))
     former = record.attrs.get(name)
     if module_base(state, record) is not None:
-        attribute_set(machine, state, obj, record, name, value, node)
+        check_part(machine, state, obj, value, node)
         record = state[obj]  # type: ignore[assignment]
     if module_base(state, record) is not None and isinstance(former, Ref) and "<loose>" not in record.config:
         old = state.heap.get(former.id)

@@ -13,6 +13,7 @@ from gradlint.domain.graph import Edge, Node, Saved
 from gradlint.domain.value import Ref, Sequence, Unknown, Value
 from gradlint.facts.row import alias_of
 from gradlint.facts.traits import CONVERTS, ONE_OR_MANY
+from gradlint.interpreter.contents import contents
 from gradlint.interpreter.torch.alias import CONTIGUOUS, alias_output
 from gradlint.interpreter.torch.nonscalar import SEVERAL, gives_several
 from gradlint.interpreter.torch.operation import Operation
@@ -216,16 +217,12 @@ def _all_are(call: Operation, dtype: str | None) -> bool:
     """Whether all that may be a tensor certainly is one of this type."""
     if any(given.ref is None or tensor_at(call.state, given.ref).dtype != dtype for given in call.inputs):
         return False
-    return not any(_may_be_tensor(call, value) for value in call.bound.values())
+    return not any(_may_be_tensor(call, value) for value in contents(call.state, call.bound.values()))
 
 
-def _may_be_tensor(call: Operation, value: Value, depth: int = 4) -> bool:
-    """Whether it may be one, or hold one; a list may hold itself, so that what lies deep is not looked at."""
-    if isinstance(value, Unknown):
-        return value.kind is None and known_tensor(call.machine, call.state, value) is None
-    record = call.state.heap.get(value.id) if isinstance(value, Ref) else None
-    parts = record.items if isinstance(record, Sequence) else value if type(value) is tuple else ()
-    return any(not depth or _may_be_tensor(call, part, depth - 1) for part in parts)
+def _may_be_tensor(call: Operation, value: Value) -> bool:
+    unknown = isinstance(value, Unknown) and value.kind is None
+    return unknown and known_tensor(call.machine, call.state, value) is None
 
 
 def _layout(call: Operation) -> frozenset[str]:

@@ -10,7 +10,7 @@ import libcst as cst
 from gradlint.domain.graph import Edge, Node, Term, Tri
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import State, fresh_address
-from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value, View
+from gradlint.domain.value import NoGradient, Ref, Sequence, Tensor, Unknown, Value, View
 from gradlint.facts.traits import TENSORS_ONLY
 from gradlint.interpreter.machine import Machine
 
@@ -136,6 +136,13 @@ def overlap_of(record: Tensor) -> frozenset[str]:
     """What an alias made by `detach` or `.data` inherits."""
     expanded = record.view is not None and record.view.overlaps
     return frozenset({OVERLAP}) if expanded or OVERLAP in record.tags else frozenset()
+
+
+def is_absent(state: State, leaf: Ref, gradient: Value) -> bool:
+    """Whether a leaf certainly has no gradient."""
+    if gradient is None:
+        return leaf.id > state.escaped
+    return isinstance(gradient, NoGradient) and gradient.since > state.escaped
 
 
 def known_tensor(machine: Machine, state: State, value: Value) -> Ref | None:

@@ -53,15 +53,6 @@ x = Variable(torch.randn(8, 3))  # GRD802
 model(x).sum().backward()
 """,
         ),
-        Bad(
-            """\
-import torch
-from torch.autograd import Variable
-
-w = Variable(torch.zeros(3), requires_grad=True)  # GRD802
-(w * 2).sum().backward()
-""",
-        ),
     )
     good = (
         Good(
@@ -71,16 +62,6 @@ from torch import nn
 
 model = nn.Linear(3, 1)
 model(torch.randn(8, 3)).sum().backward()
-""",
-        ),
-        Good(
-            """\
-import torch
-from torch.autograd import Variable
-
-w = torch.zeros(3, requires_grad=True)
-assert isinstance(w, Variable)
-(w * 2).sum().backward()
 """,
         ),
     )

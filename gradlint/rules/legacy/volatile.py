@@ -53,68 +53,6 @@ prediction = model(x)
 """,
             shows="prediction.requires_grad",
         ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(3, 1)
-x = torch.randn(8, 3)
-x.volatile = True  # GRD803
-prediction = model(x)
-""",
-            shows="prediction.requires_grad and not x.volatile",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-from torch.autograd import Variable
-
-
-def evaluate(model, batches):
-    model.eval()
-    total = 0.0
-    for data, target in batches:
-        data, target = Variable(data, volatile=True), Variable(target)  # GRD803  # GRD802
-        output = model(data)
-        total += nn.functional.mse_loss(output, target).item()
-    kept.append(output)
-    return total
-
-
-kept = []
-evaluate(nn.Linear(3, 1), [(torch.randn(8, 3), torch.randn(8, 1))])
-""",
-            shows="kept[0].requires_grad",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-from torch.autograd import Variable
-
-model = nn.Linear(3, 1)
-with torch.no_grad():
-    x = Variable(torch.randn(8, 3), volatile=True)  # GRD803
-    prediction = model(x)
-""",
-        ),
-        Bad(
-            """\
-import torch
-from torch import autograd, nn
-
-
-def variable(*args, **kwargs):
-    return autograd.Variable(*args, **kwargs)
-
-
-model = nn.Linear(3, 1)
-prediction = model(variable(torch.randn(8, 3), volatile=True))  # GRD803
-""",
-            shows="prediction.requires_grad",
-        ),
     )
     good = (
         Good(
@@ -124,17 +62,6 @@ from torch import nn
 
 model = nn.Linear(3, 1)
 with torch.no_grad():
-    prediction = model(torch.randn(8, 3))
-""",
-            shows="not prediction.requires_grad",
-        ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(3, 1).eval()
-with torch.inference_mode():
     prediction = model(torch.randn(8, 3))
 """,
             shows="not prediction.requires_grad",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import optimizers as fault
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 
@@ -35,7 +36,7 @@ class ConstantsInOptimizer(Rule):
     code = "GRD614"
     name = "constants-in-optimizer"
     effect = "silent"
-    events = (Noticed,)
+    events = (fault.ConstantsInOptimizer,)
     bad = (
         Bad(
             """\
@@ -76,12 +77,11 @@ for _ in range(3):
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """An optimizer whose steps find nothing that could have a gradient."""
-        if not isinstance(event, Noticed) or event.fault != "constants-in-optimizer":
-            return
+        """Report where an optimizer is made whose steps find nothing that could have a gradient."""
+        assert isinstance(event, fault.ConstantsInOptimizer)
         yield Report(
             event.node,
             "none of these tensors requires grad: no step of this optimizer ever changes anything",
             hint="switch the flag on with `requires_grad_()` before the optimizer is made",
-            related=event.related,
+            related=((event.step, "this step finds no gradient"),),
         )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.fault import optimizers as fault
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 _RAISES = "optimizer got an empty parameter list"
@@ -35,7 +36,7 @@ class EmptyOptimizer(Rule):
     code = "GRD602"
     name = "empty-optimizer"
     effect = "raises"
-    events = (Refused,)
+    events = (fault.EmptyOptimizer,)
     bad = (
         Bad(
             """\
@@ -61,12 +62,10 @@ optimizer = torch.optim.Adam(activation.parameters())
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A list of parameters that is certainly empty."""
-        if not isinstance(event, Refused) or event.fault != "empty-optimizer":
-            return
+        """Report where the optimizer is made."""
+        assert isinstance(event, fault.EmptyOptimizer)
         yield Report(
             event.node,
             "this optimizer is given no parameters at all: torch raises here",
             hint="register layers in `nn.ModuleList` or as attributes, and tensors as `nn.Parameter`",
-            related=event.related,
         )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import functions as fault
 from gradlint.rules.base import Bad, Before, Good, Repair, Report, Rule
 
 
@@ -36,7 +37,7 @@ class FunctionNonstatic(Rule):
     code = "GRD620"
     name = "function-nonstatic"
     effect = "fragile"
-    events = (Noticed,)
+    events = (fault.FunctionNonstatic,)
     fix = "safe"
     bad = (
         Bad(
@@ -79,13 +80,11 @@ Double.apply(torch.ones(2, requires_grad=True)).sum().backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """What the interpreter saw when the function was applied."""
-        if not isinstance(event, Noticed) or event.fault != "function-nonstatic":
-            return
+        """Report the method."""
+        assert isinstance(event, fault.FunctionNonstatic)
         yield Report(
             event.node,
-            f"`{event.subject}` of a custom function is not static: this works by chance, and not on an object",
+            f"`{event.method}` of a custom function is not static: this works by chance, and not on an object",
             hint="put `@staticmethod` above it",
-            related=event.related,
             repair=Repair("add `@staticmethod`", (Before(event.node, "@staticmethod"),)),
         )

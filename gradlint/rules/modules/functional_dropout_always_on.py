@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import modules as fault
 from gradlint.rules.authoring.repairs import with_argument
 from gradlint.rules.base import Bad, Good, Report, Rule
 
@@ -35,7 +36,7 @@ class FunctionalDropoutAlwaysOn(Rule):
     code = "GRD611"
     name = "functional-dropout-always-on"
     effect = "fragile"
-    events = (Noticed,)
+    events = (fault.DropoutAlwaysOn,)
     fix = "unsafe"
     bad = (
         Bad(
@@ -80,13 +81,11 @@ out = Net().eval()(torch.ones(256))
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A call in a method of a module, without the argument."""
-        if not isinstance(event, Noticed) or event.fault != self.name:
-            return
+        """Report the call."""
+        assert isinstance(event, fault.DropoutAlwaysOn)
         yield Report(
             event.node,
             "`dropout` drops in evaluation as well: nothing tells it of `model.eval()`",
             hint="pass `training=self.training`",
-            related=event.related,
             repair=with_argument(event.node, "training=self.training", safe=False),
         )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import functions as fault
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 
@@ -35,7 +36,7 @@ class GradientCount(Rule):
     code = "GRD623"
     name = "gradient-count"
     effect = "raises"
-    events = (Noticed,)
+    events = (fault.GradientCount,)
     bad = (
         Bad(
             """\
@@ -84,12 +85,11 @@ Scale.apply(x, 3.0).sum().backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """What the interpreter saw when the function was applied."""
-        if not isinstance(event, Noticed) or event.fault != "gradient-count":
-            return
+        """Report the backward."""
+        assert isinstance(event, fault.GradientCount)
+        count = f"{event.got} where it should return {event.wanted}"
         yield Report(
             event.node,
-            f"backward returns {event.subject}, one for each argument of forward: torch raises at backward",
+            f"backward returns {count}, one for each argument of forward: torch raises at backward",
             hint="return one value for each argument, None where there is no gradient",
-            related=event.related,
         )

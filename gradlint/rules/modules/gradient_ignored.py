@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import functions as fault
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 
@@ -35,7 +36,7 @@ class GradientIgnored(Rule):
     code = "GRD624"
     name = "gradient-ignored"
     effect = "silent"
-    events = (Noticed,)
+    events = (fault.GradientIgnored,)
     bad = (
         Bad(
             """\
@@ -87,13 +88,11 @@ x = torch.ones(3, requires_grad=True)
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """What the interpreter saw when the function was applied."""
-        if not isinstance(event, Noticed) or event.fault != "gradient-ignored":
-            return
+        """Report the backward; where the gradient may be of one element, it may be constant."""
+        assert isinstance(event, fault.GradientIgnored)
         yield Report(
             event.node,
             "backward does not use the gradient that arrives: what lies between this function and the loss is left out",
             hint="multiply the derivative with it",
-            related=event.related,
-            effect="fragile" if event.subject == "scalar" else None,
+            effect="fragile" if event.scalar else None,
         )

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import functions as fault
 from gradlint.rules.authoring.phrases import target, writing
 from gradlint.rules.base import Bad, Before, Good, Repair, Report, Rule
 
@@ -37,7 +38,7 @@ class GradientInplace(Rule):
     code = "GRD628"
     name = "gradient-inplace"
     effect = "fragile"
-    events = (Noticed,)
+    events = (fault.GradientInplace,)
     fix = "safe"
     bad = (
         Bad(
@@ -90,14 +91,12 @@ Rectify.apply(x).sum().backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """What the interpreter saw when the function was applied."""
-        if not isinstance(event, Noticed) or event.fault != "gradient-inplace":
-            return
+        """Report the write."""
+        assert isinstance(event, fault.GradientInplace)
         yield Report(
             event.node,
-            f"{writing(event.subject, event.node)} writes to the gradient that arrives, which others may be given too",
+            f"{writing(event.op, event.node)} writes to the gradient that arrives, which others may be given too",
             hint="write to a copy: `grad_output.clone()`",
-            related=event.related,
             repair=_copied(event.node),
         )
 

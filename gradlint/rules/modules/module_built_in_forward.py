@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import modules as fault
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 
@@ -35,7 +36,7 @@ class ModuleBuiltInForward(Rule):
     code = "GRD607"
     name = "module-built-in-forward"
     effect = "silent"
-    events = (Noticed,)
+    events = (fault.ModuleBuiltInForward,)
     bad = (
         Bad(
             """\
@@ -88,12 +89,11 @@ model(torch.ones(1, 4))[0, 0].backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A layer with weights that is made, used and dropped in one `forward`."""
-        if not isinstance(event, Noticed) or event.fault != self.name:
-            return
+        """Report where the layer is made."""
+        assert isinstance(event, fault.ModuleBuiltInForward)
         yield Report(
             event.node,
             "this layer is made anew at every call of `forward`: its weights are random and never trained",
             hint="make it once in `__init__`, as an attribute",
-            related=event.related,
+            related=((event.called, "it is called here"),),
         )

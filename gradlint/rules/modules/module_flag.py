@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
 from gradlint.domain.fault import modules as fault
 from gradlint.rules.authoring.phrases import source
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
@@ -40,7 +40,7 @@ class ModuleFlag(Rule):
     code = "GRD610"
     name = "module-flag"
     effect = "silent"
-    events = (fault.ModuleFlag, Noticed)
+    events = (fault.ModuleFlag,)
     fix = "unsafe"
     bad = (
         Bad(
@@ -71,17 +71,15 @@ head(body(torch.ones(1, 4))).sum().backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """An attribute that looks like a flag, on a module or a tensor."""
-        if isinstance(event, Noticed) and event.fault == self.name:
-            event = fault.ModuleFlag(event.node, event.subject, "module")
-        if not isinstance(event, fault.ModuleFlag):
-            return
-        name, is_tensor = event.name, event.owner == "tensor"
+        """Report the assignment."""
+        assert isinstance(event, fault.ModuleFlag)
+        of_tensor = event.owner == "tensor"
+        what = f"`{event.name}` is no flag of a {event.owner}"
         yield Report(
             event.node,
-            f"`{name}` is no flag of a {event.owner}: this sets an attribute that nothing reads, and freezes nothing",
-            hint="the flag is called `requires_grad`" if is_tensor else "call `requires_grad_(False)`",
-            repair=_called(event.node, is_tensor),
+            f"{what}: this sets an attribute that nothing reads, and freezes nothing",
+            hint="the flag is called `requires_grad`" if of_tensor else "call `requires_grad_(False)`",
+            repair=_called(event.node, of_tensor),
         )
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import modules as fault
 from gradlint.rules.authoring.phrases import source
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
@@ -41,7 +42,7 @@ class ModuleInContainer(Rule):
     code = "GRD604"
     name = "module-in-container"
     effect = "silent"
-    events = (Noticed,)
+    events = (fault.ModuleInContainer, fault.ParameterInContainer)
     fix = "unsafe"
     bad = (
         Bad(
@@ -91,16 +92,20 @@ net(torch.ones(1, 2))
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A container with modules that `forward` calls and that nothing registers."""
-        if not isinstance(event, Noticed) or event.fault != self.name:
-            return
-        bare = any(text.startswith("a parameter") for _, text in event.related)
-        what, kind = ("parameters", "Parameter") if bare else ("modules", "Module")
+        """Report where the attribute got the container."""
+        if isinstance(event, fault.ParameterInContainer):
+            what, kind = "parameters", "Parameter"
+            related = [(event.made, "a parameter in it is made here")]
+        else:
+            assert isinstance(event, fault.ModuleInContainer)
+            what, kind = "modules", "Module"
+            related = [] if event.made is None else [(event.made, "a module in it is made here")]
+            related.append((event.called, "it is called here"))
         yield Report(
             event.node,
-            f"{what} in a plain container are not registered: the parameters in `{event.subject}` are never trained",
+            f"{what} in a plain container are not registered: the parameters in `{event.name}` are never trained",
             hint=f"use `nn.{kind}List` or `nn.{kind}Dict`",
-            related=event.related,
+            related=tuple(related),
             repair=_wrapped(event.node, kind),
         )
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import modules as fault
 from gradlint.rules.authoring.phrases import source
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
@@ -39,7 +40,7 @@ class NetworkAlias(Rule):
     code = "GRD609"
     name = "network-alias"
     effect = "silent"
-    events = (Noticed,)
+    events = (fault.NetworkAlias, fault.NetworkRepeated)
     fix = "unsafe"
     bad = (
         Bad(
@@ -81,20 +82,19 @@ optimizer.step()
 
     def check(self, event: Event) -> Iterator[Report]:
         """A further name for a network that the program then copies to or from itself."""
-        if not isinstance(event, Noticed) or event.fault != self.name:
-            return
-        if event.subject == "repeated":
+        if isinstance(event, fault.NetworkRepeated):
             yield Report(
                 event.node,
                 "one network stands in this list several times: all items share their parameters",
                 hint="make each anew: `[Net() for _ in range(n)]`",
             )
             return
+        assert isinstance(event, fault.NetworkAlias)
         yield Report(
             event.node,
             "this is a second name for the same network, no second network: it changes with every training step",
             hint="use `copy.deepcopy(...)`",
-            related=event.related,
+            related=((event.apart, f"`{event.one}` and `{event.other}` are told apart here"),),
             repair=_copied(event.node),
         )
 

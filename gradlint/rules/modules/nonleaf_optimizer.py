@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.refusal import optimizers as refusal
 from gradlint.rules.authoring.leaves import leaf_at_once
 from gradlint.rules.base import Bad, Good, Report, Rule
 
@@ -37,7 +38,7 @@ class NonleafOptimizer(Rule):
     code = "GRD601"
     name = "nonleaf-optimizer"
     effect = "raises"
-    events = (Refused,)
+    events = (refusal.NonleafInOptimizer,)
     fix = "safe"
     bad = (
         Bad(
@@ -63,13 +64,12 @@ optimizer = torch.optim.SGD([w], lr=0.1)
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A tensor that optimizers refuse."""
-        if not isinstance(event, Refused) or event.fault != "nonleaf-optimizer":
-            return
+        """Report where the tensor is given to the optimizer."""
+        assert isinstance(event, refusal.NonleafInOptimizer)
         yield Report(
             event.node,
             "this optimizer is given a tensor that an operation made, which is no leaf: torch raises here",
             hint="make the leaf last: `value.detach().requires_grad_()`, or `nn.Parameter(value)`",
-            related=event.related,
-            repair=leaf_at_once(event.related[0][0], safe=True) if event.related else None,
+            related=() if event.made is None else ((event.made, "this operation makes it no leaf"),),
+            repair=None if event.made is None else leaf_at_once(event.made, safe=True),
         )

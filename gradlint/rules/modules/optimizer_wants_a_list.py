@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.refusal import optimizers as refusal
 from gradlint.rules.authoring.repairs import code
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
@@ -38,7 +39,7 @@ class OptimizerWantsAList(Rule):
     code = "GRD603"
     name = "optimizer-wants-a-list"
     effect = "raises"
-    events = (Refused,)
+    events = (refusal.TensorForParameters,)
     fix = "safe"
     bad = (
         Bad(
@@ -63,14 +64,12 @@ optimizer = torch.optim.Adam([image], lr=0.01)
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A tensor that optimizers refuse as their list."""
-        if not isinstance(event, Refused) or event.fault != "optimizer-wants-a-list":
-            return
+        """Report where the tensor is given to the optimizer."""
+        assert isinstance(event, refusal.TensorForParameters)
         yield Report(
             event.node,
             "this optimizer is given a bare tensor in place of a list of tensors: torch raises here",
             hint="put it into a list: `[w]`",
-            related=event.related,
             repair=_listed(event.node),
         )
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.refusal import optimizers as refusal
 from gradlint.rules.base import Bad, Good, Remove, Repair, Report, Rule
 
 
@@ -35,7 +36,7 @@ class ParameterInTwoGroups(Rule):
     name = "parameter-in-two-groups"
     effect = "raises"
     fix = "unsafe"
-    events = (Refused,)
+    events = (refusal.ParameterInTwoGroups,)
     bad = (
         Bad(
             """\
@@ -65,20 +66,19 @@ optimizer = torch.optim.SGD(
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A parameter that torch finds in two groups."""
-        if not isinstance(event, Refused) or event.fault != "parameter-in-two-groups":
-            return
+        """Report where the optimizer is given the second group."""
+        assert isinstance(event, refusal.ParameterInTwoGroups)
         yield Report(
             event.node,
             "a parameter is in two groups of this optimizer: torch raises here",
             hint="leave it out of one of them",
-            related=event.related,
+            related=() if event.made is None else ((event.made, "the parameter is made here"),),
             repair=_repair(event),
         )
 
 
-def _repair(event: Refused) -> Repair | None:
+def _repair(event: refusal.ParameterInTwoGroups) -> Repair | None:
     """A group of nothing but what the optimizer has already is not added; options of its own are lost with it."""
-    if event.subject != "all":
+    if not event.whole:
         return None
     return Repair("leave the group out", (Remove(event.node),), safe=False)

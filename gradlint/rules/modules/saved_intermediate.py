@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import functions as fault
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 
@@ -35,7 +36,7 @@ class SavedIntermediate(Rule):
     code = "GRD627"
     name = "saved-intermediate"
     effect = "fragile"
-    events = (Noticed,)
+    events = (fault.SavedIntermediate,)
     default = False
     bad = (
         Bad(
@@ -89,12 +90,10 @@ x = torch.ones(3, requires_grad=True)
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """What the interpreter saw when the function was applied."""
-        if not isinstance(event, Noticed) or event.fault != "saved-intermediate":
-            return
+        """Report where the tensor is saved."""
+        assert isinstance(event, fault.SavedIntermediate)
         yield Report(
             event.node,
             "what is saved is neither an input nor a result: a second derivative misses it",
             hint="save inputs and results, or return it as a further result",
-            related=event.related,
         )

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, KeptOnCtx
+from gradlint.domain.event import Event
+from gradlint.domain.fault import functions as fault
 from gradlint.rules.authoring.repairs import code
 from gradlint.rules.base import Bad, Change, Good, Remove, Repair, Report, Rule
 
@@ -37,7 +38,7 @@ class TensorKeptOnCtx(Rule):
     code = "GRD622"
     name = "tensor-kept-on-ctx"
     effect = "fragile"
-    events = (KeptOnCtx,)
+    events = (fault.TensorKeptOnCtx,)
     fix = "unsafe"
     bad = (
         Bad(
@@ -91,9 +92,8 @@ Square.apply(x).sum().backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """What the interpreter saw when the function was applied."""
-        if not isinstance(event, KeptOnCtx):
-            return
+        """Report where the attribute is set."""
+        assert isinstance(event, fault.TensorKeptOnCtx)
         what = "the result" if event.result else "an input"
         yield Report(
             event.node,
@@ -103,7 +103,7 @@ Square.apply(x).sum().backward()
         )
 
 
-def _saved(event: KeptOnCtx) -> Repair | None:
+def _saved(event: fault.TensorKeptOnCtx) -> Repair | None:
     """`ctx.x = x` becomes `ctx.save_for_backward(x)`, and each reading of `ctx.x` an item of `ctx.saved_tensors`.
 
     One attribute after the other goes this way. None where the class has more to do with it than that, or takes what

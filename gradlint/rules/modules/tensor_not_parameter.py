@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import modules as fault
 from gradlint.rules.authoring.arguments import keyword_of, without
 from gradlint.rules.authoring.phrases import source
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
@@ -38,7 +39,7 @@ class TensorNotParameter(Rule):
     code = "GRD606"
     name = "tensor-not-parameter"
     effect = "silent"
-    events = (Noticed,)
+    events = (fault.TensorNotParameter,)
     fix = "unsafe"
     bad = (
         Bad(
@@ -90,14 +91,13 @@ model(torch.ones(2, 3)).sum().backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A leaf of a module that gets gradients and is trained by nobody."""
-        if not isinstance(event, Noticed) or event.fault != self.name:
-            return
+        """Report the attribute."""
+        assert isinstance(event, fault.TensorNotParameter)
         yield Report(
             event.node,
-            f"`{event.subject}` requires grad and is no `nn.Parameter`: no optimizer over `parameters()` trains it",
+            f"`{event.name}` requires grad and is no `nn.Parameter`: no optimizer over `parameters()` trains it",
             hint="assign `nn.Parameter(...)` instead",
-            related=event.related,
+            related=((event.made, "the tensor is made here"),),
             repair=_wrapped(event.node),
         )
 

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed
+import libcst as cst
+
+from gradlint.domain.event import Event
+from gradlint.domain.fault import training_loop as fault
 from gradlint.rules.base import Bad, Good, Report, Rule
+
+_NOTHING = {
+    "non-leaf": "what is no leaf has no gradient to clip",
+    "used-up iterator": "the iterator of parameters has been used up",
+    "no gradient": "there are no gradients yet: no backward has filled them",
+}
 
 
 class ClipMisplaced(Rule):
@@ -35,7 +44,7 @@ class ClipMisplaced(Rule):
     code = "GRD504"
     name = "clip-misplaced"
     effect = "fragile"
-    events = (Noticed,)
+    events = (fault.NothingClipped, fault.ClippedAfterStep, fault.ClippedScaled)
     bad = (
         Bad(
             """\
@@ -74,12 +83,21 @@ for step in range(3):
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """What the interpreter saw when the function was applied."""
-        if not isinstance(event, Noticed) or event.fault != "clip-misplaced":
-            return
+        """Report at the call that clips."""
+        reason, related = _reason(event)
         yield Report(
             event.node,
-            f"this clips nothing that matters: {event.subject}",
+            f"this clips nothing that matters: {reason}",
             hint="clip between the backward and the step; with a scaler behind `unscale_`",
-            related=event.related,
+            related=related,
         )
+
+
+def _reason(event: Event) -> tuple[str, tuple[tuple[cst.CSTNode, str], ...]]:
+    """Why clipping has no effect here, and the place that explains it."""
+    if isinstance(event, fault.NothingClipped):
+        return _NOTHING[event.kind], ()
+    if isinstance(event, fault.ClippedAfterStep):
+        return "the step is over", ((event.step, "this step has used the gradients as they were"),)
+    assert isinstance(event, fault.ClippedScaled)
+    return "the gradients are still scaled", ((event.backward, "this is the backward of a scaled loss"),)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.fault import training_loop as fault
+from gradlint.domain.refusal import training_loop as refusal
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 
@@ -36,7 +38,7 @@ class ClosureMissing(Rule):
     code = "GRD508"
     name = "closure-missing"
     effect = "raises"
-    events = (Refused, Noticed)
+    events = (refusal.ClosureMissing, refusal.ClosureIsValue, fault.ClosureWithoutBackward)
     torch_says = ("'Tensor' object is not callable", "missing 1 required positional argument")
     bad = (
         Bad(
@@ -78,28 +80,25 @@ for step in range(3):
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A step of LBFGS that is given nothing."""
-        if isinstance(event, Noticed) and event.fault == self.name:
+        """Report at the step that needs a function, or whose function does too little."""
+        if isinstance(event, fault.ClosureWithoutBackward):
             yield Report(
                 event.node,
                 "the closure of this step computes a loss and runs no backward: the step finds no new gradients",
                 hint="call `loss.backward()` in the closure, before it returns the loss",
-                related=event.related,
+                related=((event.closure, "this closure runs no backward"),),
                 effect="silent",
             )
-        if not isinstance(event, Refused) or event.fault != self.name:
-            return
-        if event.subject == "value":
+        elif isinstance(event, refusal.ClosureIsValue):
             yield Report(
                 event.node,
                 "`step` is given a value, and takes a function that computes the loss: torch raises here",
                 hint="pass the function itself, without calling it; most optimizers need none",
-                related=event.related,
             )
-            return
-        yield Report(
-            event.node,
-            "LBFGS steps without a closure: torch raises here",
-            hint="put what computes the loss and its gradient into a function, and pass it to `step`",
-            related=event.related,
-        )
+        else:
+            assert isinstance(event, refusal.ClosureMissing)
+            yield Report(
+                event.node,
+                "LBFGS steps without a closure: torch raises here",
+                hint="put what computes the loss and its gradient into a function, and pass it to `step`",
+            )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, KeptGraph
+from gradlint.domain.event import Event
+from gradlint.domain.fault import training_loop as fault
 from gradlint.rules.authoring.repairs import detached
 from gradlint.rules.base import Bad, Good, Report, Rule
 
@@ -36,7 +37,7 @@ class EvalKeepsGraph(Rule):
     code = "GRD512"
     name = "eval-keeps-graph"
     effect = "leak"
-    events = (KeptGraph,)
+    events = (fault.EvalKeepsGraph,)
     fix = "safe"
     bad = (
         Bad(
@@ -77,9 +78,8 @@ with torch.no_grad():
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A place grows in a loop without a backward, and none ever reaches it."""
-        if not isinstance(event, KeptGraph) or event.rewalked or event.spent or event.trained:
-            return
+        """Report where the place grows; the term that carries its graph along explains it."""
+        assert isinstance(event, fault.EvalKeepsGraph)
         what = "the list" if event.listed else "the sum"
         yield Report(
             event.node,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.fault import training_loop as fault
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 _RAISES = "does not require grad"
@@ -39,7 +40,7 @@ class GradModeLeftOff(Rule):
     code = "GRD514"
     name = "grad-mode-left-off"
     effect = "silent"
-    events = (Refused, Noticed)
+    events = (fault.GraphSwitchedOff, fault.LeftFrozen)
     bad = (
         Bad(
             """\
@@ -74,15 +75,16 @@ for epoch in range(3):
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A switch that was on when the same thing was trained before."""
-        if not isinstance(event, (Refused, Noticed)) or event.fault != "grad-mode-left-off":
-            return
-        silent = isinstance(event, Noticed)
-        after = "the next training turn changes nothing" if silent else "the next training turn raises"
+        """Report at the switch, which was on when the same thing was trained before."""
+        if isinstance(event, fault.LeftFrozen):
+            after, related = "changes nothing", (event.step, "this step finds no gradient any more")
+        else:
+            assert isinstance(event, fault.GraphSwitchedOff)
+            after, related = "raises", (event.backward, "the next backward finds no graph")
         yield Report(
             event.node,
-            f"what is switched off here is not switched on again: {after}",
+            f"what is switched off here is not switched on again: the next training turn {after}",
             hint="switch it on before it is trained again, or use a `with` block for the mode",
-            related=event.related,
-            effect=None if silent else "raises",
+            related=(related,),
+            effect="raises" if isinstance(event, fault.GraphSwitchedOff) else None,
         )

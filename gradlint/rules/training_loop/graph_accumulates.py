@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, KeptGraph
+from gradlint.domain.event import Event
+from gradlint.domain.fault import training_loop as fault
 from gradlint.rules.authoring.repairs import detached
 from gradlint.rules.base import Bad, Good, Report, Rule
 
@@ -38,7 +39,7 @@ class GraphAccumulates(Rule):
     code = "GRD510"
     name = "graph-accumulates"
     effect = "leak"
-    events = (KeptGraph,)
+    events = (fault.GraphAccumulates,)
     fix = "safe"
     bad = (
         Bad(
@@ -78,9 +79,8 @@ for x in torch.randn(10, 8, 4):
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A place grows by graphs whose backward has run, or that the loop which trains never backpropagates."""
-        if not isinstance(event, KeptGraph) or event.rewalked or not (event.spent or event.trained):
-            return
+        """Report where the place grows; the term that carries its graph along explains it."""
+        assert isinstance(event, fault.GraphAccumulates)
         what = "what is stored here" if event.listed else "this sum"
         why = "that have been backpropagated already" if event.spent else "that are never backpropagated"
         yield Report(

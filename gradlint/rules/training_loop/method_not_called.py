@@ -71,7 +71,7 @@ optimizer.step()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A method whose value nobody takes."""
+        """Report the method."""
         assert isinstance(event, fault.MethodNotCalled) and isinstance(event.node, cst.Attribute)
         text = source(event.node)
         yield Report(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradlint.domain.event import Event
-from gradlint.domain.fault.training_loop import EpochNotSet
+from gradlint.domain.fault import training_loop as fault
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 
@@ -35,7 +35,7 @@ class SamplerSetEpoch(Rule):
     code = "GRD507"
     name = "sampler-set-epoch"
     effect = "fragile"
-    events = (EpochNotSet,)
+    events = (fault.EpochNotSet,)
     bad = (
         Bad(
             """\
@@ -75,8 +75,8 @@ for epoch in range(3):
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """Report the loop that goes over the same order again."""
-        assert isinstance(event, EpochNotSet)
+        """Report at the second loop over the data."""
+        assert isinstance(event, fault.EpochNotSet)
         yield Report(
             event.node,
             "the sampler has not been told the epoch: these are the batches of the epoch before, in the same order",

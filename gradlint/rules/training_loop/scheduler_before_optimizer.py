@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import training_loop as fault
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 
@@ -33,7 +34,7 @@ class SchedulerBeforeOptimizer(Rule):
     code = "GRD506"
     name = "scheduler-before-optimizer"
     effect = "fragile"
-    events = (Noticed,)
+    events = (fault.SchedulerBeforeOptimizer,)
     bad = (
         Bad(
             """\
@@ -72,12 +73,10 @@ for epoch in range(2):
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """What the interpreter saw when the function was applied."""
-        if not isinstance(event, Noticed) or event.fault != "scheduler-before-optimizer":
-            return
+        """Report at the first step of the scheduler."""
+        assert isinstance(event, fault.SchedulerBeforeOptimizer)
         yield Report(
             event.node,
             "the scheduler steps before its optimizer has: the first learning rate is skipped",
             hint="step the optimizer first",
-            related=event.related,
         )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, KeptGraph
+from gradlint.domain.event import Event
+from gradlint.domain.fault import training_loop as fault
 from gradlint.rules.base import Bad, Good, Reading, Repair, Report, Rule
 
 
@@ -36,7 +37,7 @@ class StateNotDetached(Rule):
     code = "GRD511"
     name = "state-not-detached"
     effect = "leak"
-    events = (KeptGraph,)
+    events = (fault.StateNotDetached,)
     fix = "unsafe"
     bad = (
         Bad(
@@ -78,13 +79,12 @@ for x in torch.randn(10, 4):
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A state that each turn computes from the last, and that each backward walks to its beginning."""
-        if not isinstance(event, KeptGraph) or not event.rewalked:
-            return
+        """Report the state of the second iteration; that of the first explains it."""
+        assert isinstance(event, fault.StateNotDetached)
         yield Report(
             event.node,
             "this state hangs on the graphs of all turns before: each backward walks them again, and memory grows",
             hint="detach the state at the end of each turn, and drop `retain_graph=True`",
-            related=() if event.term is None else ((event.term, "made by the turn before"),),
+            related=() if event.former is None else ((event.former, "made by the turn before"),),
             repair=Repair("detach what the turn before has left", (Reading(event.node, "detach"),), False),
         )

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import training_loop as fault
 from gradlint.rules.base import Bad, Good, Report, Rule
+
+_FILLS = "this backward fills the gradients"
 
 
 class StepBeforeBackward(Rule):
@@ -32,7 +35,7 @@ class StepBeforeBackward(Rule):
     code = "GRD503"
     name = "step-before-backward"
     effect = "silent"
-    events = (Noticed,)
+    events = (fault.StepBeforeBackward,)
     bad = (
         Bad(
             """\
@@ -70,13 +73,16 @@ for step in range(3):
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """What the interpreter saw when the function was applied."""
-        if not isinstance(event, Noticed) or event.fault != "step-before-backward":
-            return
-        fate = "no step uses" if event.subject == "last" else "are cleared before the next one"
+        """Report at the step, with the backward that comes after it and what becomes of its gradients."""
+        assert isinstance(event, fault.StepBeforeBackward)
+        if event.cleared is None:
+            fate, related = "no step uses", [(event.backward, f"{_FILLS}, and no step follows")]
+        else:
+            fate = "are cleared before the next one"
+            related = [(event.backward, _FILLS), (event.cleared, "and they are thrown away here")]
         yield Report(
             event.node,
             f"this step comes before the backward, whose gradients {fate}: nothing is trained",
             hint="call `backward` first, then `step`",
-            related=event.related,
+            related=tuple(related),
         )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import training_loop as fault
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 
@@ -32,7 +33,7 @@ class ZeroGradMisplaced(Rule):
     code = "GRD502"
     name = "zero-grad-misplaced"
     effect = "silent"
-    events = (Noticed,)
+    events = (fault.ZeroGradMisplaced,)
     bad = (
         Bad(
             """\
@@ -70,12 +71,14 @@ for step in range(3):
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """What the interpreter saw when the function was applied."""
-        if not isinstance(event, Noticed) or event.fault != "zero-grad-misplaced":
-            return
+        """Report where the gradients are cleared, between the backward that fills them and the step."""
+        assert isinstance(event, fault.ZeroGradMisplaced)
         yield Report(
             event.node,
             "this throws away the gradients that the step behind it should use: nothing is trained",
             hint="clear the gradients before the backward, or behind the step",
-            related=event.related,
+            related=(
+                (event.backward, "this backward filled the gradients"),
+                (event.step, "this step finds none"),
+            ),
         )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import training_loop as fault
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 
@@ -35,7 +36,7 @@ class ZeroGradMissing(Rule):
     code = "GRD501"
     name = "zero-grad-missing"
     effect = "silent"
-    events = (Noticed,)
+    events = (fault.ZeroGradMissing,)
     bad = (
         Bad(
             """\
@@ -72,12 +73,11 @@ for step in range(3):
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """What the interpreter saw when the function was applied."""
-        if not isinstance(event, Noticed) or event.fault != "zero-grad-missing":
-            return
+        """Report at the backward that adds to the gradients; the step is the one that has used them."""
+        assert isinstance(event, fault.ZeroGradMissing)
         yield Report(
             event.node,
             "this backward adds to gradients that a step has used already: nothing clears them in between",
             hint="call `optimizer.zero_grad()` once in each turn; of a tensor, `w.grad.zero_()`",
-            related=event.related,
+            related=((event.step, "this step has used the gradients already"),),
         )
