@@ -234,6 +234,9 @@ PRODUCTS: Final = _trait("products")
 PROBABILITIES: Final = _trait("probabilities")
 LOG_PROBABILITIES: Final = _trait("log_probabilities")
 
+APPLIED_BY_LOSSES: Final = _trait("applied_by_losses")
+"""Losses of scores compute it themselves."""
+
 ACTIVATIONS: Final = _trait("activations")
 """Has no upper bound: what comes out is neither a probability nor the logarithm of one."""
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import libcst as cst
 
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import PICKS
 from gradlint.rules.authoring.arguments import keyword_of, without
 from gradlint.rules.authoring.repairs import code, operand
 from gradlint.rules.base import Behind, Change, Rebinding, Repair
 
-_MOVES = frozenset(
-    {
-        *("to", "cuda", "cpu", "double", "float", "half", "bfloat16", "type", "type_as", "contiguous", "clone"),
-        *("view", "reshape", "unsqueeze", "squeeze", "flatten", "t", "transpose", "permute", "repeat"),
-    }
-)
+_MOVES = PICKS | {"type"}
 """Methods whose result is computed from the tensor alone."""
 
 
@@ -50,7 +47,7 @@ def _innermost(made: cst.BaseExpression) -> cst.Call | None:
         return _innermost(sides[0]) if len(sides) == 1 else None
     if not isinstance(made, cst.Call):
         return None
-    if isinstance(made.func, cst.Attribute) and made.func.attr.value in _MOVES:
+    if isinstance(made.func, cst.Attribute) and canonical(made.func.attr.value) in _MOVES:
         return _innermost(made.func.value)
     return made
 

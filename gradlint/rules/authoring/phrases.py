@@ -4,23 +4,10 @@ from __future__ import annotations
 
 import libcst as cst
 
+from gradlint.facts.traits import OPERATORS
+
 _LONGEST = 32
-_OPERATORS = {
-    "add": "+",
-    "sub": "-",
-    "mul": "*",
-    "div": "/",
-    "floor_divide": "//",
-    "remainder": "%",
-    "pow": "**",
-    "matmul": "@",
-    "eq": "==",
-    "ne": "!=",
-    "lt": "<",
-    "le": "<=",
-    "gt": ">",
-    "ge": ">=",
-}
+_SIGNS = {name: sign for sign, name in OPERATORS.items()}
 
 
 def writing(op: str, node: cst.CSTNode) -> str:
@@ -54,8 +41,8 @@ def _writes(name: str) -> bool:
 def operation(op: str, node: cst.CSTNode) -> str:
     """Return an operation as the program spells it: `>` rather than `gt` for an operator."""
     name = op.removeprefix("Tensor.")
-    if isinstance(node, cst.BinaryOperation | cst.Comparison) and name in _OPERATORS:
-        return f"`{_OPERATORS[name]}`"
+    if isinstance(node, cst.BinaryOperation | cst.Comparison) and name in _SIGNS:
+        return f"`{_SIGNS[name]}`"
     return "indexing" if name == "index" else f"`{name}`"
 
 

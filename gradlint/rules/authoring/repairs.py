@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import libcst as cst
 
+from gradlint.facts.aliases import canonical, is_inplace
+from gradlint.facts.names import TENSOR, names_of
 from gradlint.rules.authoring.arguments import extended, keyword_of, without
 from gradlint.rules.base import Change, Repair, Statement, Wrap
 
@@ -86,26 +88,21 @@ def _without_augmentation(node: cst.AugAssign) -> Repair | None:
 
 
 def _without_underscore(node: cst.Call, method: cst.Attribute, name: str) -> Repair | None:
-    attr = method.attr.value
-    if not attr.endswith("_") or attr.endswith("__") or attr in IN_PLACE_ONLY:
-        return None
-    plain = code(node.with_changes(func=method.with_changes(attr=cst.Name(attr.removesuffix("_")))))
-    return Repair(f"write `{name} = {name}.{attr.removesuffix('_')}(...)`", (Statement(node, f"{name} = {plain}"),))
+    plain = plain_method(method.attr.value)
+    if plain is None or name in ("F", "torch"):
+        return None  # A function is called: its namespace gets no new value.
+    value = code(node.with_changes(func=method.with_changes(attr=cst.Name(plain))))
+    return Repair(f"write `{name} = {name}.{plain}(...)`", (Statement(node, f"{name} = {value}"),))
 
 
-IN_PLACE_ONLY = frozenset(
-    {
-        *("copy_", "zero_", "fill_", "normal_", "uniform_", "random_", "bernoulli_", "exponential_", "set_"),
-        *("cauchy_", "geometric_", "log_normal_", "resize_", "resize_as_", "requires_grad_", "detach_", "swap_"),
-        *("fill_diagonal_", "apply_", "map_", "map2_", "share_memory_", "resize_as_sparse_", "sparse_resize_"),
-        *("sparse_resize_and_clear_", "eq_", "ne_", "lt_", "le_", "gt_", "ge_"),
-        *("logical_and_", "logical_not_", "logical_or_", "logical_xor_"),
-    }
-)
-"""Methods without an out-of-place counterpart: the name without the underscore is missing or means something else.
+def plain_method(method: str) -> str | None:
+    """Return the out-of-place counterpart of an in-place method; None if it is missing or means something else.
 
-An in-place comparison keeps the dtype of its tensor, where the other returns bools.
-"""
+    An in-place comparison keeps the dtype of its tensor, where the other returns bools.
+    """
+    plain = method.removesuffix("_")
+    known = names_of(TENSOR) or ()
+    return plain if is_inplace(method) and plain in known and canonical(plain) == canonical(method) else None
 
 
 def receiver_through(node: cst.CSTNode, method: str, *, safe: bool) -> Repair | None:

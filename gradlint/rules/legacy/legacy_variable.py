@@ -8,6 +8,7 @@ import libcst as cst
 
 from gradlint.domain.event import Event
 from gradlint.domain.fault import spelling as fault
+from gradlint.facts.traits import FACTORIES
 from gradlint.rules.authoring.arguments import extended, keyword_of
 from gradlint.rules.authoring.repairs import code, operand
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
@@ -98,12 +99,12 @@ def _repair(event: fault.LegacyVariable) -> Repair | None:
     return None
 
 
-_FACTORIES = ("torch.ones", "torch.zeros", "torch.randn", "torch.rand", "torch.tensor", "torch.eye", "torch.full")
+_MAKERS = {f"torch.{name}" for name in FACTORIES | {"tensor"}}
 
 
 def _flagged(data: cst.BaseExpression) -> str | None:
     """Make a new tensor, to which nothing else refers, a leaf directly."""
-    if isinstance(data, cst.Call) and code(data.func) in _FACTORIES and keyword_of(data, "requires_grad") is None:
+    if isinstance(data, cst.Call) and code(data.func) in _MAKERS and keyword_of(data, "requires_grad") is None:
         new = extended(data, "requires_grad", "True")
         return None if new is None else code(new)
     return f"{operand(data)}.requires_grad_()" if isinstance(data, cst.BinaryOperation) else None

@@ -147,7 +147,7 @@ def _repair(event: Event) -> Repair | None:
         case fault.ImplicitDim(dim=int(dim)):
             return with_argument(node, f"dim={dim}", safe=True)
         case fault.FactorsFirst(factors=factors) if isinstance(node, cst.Call):
-            return _factors_last(node, event.op, factors)
+            return _factors_last(node, factors)
         case fault.OldReduction(reduction=str(reduction)) if isinstance(node, cst.Call):
             return _reduction(node, reduction)
         case fault.RemovedArgument(name="verbose"):
@@ -192,14 +192,14 @@ def _renamed(old: cst.Arg, new: str) -> cst.Arg:
     return old.with_changes(keyword=made.keyword, value=made.value)
 
 
-def _factors_last(call: cst.Call, op: str, names: tuple[str, ...]) -> Repair | None:
+def _factors_last(call: cst.Call, names: tuple[str, ...]) -> Repair | None:
     """x.add_(0.9, y) -> x.add_(y, alpha=0.9); torch.addmm(2, x, 3, a, b) -> torch.addmm(x, a, b, beta=2, alpha=3)"""
     if any(arg.keyword is not None or arg.star for arg in call.args):
         return None
     tensors = 1 if names == ("alpha",) else 2
     before = call.args[: len(call.args) - tensors]
     # In front of a function's two matrices stand the factors, and the tensor between them.
-    if len(names) == 2 or op.removesuffix("_") in _OF_MATRICES:
+    if names[0] == "beta":
         is_function = len(before) == len(names) + 1
         numbers = [arg for place, arg in enumerate(before) if not (is_function and place == 1)]
     else:
@@ -210,6 +210,3 @@ def _factors_last(call: cst.Call, op: str, names: tuple[str, ...]) -> Repair | N
     for name, number in zip(names, numbers, strict=True):
         new = None if new is None else extended(new, name, code(number.value))
     return None if new is None else Repair(f"write `{names[0]}=` at the end", (Change(call, code(new)),))
-
-
-_OF_MATRICES = frozenset({"addmm", "addmv", "addr", "addbmm", "baddbmm"})

@@ -8,6 +8,8 @@ import libcst as cst
 
 from gradlint.domain.event import Event
 from gradlint.domain.fault import losses as fault
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import APPLIED_BY_LOSSES
 from gradlint.rules.authoring.repairs import code
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
@@ -104,7 +106,6 @@ _FITTING = {
     ("binary_cross_entropy", "scores"): "binary_cross_entropy_with_logits",
     ("BCELoss", "scores"): "BCEWithLogitsLoss",
 }
-_ACTIVATIONS = ("softmax", "log_softmax", "sigmoid")
 
 
 def _fitting(event: fault.WrongActivation) -> Repair | None:
@@ -118,7 +119,7 @@ def _fitting(event: fault.WrongActivation) -> Repair | None:
     made = event.made
     if event.takes == "scores" and isinstance(made, cst.Call) and isinstance(made.func, cst.Attribute):
         owner = code(made.func.value)
-        if made.func.attr.value in _ACTIVATIONS and not (owner in _MODULES and not made.args):
+        if canonical(made.func.attr.value) in APPLIED_BY_LOSSES and not (owner in _MODULES and not made.args):
             scores = made.args[0].value if owner in _MODULES else made.func.value
             return Repair(f"remove `{made.func.attr.value}`", (Change(made, code(scores)),), safe=False)
     return None

@@ -12,10 +12,6 @@ from gradlint.rules.authoring.arguments import keyword_of
 from gradlint.rules.authoring.repairs import code
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
-_LOSSES = frozenset(
-    {"cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits", "huber_loss"}
-)
-
 
 class DtypeMismatch(Rule):
     """An operation or a loss gets tensors of incompatible dtypes.
@@ -88,7 +84,7 @@ double = nn.Linear(3, 1).double()(x)
         """Report two dtypes that torch does not accept together."""
         assert isinstance(event, fault.TypeClash)
         where = "its backward raises" if event.late else "torch raises here"
-        if event.op in _LOSSES:
+        if event.argument == "target":
             message = f"`{event.op}` gets a target of dtype {event.got} but expects {event.wants}: {where}"
             hint = f"convert the target: `.{'long' if event.wants == 'int64' else 'float'}()`"
         elif event.wants == "int64":
@@ -109,7 +105,7 @@ def _converted(event: fault.TypeClash) -> Repair | None:
         return None
     given = [arg.value for arg in call.args if arg.keyword is None]
     target = keyword_of(call, "target")
-    if event.op in _LOSSES:
+    if event.argument == "target":
         value = target.value if target is not None else given[1] if len(given) > 1 else None
     else:
         value = given[0] if len(call.args) == 1 and given and event.argument in ("input", "") else None

@@ -8,6 +8,8 @@ import libcst as cst
 
 from gradlint.domain.event import Event
 from gradlint.domain.fault import numerics as fault
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import POLES, ROOTS
 from gradlint.rules.authoring.repairs import code
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
@@ -73,7 +75,7 @@ torch.where(x > 0, x.clamp(min=1e-8).log(), 0.0).sum().backward()
     def check(self, event: Event) -> Iterator[Report]:
         """Report a mask over an operation that is singular at an excluded value."""
         assert isinstance(event, fault.MaskedSingularity)
-        takes = _TAKES.get(event.op, "the argument")
+        takes = _TAKES.get(canonical(event.op), "the argument")
         mask = _MASKS.get(event.by, event.by)
         yield Report(
             event.node,
@@ -84,13 +86,14 @@ torch.where(x > 0, x.clamp(min=1e-8).log(), 0.0).sum().backward()
         )
 
 
-_HARMLESS = {"log": "1", "sqrt": "1", "rsqrt": "1", "reciprocal": "1", "div": "1", "log2": "1", "log10": "1"}
+_FINITE_AT_ONE = POLES | ROOTS | {"div"}
+"""Operations that are finite at 1, and so are their derivatives."""
 
 
 def _repair(event: fault.MaskedSingularity) -> Repair | None:
     """`where(c, x.log(), 0)` becomes `where(c, where(c, x, 1).log(), 0)`: for an operation inside the `where`."""
-    mask, value = event.mask, _HARMLESS.get(event.op)
-    if value is None or not isinstance(mask, cst.Call) or len(mask.args) != 3:
+    mask = event.mask
+    if canonical(event.op) not in _FINITE_AT_ONE or not isinstance(mask, cst.Call) or len(mask.args) != 3:
         return None
     if any(arg.keyword is not None or arg.star for arg in mask.args):
         return None
@@ -99,7 +102,7 @@ def _repair(event: fault.MaskedSingularity) -> Repair | None:
     place = next((place for place, branch in enumerate(branches) if _holds(branch, event.node)), None)
     if given is None or place is None or not isinstance(mask.func, cst.Attribute):
         return None
-    kept, filled = (code(given), value) if place == 0 else (value, code(given))
+    kept, filled = (code(given), "1") if place == 0 else ("1", code(given))
     new = f"torch.where({code(condition)}, {kept}, {filled})"
     return Repair("mask the argument as well", (Change(given, new),), True, ("torch",))
 
