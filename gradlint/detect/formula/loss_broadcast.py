@@ -10,9 +10,10 @@ from gradlint.detect.formula.terms import op_of, operand, pair, term
 from gradlint.domain.announcement import Operated
 from gradlint.domain.fault.losses import CrossedShapes
 from gradlint.domain.graph import Term
+from gradlint.domain.shape import Dim
 from gradlint.domain.state import State
 
-Sizes: TypeAlias = "tuple[object, ...]"
+Sizes: TypeAlias = "tuple[Dim, ...]"
 
 _LINEAR = frozenset({"linear", "addmm", "matmul", "mm", "gather", "embedding", "bilinear"})
 """Operations that give columns of their own accord; whoever writes `unsqueeze` or `[:, None]` wants the pairs."""

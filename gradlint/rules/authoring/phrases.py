@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import libcst as cst
 
+from gradlint.domain.shape import Shape
+
 _LONGEST = 32
 _OPERATORS = {
     "add": "+",
@@ -59,7 +61,7 @@ def operation(op: str, node: cst.CSTNode) -> str:
     return "indexing" if name == "index" else f"`{name}`"
 
 
-def sizes(shape: tuple[object, ...] | None) -> str | None:
+def sizes(shape: Shape) -> str | None:
     """A shape as torch prints it, `?` for a size that is not known; None where even their number is not."""
     if shape is None:
         return None
