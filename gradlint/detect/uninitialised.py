@@ -45,7 +45,7 @@ class UninitialisedDetector(Detector[dict[cst.CSTNode, cst.CSTNode]]):
             return
         gradient, root = tensor_at(state, given), tensor_at(state, it.root)
         made = self._taken(state, gradient)
-        if made is not None and same_shape(gradient.shape, root.shape) is not False:  # type: ignore[arg-type]
+        if made is not None and same_shape(gradient.shape, root.shape) is not False:
             self.report(GradientUninitialised(it.node, made, scaled=made is not gradient.node.syntax))
 
     def _taken(self, state: State, record: Tensor) -> cst.CSTNode | None:

@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeAlias
 import libcst as cst
 
 from gradlint.domain.graph import Node, Tri
+from gradlint.domain.shape import Shape
 from gradlint.source.core import Code
 
 Value: TypeAlias = object
@@ -168,7 +169,7 @@ class Tensor(NamedTuple):
     node: Node
     grad: Tri = False
     dtype: str | None = None
-    shape: tuple[object, ...] | None = None
+    shape: Shape = None
     view: View | None = None
     accumulated: Value = None
     parameter: bool = False

@@ -10,10 +10,11 @@ from gradlint.detect.formula.terms import op_of, operand, pair, term
 from gradlint.domain.announcement import Operated
 from gradlint.domain.fault.losses import CrossedShapes
 from gradlint.domain.graph import Term
+from gradlint.domain.shape import Dim
 from gradlint.domain.state import State
 from gradlint.facts.traits import ARITHMETIC, COLUMNS, DISTANCES, UNARY
 
-Sizes: TypeAlias = "tuple[object, ...]"
+Sizes: TypeAlias = "tuple[Dim, ...]"
 
 
 @judges(*DISTANCES)

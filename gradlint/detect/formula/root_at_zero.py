@@ -10,7 +10,7 @@ from gradlint.detect.formula.zeros import zeros_in
 from gradlint.domain.announcement import Operated
 from gradlint.domain.fault.numerics import SingularPoint
 from gradlint.domain.graph import Term
-from gradlint.domain.shape import is_single
+from gradlint.domain.shape import Dim, is_single
 from gradlint.domain.state import State
 from gradlint.facts.aliases import bare
 from gradlint.facts.traits import SINGULAR_AT_ONE
@@ -72,10 +72,10 @@ def _spread(state: State, it: Operated) -> Iterator[SingularPoint]:
     shape = found.shape
     if not plain_call or not shape:
         return
-    alone = is_single(shape) if dim is None else _is_one(shape, dim)  # type: ignore[arg-type]
+    alone = is_single(shape) if dim is None else _is_one(shape, dim)
     if alone is True:
         yield SingularPoint(it.node, bare(it.op), found.node.syntax, "single", "NaN")
 
 
-def _is_one(shape: tuple[object, ...], dim: object) -> bool:
+def _is_one(shape: tuple[Dim, ...], dim: object) -> bool:
     return isinstance(dim, int) and not isinstance(dim, bool) and -len(shape) <= dim < len(shape) and shape[dim] == 1

@@ -10,6 +10,7 @@ from gradlint.detect.formula.alike import is_alike
 from gradlint.detect.formula.constant import is_written
 from gradlint.detect.formula.terms import LONGEST, op_of, operand, pair, term
 from gradlint.domain.graph import Node, Term
+from gradlint.domain.shape import Shape
 from gradlint.domain.state import State
 from gradlint.facts.traits import CLAMPS, COPIES, DISTANCES, EXPANDS, MEANS, ZERO_AT_ZERO, ZEROS
 
@@ -154,7 +155,7 @@ def _axis_of_none(index: object) -> int | None:
     return axis if after and ... not in entries[:axis] else None
 
 
-def _axis_of_one(before: tuple[object, ...] | None, after: tuple[object, ...] | None) -> int | None:
+def _axis_of_one(before: Shape, after: Shape) -> int | None:
     """The one place where a size of one was put in."""
     if before is None or after is None or len(after) != len(before) + 1:
         return None

@@ -9,6 +9,7 @@ import libcst as cst
 
 from gradlint.domain.announcement import BackwardCall
 from gradlint.domain.event import Refusal
+from gradlint.domain.shape import Shape
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,7 @@ class NonscalarRoot(Refusal):
     """A backward starts at a tensor of other than one element, made at `root`, without a gradient."""
 
     call: BackwardCall
-    shape: tuple[object, ...] | None
+    shape: Shape
     root: cst.CSTNode | None
 
 
@@ -33,7 +34,7 @@ class GradientShapeMismatch(Refusal):
     """The gradient that a backward is given has another shape than its tensor, which is made at `root`."""
 
     call: BackwardCall
-    shape: tuple[object, ...] | None
+    shape: Shape
     root: cst.CSTNode | None
 
 

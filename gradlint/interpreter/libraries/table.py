@@ -48,7 +48,7 @@ def _numpy(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Val
     for value in () if shape_only else args.positional:
         for ref in tensors_in(machine, state, value):
             record = tensor_at(state, ref)
-            if scalar and is_single(record.shape) is not False:  # type: ignore[arg-type]
+            if scalar and is_single(record.shape) is not False:
                 continue
             if record.grad is True and state.grad is True and not args.open and not _is_chosen(machine, state, name):
                 machine.emit(NumpyOnGrad(node, record.syntax))

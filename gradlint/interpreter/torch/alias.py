@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.graph import Edge, Node
-from gradlint.domain.shape import numel
+from gradlint.domain.shape import Dim, Shape, numel
 from gradlint.domain.state import fresh_address
 from gradlint.domain.value import Ref, Tensor, View
 from gradlint.facts import Alias, alias_of
@@ -126,7 +126,7 @@ def _turned(call: Operation, record: Tensor) -> tuple[bool, ...] | None:
     return None
 
 
-def _expanded(name: str, record: Tensor, shape: tuple[object, ...] | None, alias: Alias) -> tuple[bool, ...] | None:
+def _expanded(name: str, record: Tensor, shape: Shape, alias: Alias) -> tuple[bool, ...] | None:
     """Which dimensions of a view repeat one cell: those that an expansion added or made longer."""
     former = record.view.expanded if record.view is not None else ()
     if record.shape is None or shape is None or former is None:
@@ -142,9 +142,9 @@ def _expanded(name: str, record: Tensor, shape: tuple[object, ...] | None, alias
     )
 
 
-def _grows(old: tuple[object, ...], new: tuple[object, ...]) -> bool:
+def _grows(old: tuple[Dim, ...], new: tuple[Dim, ...]) -> bool:
     """Whether a view has certainly more elements than the tensor it is taken of."""
-    before, after = numel(old), numel(new)  # type: ignore[arg-type]
+    before, after = numel(old), numel(new)
     return before is not None and after is not None and after > before
 
 
@@ -187,7 +187,7 @@ def _share(
     call: Operation,
     alias: Alias,
     record: Tensor,
-    shape: tuple[object, ...] | None,
+    shape: Shape,
     dtype: str | None,
     made: Node,
 ) -> Ref:

@@ -253,7 +253,7 @@ def _set_grad(machine: Machine, state: State, ref: Ref, value: Value, node: cst.
         return
     if given is not None:
         other = tensor_at(state, given)
-        fits = same_shape(other.shape, record.shape)  # type: ignore[arg-type]
+        fits = same_shape(other.shape, record.shape)
         if fits is False or dtypes.same_dtype(other.dtype, record.dtype) is False:
             machine.emit(GradientMismatch(node))
             return

@@ -92,7 +92,7 @@ def check_root(
     given = known_tensor(machine, state, gradient)
     if given is None or is_open or (isinstance(gradient, Unknown) and ("tensor", gradient) not in state.facts):
         return False
-    if same_shape(tensor_at(state, given).shape, record.shape) is not False:  # type: ignore[arg-type]
+    if same_shape(tensor_at(state, given).shape, record.shape) is not False:
         return False
     machine.emit(refusal.GradientShapeMismatch(node, call, record.shape, record.syntax))
     return True
@@ -100,7 +100,7 @@ def check_root(
 
 def _refuses_implicit_gradient(machine: Machine, record: Tensor, call: BackwardCall, node: cst.CSTNode) -> bool:
     """Without a gradient, torch starts at tensors of one element only, and not at complex ones."""
-    if record.tags >= SEVERAL or is_single(record.shape) is False:  # type: ignore[arg-type]
+    if record.tags >= SEVERAL or is_single(record.shape) is False:
         machine.emit(refusal.NonscalarRoot(node, call, record.shape, record.syntax))
         return True
     if record.dtype in COMPLEXES:

@@ -241,7 +241,7 @@ def _misfit(machine: Machine, state: State, value: Value, record: Tensor, kind: 
         is_other = (value is not None and isinstance(value, (int, float, str))) or type(value) is tuple
         return "other" if is_other else None
     result = tensor_at(state, ref)
-    if same_shape(result.shape, record.shape) is False:  # type: ignore[arg-type]
+    if same_shape(result.shape, record.shape) is False:
         return "shape"
     if None not in (result.dtype, record.dtype) and result.dtype != record.dtype:
         return "dtype"

@@ -6,6 +6,7 @@ import libcst as cst
 
 from gradlint.domain.announcement import Operated
 from gradlint.domain.graph import Edge, Node, Term
+from gradlint.domain.shape import Shape
 from gradlint.domain.state import Blocked, State
 from gradlint.domain.value import Ref, Tensor, Unknown, Value, View, Write
 from gradlint.interpreter.machine import Machine
@@ -27,7 +28,7 @@ def index_tensor(machine: Machine, state: State, ref: Ref, index: Value, node: c
         return machine.unknown("raised")
     if machine.transforms and refuses_mask(machine, state, index, node):
         return machine.unknown("raised")
-    made = indexed(record.shape, operand_of(machine, state, index))  # type: ignore[arg-type]
+    made = indexed(record.shape, operand_of(machine, state, index))
     if state.grad is True:
         broken_view(machine, state, ref, node)
     tracked = both(record.grad, state.grad)
@@ -81,7 +82,7 @@ def _view(
     ref: Ref,
     index: Value,
     node: cst.CSTNode,
-    shape: tuple[object, ...] | None,
+    shape: Shape,
     tracked: bool | None,
     edges: list[Edge],
     blocked: Blocked,
@@ -110,7 +111,7 @@ def _leading(index: Value) -> bool:
     return isinstance(index, int) or index is ...
 
 
-def _expanded(record: Tensor, index: Value, shape: tuple[object, ...] | None) -> tuple[bool, ...] | None:
+def _expanded(record: Tensor, index: Value, shape: Shape) -> tuple[bool, ...] | None:
     """Which dimensions of a basic subscript of an expanded tensor repeat one cell."""
     former = record.view.expanded if record.view is not None else ()
     if not former:
@@ -158,7 +159,7 @@ def write_tensor(machine: Machine, state: State, ref: Ref, index: Value, value: 
         elif value.kind is None:
             sources.append(Edge(Node("input", node, tracked=None), None))
     sources += _index_edges(machine, state, index)
-    made = indexed(record.shape, operand_of(machine, state, index))  # type: ignore[arg-type]
+    made = indexed(record.shape, operand_of(machine, state, index))
     picks = tensors_in(machine, state, index)
     needs = either([record.grad, *(edge.flows for edge in sources)])
     saved = tuple(saved_now(machine, state, one, "indices") for one in picks) if needs is True else ()
@@ -173,7 +174,7 @@ def write_tensor(machine: Machine, state: State, ref: Ref, index: Value, value: 
     frees = True if made.view is False and needs is True else None
     done = write(machine, state, target, "index assignment", node, sources, saved, more, fills=fills, frees=frees)
     if done and given is not None:
-        refuse_part(machine, made.shape, tensor_at(state, given).shape, record, node)  # type: ignore[arg-type]
+        refuse_part(machine, made.shape, tensor_at(state, given).shape, record, node)
 
 
 def _written_there(state: State, counter: int, node: cst.CSTNode) -> bool:
@@ -181,7 +182,7 @@ def _written_there(state: State, counter: int, node: cst.CSTNode) -> bool:
     return bool(writes) and writes[-1].syntax is node
 
 
-def _target(state: State, ref: Ref, index: Value, shape: tuple[object, ...] | None, node: cst.CSTNode) -> Ref:
+def _target(state: State, ref: Ref, index: Value, shape: Shape, node: cst.CSTNode) -> Ref:
     """What is written is a view of the tensor: a leaf refuses it as a view of a leaf."""
     record = tensor_at(state, ref)
     if record.view is not None and not record.view.overlaps:

@@ -29,7 +29,7 @@ def refuse_result(call: Operation, target: Ref) -> None:
 def refuse_whole(machine: Machine, state: State, target: Ref, op: str, wanted: Shape, node: cst.CSTNode) -> None:
     """Refuse a write of a shape that is larger than that of the target for certain."""
     record = tensor_at(state, target)
-    held: Shape = record.shape  # type: ignore[assignment]
+    held: Shape = record.shape
     if held is not None and wanted is not None and _outgrows(wanted, held):
         machine.emit(InplaceBroadcast(node, op, held, wanted, record.syntax))
 

@@ -144,7 +144,7 @@ def _size(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
 
 
 def _numel(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    count = numel(tensor_at(state, ref).shape)  # type: ignore[arg-type]
+    count = numel(tensor_at(state, ref).shape)
     return machine.symbol("numel", ref, kind="int") if count is None else count
 
 
@@ -174,7 +174,7 @@ def _copy(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
         record = tensor_at(state, source)
         edges.append(Edge(record.node, record.grad))
     if write(machine, state, ref, "copy_", node, edges, overwrites=True) and source is not None:
-        refuse_whole(machine, state, ref, "copy_", tensor_at(state, source).shape, node)  # type: ignore[arg-type]
+        refuse_whole(machine, state, ref, "copy_", tensor_at(state, source).shape, node)
     return ref
 
 
@@ -186,8 +186,8 @@ def _to_sparse(machine: Machine, state: State, ref: Ref, args: Args, node: cst.C
 
 
 def _new(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    sizes = args.positional
-    filled = not sizes or not all(isinstance(size, int) and not isinstance(size, bool) for size in sizes)
+    sizes = tuple(size for size in args.positional if isinstance(size, int) and not isinstance(size, bool))
+    filled = not sizes or len(sizes) < len(args.positional)
     made = Node("new" if filled else "uninitialised", node)
     return new_tensor(state, made, dtype=tensor_at(state, ref).dtype, shape=None if filled else sizes)
 

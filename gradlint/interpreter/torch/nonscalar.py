@@ -54,7 +54,7 @@ def _has_features(call: Operation) -> bool:
         return False
     shape = tensor_at(call.state, weight.ref).shape
     size = None if shape is None or len(shape) < 2 else shape[0 if call.canonical == "linear" else -1]
-    return size is not None and at_least_two(size)  # type: ignore[arg-type]
+    return size is not None and at_least_two(size)
 
 
 _FEATURES = {"nn.Linear": "out_features", "nn.Embedding": "embedding_dim"}

@@ -166,7 +166,7 @@ def operand_of(machine: Machine, state: State, value: Value) -> object:
     if isinstance(value, Ref):
         record = state[value]
         if isinstance(record, Tensor):
-            return Operand(record.shape, record.dtype)  # type: ignore[arg-type]
+            return Operand(record.shape, record.dtype)
         if isinstance(record, Sequence):
             items = [operand_of(machine, state, item) for item in record.items]
             return _alike(items) if record.open else items
@@ -175,7 +175,7 @@ def operand_of(machine: Machine, state: State, value: Value) -> object:
         found = state.facts.get(("tensor", value))
         if isinstance(found, Ref):
             record = tensor_at(state, found)
-            return Operand(record.shape, record.dtype)  # type: ignore[arg-type]
+            return Operand(record.shape, record.dtype)
         if value.key is not None and value.key[0] == "array":
             sizes, dtype = value.key[1], value.key[2]
             shape = tuple(Sym() if size is None else size for size in sizes) if isinstance(sizes, tuple) else None

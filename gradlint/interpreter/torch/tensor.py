@@ -8,7 +8,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from gradlint.domain.graph import Edge, Node, Term, Tri
-from gradlint.domain.shape import Sym
+from gradlint.domain.shape import Shape, Sym
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import NoGradient, Ref, Sequence, Tensor, Unknown, Value, View
 from gradlint.facts.traits import TENSORS_ONLY
@@ -54,7 +54,7 @@ def new_tensor(
     *,
     grad: Tri = False,
     dtype: str | None = None,
-    shape: tuple[object, ...] | None = None,
+    shape: Shape = None,
     tags: frozenset[str] = frozenset(),
     storage: Storage | None = None,
 ) -> Ref:
@@ -73,7 +73,7 @@ def new_leaf(
     syntax: cst.CSTNode,
     *,
     dtype: str | None = None,
-    shape: tuple[object, ...] | None = None,
+    shape: Shape = None,
     parameter: bool = False,
     source: Node | None = None,
     tags: frozenset[str] = frozenset(),
@@ -183,7 +183,7 @@ def view_of(
     node: Node,
     *,
     kind: str = "plain",
-    shape: tuple[object, ...] | None = None,
+    shape: Shape = None,
     expanded: tuple[bool, ...] | None = (),
     grad: Tri,
     dtype: str | None = None,

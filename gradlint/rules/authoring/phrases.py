@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from gradlint.domain.shape import Shape
 from gradlint.facts.traits import OPERATORS
 
 _LONGEST = 32
@@ -46,7 +47,7 @@ def operation(op: str, node: cst.CSTNode) -> str:
     return "indexing" if name == "index" else f"`{name}`"
 
 
-def sizes(shape: tuple[object, ...] | None) -> str | None:
+def sizes(shape: Shape) -> str | None:
     """Return a shape as torch prints it, with `?` for an unknown size; None if the number of dimensions is unknown."""
     if shape is None:
         return None

@@ -8,6 +8,7 @@ import libcst as cst
 
 from gradlint.domain.event import Event
 from gradlint.domain.fault import losses as fault
+from gradlint.domain.shape import Dim
 from gradlint.rules.authoring.repairs import operand
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
@@ -100,7 +101,7 @@ def _squeezed(event: fault.CrossedShapes) -> Repair | None:
     return None
 
 
-def _shape(shape: tuple[object, ...]) -> str:
+def _shape(shape: tuple[Dim, ...]) -> str:
     """Format a shape, with N for unknown sizes."""
     sizes = [str(size) if isinstance(size, int) else "N" for size in shape]
     return f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"

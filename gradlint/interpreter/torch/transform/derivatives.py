@@ -180,7 +180,7 @@ def _alike(machine: Machine, state: State, name: str, given: Value, wanted: Valu
         a, b = tensor_of(state, left), tensor_of(state, right)
         if a is None or b is None:
             continue
-        if same_shape(a.shape, b.shape) is False:  # type: ignore[arg-type]
+        if same_shape(a.shape, b.shape) is False:
             mismatch(machine, node, name, "tangent-shape")
             return False
         if name == "linearize" and a.dtype is not None and b.dtype is not None and a.dtype != b.dtype:

@@ -95,7 +95,7 @@ def _fits(machine: Machine, state: State, name: str, output: Value, node: cst.CS
     if name not in _OF_NUMBERS:
         return True
     record = tensor_of(state, several[0])
-    if len(several) > 1 or (record is not None and is_single(record.shape) is False):  # type: ignore[arg-type]
+    if len(several) > 1 or (record is not None and is_single(record.shape) is False):
         mismatch(machine, node, name, "scalar-size")
         return False
     return True
@@ -136,7 +136,7 @@ def _vector(
     wanted = given if name != "vjp" else output if type(output) is tuple else (output,)
     records = [tensor_of(state, one) for one in wanted]
     if vector is None:
-        single = [None if one is None else is_single(one.shape) for one in records]  # type: ignore[arg-type]
+        single = [None if one is None else is_single(one.shape) for one in records]
         if len(single) > 1 or single == [False]:
             mismatch(machine, node, name, "vector-missing")
             return False
@@ -153,7 +153,7 @@ def _vector(
         mismatch(machine, node, name, "vector-count", len(several), len(wanted))
         return False
     for left, right in zip((tensor_of(state, one) for one in several), records, strict=True):
-        if left is not None and right is not None and same_shape(left.shape, right.shape) is False:  # type: ignore[arg-type]
+        if left is not None and right is not None and same_shape(left.shape, right.shape) is False:
             mismatch(machine, node, name, "vector-shape")
             return False
     return True

@@ -8,6 +8,7 @@ import libcst as cst
 
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.refusal.transform import Mismatch, TransformMismatch
+from gradlint.domain.shape import Shape
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Partial, Ref, Tensor, Unknown, Value
 from gradlint.interpreter.args import Args
@@ -98,7 +99,7 @@ class _Run:
             self.known = False
             return leaf
         shape = record.shape
-        rest: tuple[object, ...] | None = None
+        rest: Shape = None
         if shape is not None:
             if not -len(shape) <= dim < len(shape):
                 self.refuse("map-dim", dim, len(shape))
@@ -151,7 +152,7 @@ class _Run:
             if mapped_here(self.level, self.machine, record):
                 self.refuse("out-dims-none")
             return leaf
-        shape: tuple[object, ...] | None = None
+        shape: Shape = None
         if record.shape is not None and type(dim) is int and len(self.sizes) == 1:
             rank = len(record.shape) + 1
             if not -rank <= dim < rank:
