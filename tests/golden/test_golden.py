@@ -50,7 +50,7 @@ def test_all_of_a_finding_is_recorded() -> None:
     """Its place, its words, what explains it, and its fix."""
     (finding,) = entry_of(single("here", LEAF))["findings"]
     assert (finding["code"], finding["at"], finding["file"]) == ("GRD101", "3:1-3:7", "example.py")
-    assert finding["related"] == [{"at": "2:5-2:38", "message": "the leaf is made here"}]
+    assert finding["related"] == [{"at": "2:5-2:38", "message": "the leaf is created here"}]
     assert finding["fix"]["edits"]
 
 
