@@ -4,11 +4,13 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 TRY ?= timm
 READY := $(VENV)/.ready
+# A process for each core takes tests from those that have more left; each has two processes with torch beside it.
+PARALLEL ?= --numprocesses auto --maxprocesses 8 --dist worksteal
 
 # One thread: the tests compare numbers, and machines of other people's runs are shared.
 export OMP_NUM_THREADS = 1
 
-.PHONY: try test check fix docs rules facts agree speed clean golden golden-write golden-packages
+.PHONY: try test check quick fix docs rules facts agree speed clean golden golden-write golden-packages
 
 # Lint a real package from the package index.
 try: $(VENV)/.installed
@@ -18,14 +20,26 @@ try: $(VENV)/.installed
 	&& cd "$$folder" && $(abspath $(BIN))/gradlint check --output-format full --exit-zero --statistics $(TRY)
 
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(PARALLEL)
 
+# All that must hold before a commit is pushed.
 check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python tools/make_docs.py --check
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(PARALLEL)
+
+# The tests of the house: reading, configuring, reporting, fixing, and the laws.
+QUICK := tests/test_*.py tests/entrypoints tests/report tests/fixes tests/source tests/laws tests/harness tests/rules/test_docs.py
+
+# The same in a minute: the tests that need no torch, and every 20th program of the golden files.
+quick: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest $(PARALLEL) $(QUICK)
+	$(BIN)/python -m tests.golden --only examples --only pages --only seeds --sample 20
 
 fix: $(READY)
 	$(BIN)/ruff check --fix .

@@ -22,7 +22,8 @@ from gradlint.outcome import Checked, Crash, Outcome
 from gradlint.rules.base import Rule
 from gradlint.rules.registry import all_rules
 from gradlint.running import no_collection, with_deep_stack
-from gradlint.settings.config import Config, Configs
+from gradlint.settings.config import Config
+from gradlint.settings.nearest import Configs
 from gradlint.settings.selection import select
 from gradlint.settings.silencing import OUT_OF_STEPS, Silencing
 from gradlint.source.discover import Discovery, Found

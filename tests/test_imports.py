@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "shapes": {"domain", "facts", "interpreter"},
     "interpreter": {"core", "domain", "facts", "source", "shapes", "detect"},
     "detect": {"core", "domain", "facts", "source", "shapes", "interpreter"},
-    "rules": {"domain"},
+    "rules": {"domain", "facts"},
     "settings": {"domain", "rules", "source"},
     "fixes": {"domain", "outcome", "source", "rules"},
     "outcome": {"domain"},

@@ -32,11 +32,11 @@ def test_codes_and_names_are_used_once() -> None:
 @pytest.mark.parametrize(
     ("made", "message"),
     [
-        (module("leaf_inplace"), "gradlint/rules/leaf_inplace.py must hold one rule, and holds 0"),
-        (module("leaf_inplace", LeafInplace, LeafViewInplace), "must hold one rule, and holds 2"),
+        (module("leaf_inplace"), "gradlint/rules/leaf_inplace.py must define exactly one rule, but defines 0"),
+        (module("leaf_inplace", LeafInplace, LeafViewInplace), "must define exactly one rule, but defines 2"),
         (
             module("other", LeafInplace),
-            "gradlint/rules/other.py holds LeafInplace, named `leaf-inplace`: they differ",
+            "gradlint/rules/other.py defines LeafInplace, named `leaf-inplace`: file, class and name must match",
         ),
     ],
 )

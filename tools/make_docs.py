@@ -1,11 +1,12 @@
-"""Write the pages of the rules: one page for each rule and an index, all from the rules' own files.
+"""Write the generated pages: one for each rule with an index, and one about the announcements.
 
-`python tools/make_docs.py` writes docs/rules/; with `--check` it changes nothing, and fails where a page is
-stale, missing, or left over.
+`python tools/make_docs.py` writes docs/rules/ and docs/development/announcements.md; with `--check` it changes nothing,
+and fails where a page is stale, missing, or left over.
 """
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,11 +15,14 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from gradlint.confirm.check.evidence import evidence  # noqa: E402  (found only once the path is set)
+from gradlint.detect import ALL  # noqa: E402
+from gradlint.domain import announcement  # noqa: E402
 from gradlint.report.rule_page import page, summary_of  # noqa: E402  (found only once the path is set)
 from gradlint.rules.base import Rule  # noqa: E402
 from gradlint.rules.registry import all_rules  # noqa: E402
 
 FOLDER = ROOT / "docs" / "rules"
+ANNOUNCEMENTS = ROOT / "docs" / "development" / "announcements.md"
 INDEX = "index.md"
 CONFIRMATION = "confirmation.md"
 EFFECTS = {
@@ -62,13 +66,34 @@ def main(arguments: Sequence[str]) -> int:
         print(__doc__, file=sys.stderr)
         return 2
     expected = pages(all_rules())
+    protocol = announcements()
     if not arguments:
         write(FOLDER, expected)
+        ANNOUNCEMENTS.write_text(protocol, encoding="utf-8")
         return 0
-    complaints = stale(FOLDER, expected)
+    complaints = [f"docs/rules/{complaint}" for complaint in stale(FOLDER, expected)]
+    if not ANNOUNCEMENTS.is_file() or ANNOUNCEMENTS.read_text(encoding="utf-8") != protocol:
+        complaints.append(f"{ANNOUNCEMENTS.relative_to(ROOT)} is stale")
     for complaint in complaints:
-        print(f"docs/rules/{complaint}; run: python tools/make_docs.py")
+        print(f"{complaint}; run: python tools/make_docs.py")
     return 1 if complaints else 0
+
+
+def announcements() -> str:
+    """The page about the protocol between machines and detectors, from the docstrings of its types."""
+    intro = inspect.cleandoc(announcement.__doc__ or "").partition("\n\n")[2]
+    sections = "\n".join(_announcement(kind) for kind in announcement.Announcement.__args__)
+    return f"# Announcements\n\n{intro}\n\nThe order is that of `gradlint/domain/announcement.py`.\n\n{sections}"
+
+
+def _announcement(kind: type) -> str:
+    """One type: what it says, its fields, and who hears it."""
+    method = announcement.method_of(kind)
+    heard = sorted(one.__name__ for one in ALL if getattr(one, method) is not getattr(announcement.Listener, method))
+    fields = "\n".join(f"- `{name}: {one.__forward_arg__}`" for name, one in kind.__annotations__.items())
+    return (
+        f"## {kind.__name__}\n\n{inspect.cleandoc(kind.__doc__ or '')}\n\n{fields}\n\nHeard by: {', '.join(heard)}.\n"
+    )
 
 
 def _filename(rule: Rule) -> str:

@@ -122,7 +122,7 @@ class Prover:
 
     def _try(self, finding: Finding, text: str, files: Sequence[str] = (), *, sliced: bool = True) -> _Asked | None:
         """The verdict on a finding in a text: the first that is one; None for what is no Python."""
-        begun = time.monotonic()
+        begun = self._sandbox.clock()
         whole, end = begun + self._seconds * (_WHOLE if sliced else 1.0), begun + self._seconds
         asked: _Asked | None = None
         pieces: list[tuple[Finding, Slice]] = []
@@ -134,13 +134,13 @@ class Prover:
                     return shown
                 if _length(tree) > _HUGE and pieces:
                     return _Asked(Confirmation("unconfirmed", _TOO_LONG), slow=False)
-            if asked is None or time.monotonic() < whole:
+            if asked is None or self._sandbox.clock() < whole:
                 asked = self._try_program(placed, tree, end if _length(tree) > _LONG else whole)._replace(
                     program=number
                 )
                 if asked.verdict.verdict != "unconfirmed":
                     return asked
-        if asked is None or asked.passed or asked.exact or time.monotonic() > end:
+        if asked is None or asked.passed or asked.exact or self._sandbox.clock() > end:
             return asked
         return self._try_slices(pieces, end) or asked
 
@@ -179,7 +179,7 @@ class Prover:
             asked = self._ask(finding, made, end, _FEW)
             if asked.verdict.verdict == "confirmed":
                 return asked
-            if asked.passed or asked.failed is None or time.monotonic() > end or not piece.cut(asked.failed):
+            if asked.passed or asked.failed is None or self._sandbox.clock() > end or not piece.cut(asked.failed):
                 break
         return None
 
@@ -210,7 +210,7 @@ class Prover:
             found = case.try_way(way, most)
             if found is not None:
                 return _Asked(found, case.is_slow, Found(number, case.values))
-            if case.is_refuted(made.dropped) or time.monotonic() > end:
+            if case.is_refuted(made.dropped) or self._sandbox.clock() > end:
                 break
         if measured is not None:
             return measured._replace(slow=measured.slow or case.is_slow)

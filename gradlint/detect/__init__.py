@@ -4,40 +4,56 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gradlint.detect.custom_function import CustomFunctionDetector
 from gradlint.detect.data_write import DataWriteDetector
 from gradlint.detect.element_types import ElementTypeDetector
 from gradlint.detect.flags import FlagDetector
 from gradlint.detect.formula import FormulaDetector
 from gradlint.detect.gradient_reads import GradientReadDetector
+from gradlint.detect.graph_growth import GraphGrowthDetector
 from gradlint.detect.graph_use import GraphUseDetector
 from gradlint.detect.hidden_write import HiddenWriteDetector
 from gradlint.detect.legacy import LegacyDetector
+from gradlint.detect.loop_order import LoopOrderDetector
 from gradlint.detect.loop_variable import LoopVariableDetector
 from gradlint.detect.lost_gradient import LostGradientDetector
+from gradlint.detect.module_use import ModuleUseDetector
+from gradlint.detect.network_alias import NetworkAliasDetector
+from gradlint.detect.optimizers import MembershipDetector
+from gradlint.detect.registration import RegistrationDetector
 from gradlint.detect.sampler import SamplerDetector
 from gradlint.detect.second_order import SecondOrderDetector
 from gradlint.detect.spelling import SpellingDetector
 from gradlint.detect.state_dict import StateDictDetector
+from gradlint.detect.switched_off import SwitchedOffDetector
 from gradlint.detect.training_mode import TrainingModeDetector
 from gradlint.detect.uninitialised import UninitialisedDetector
 from gradlint.domain.announcement import Listener
 from gradlint.interpreter.machine import Machine
 
-_ALL: tuple[Callable[[Machine], Listener], ...] = (
+ALL: tuple[Callable[[Machine], Listener], ...] = (
+    CustomFunctionDetector,
+    GraphGrowthDetector,
+    LoopOrderDetector,
+    LoopVariableDetector,
+    ModuleUseDetector,
+    NetworkAliasDetector,
+    MembershipDetector,
+    RegistrationDetector,
+    GradientReadDetector,
+    GraphUseDetector,
+    HiddenWriteDetector,
     DataWriteDetector,
     ElementTypeDetector,
     FlagDetector,
     FormulaDetector,
-    GradientReadDetector,
-    GraphUseDetector,
-    HiddenWriteDetector,
     LegacyDetector,
-    LoopVariableDetector,
     LostGradientDetector,
     SamplerDetector,
     SecondOrderDetector,
     SpellingDetector,
     StateDictDetector,
+    SwitchedOffDetector,
     TrainingModeDetector,
     UninitialisedDetector,
 )
@@ -45,4 +61,4 @@ _ALL: tuple[Callable[[Machine], Listener], ...] = (
 
 def detectors(machine: Machine) -> list[Listener]:
     """One detector of each family, for one run."""
-    return [family(machine) for family in _ALL]
+    return [family(machine) for family in ALL]

@@ -1,177 +1,144 @@
-"""The `backward` of a custom function, run once aside on gradients that nobody knows, and judged."""
+"""Custom functions of autograd: how they are defined, what they keep and write to, what their backward returns."""
 
 from __future__ import annotations
 
-import re
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
 
-import libcst as cst
-
-from gradlint.domain.dtype import can_require_grad
-from gradlint.domain.graph import Node, Tri
+from gradlint.detect.detector import Detector
+from gradlint.domain.announcement import FunctionApplied, FunctionDifferentiated
+from gradlint.domain.fault.functions import (
+    FunctionNonstatic,
+    GradientCount,
+    GradientIgnored,
+    GradientInplace,
+    MarkDirtyMissing,
+    SavedIntermediate,
+    TensorKeptOnCtx,
+)
+from gradlint.domain.graph import Node
 from gradlint.domain.state import State
-from gradlint.domain.value import Bound, External, Function, Ref, Unknown, Value
+from gradlint.domain.value import Class, Function, Instance, Ref, Unknown, Value
 from gradlint.domain.walk import inputs, reachable
-from gradlint.interpreter.args import Args
-from gradlint.interpreter.machine import Machine
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import FILLED, LIKES, ONES, UNFILLED, ZEROS
 from gradlint.interpreter.python.classes import find_in_class
-from gradlint.interpreter.torch import faults
-from gradlint.interpreter.torch.tensor import known_tensor, tensor_at, unknown_tensor
+from gradlint.interpreter.python.contexts import ONCE
+from gradlint.interpreter.torch.custom import DIRTY, SAVED, kept_by, set_at
+from gradlint.interpreter.torch.custom_backward import parts_of, static_method
+from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
 
 
-class Inputs(NamedTuple):
-    """What `apply` was given: the values, and which of them are tensors, with their writes before forward.
+class CustomFunctionDetector(Detector[None]):
+    """Needs no facts but those of one application."""
 
-    At least so many were, if that is all that is known.
-    """
+    def begin(self) -> None:
+        """Begin without facts."""
 
-    values: tuple[Value, ...]
-    writes: dict[int, int]
-    fewest: int
+    def on_function_applied(self, state: State, it: FunctionApplied) -> None:
+        """Look at the definition, and at what forward has left on its `ctx` and in its inputs."""
+        for name in ("forward", "setup_context", "backward"):
+            method = find_in_class(state, it.function, name)
+            if isinstance(method, Function):
+                self.report(FunctionNonstatic(method.code.node, name))
+        given = {ref.id for ref in self._tensors(state, it.arguments)}
+        results = {ref.id for ref in self._tensors(state, parts_of(it.result))}
+        self._judge_attributes(state, it, given, results)
+        self._judge_writes(state, it)
+        backward = static_method(state, it.function, "backward")
+        once = backward is not None and any(mode.mode == ONCE for mode in backward.modes)
+        for ref in () if once else kept_by(state, it.ctx, SAVED):
+            if ref.id not in given and ref.id not in results:
+                self.report(SavedIntermediate(set_at(state, it.ctx, SAVED)))
 
-    def tensors(self, machine: Machine, state: State) -> list[tuple[int, Ref]]:
-        """The tensors among the values, with their positions; forward may have shown more of them."""
-        found = ((index, known_tensor(machine, state, value)) for index, value in enumerate(self.values))
-        return [(index, ref) for index, ref in found if ref is not None]
+    def _tensors(self, state: State, values: Iterable[Value]) -> list[Ref]:
+        found = (known_tensor(self.machine, state, value) for value in values)
+        return [ref for ref in found if ref is not None]
+
+    def _judge_attributes(self, state: State, it: FunctionApplied, given: set[int], results: set[int]) -> None:
+        """An input or a result that is an attribute of `ctx` is not watched by torch."""
+        record, owner = state[it.ctx], state[it.function]
+        assert isinstance(record, Instance)
+        own = owner.code.node if isinstance(owner, Class) else None
+        others: list[str] = []
+        for name, value in record.attrs.items():
+            kept = known_tensor(self.machine, state, value)
+            if kept is not None and not name.startswith("<") and (kept.id in given or kept.id in results):
+                place = set_at(state, it.ctx, name)
+                self.report(TensorKeptOnCtx(place, name, kept.id in results, tuple(others), own))
+                others.append(name)
+
+    def _judge_writes(self, state: State, it: FunctionApplied) -> None:
+        """An input that forward writes to has to be marked."""
+        record = state[it.ctx]
+        assert isinstance(record, Instance)
+        if type(record.attrs.get(DIRTY, ())) is not tuple:
+            return  # Paths have met of which not all marked the same.
+        dirty = {ref.id for ref in kept_by(state, it.ctx, DIRTY)}
+        for ref in dict.fromkeys(self._tensors(state, it.arguments)):
+            writes = state.writes(tensor_at(state, ref).counter)[it.writes.get(ref.id, 0) :]
+            first = next((write for write in writes if write.certain), None)
+            if first is not None and ref.id not in dirty:
+                self.report(MarkDirtyMissing(first.syntax))
+
+    def on_function_differentiated(self, state: State, it: FunctionDifferentiated) -> None:
+        """Look at what backward does with the gradients that arrive, and at what it returns."""
+        for end, _ in it.ends:
+            for ref in it.arrived:
+                # The gradient belongs to torch: others may be given the same one.
+                for write in end.writes(tensor_at(end, ref).counter):
+                    if write.certain:
+                        self.report(GradientInplace(write.syntax, write.op))
+        if it.ends and all(self._is_known(end, value) for end, value in it.ends):
+            self._judge_count(it)
+            if all(self._ignores(end, value, it.arrived) for end, value in it.ends):
+                scalar = all(self._may_be_scalar(state, part) for part in parts_of(it.result))
+                self.report(GradientIgnored(it.node, scalar))
+
+    def _is_known(self, state: State, value: Value) -> bool:
+        """Whether it is known how many gradients a backward returned."""
+        return value is None or type(value) is tuple or known_tensor(self.machine, state, value) is not None
+
+    def _judge_count(self, it: FunctionDifferentiated) -> None:
+        """Torch wants a gradient for each argument that forward is given; further ones may be None."""
+        if all(_is_miscounted(value, it.fewest, it.given) for _, value in it.ends):
+            self.report(GradientCount(it.node, len(parts_of(it.ends[0][1])), it.given))
+
+    def _may_be_scalar(self, state: State, value: Value) -> bool:
+        ref = known_tensor(self.machine, state, value)
+        return ref is None or tensor_at(state, ref).shape in (None, (), (1,))
+
+    def _ignores(self, state: State, value: Value, gradients: Sequence[Ref]) -> bool:
+        """Whether some gradient other than zero is returned, and none is computed from what arrives."""
+        if any(ref.id in self.machine.escaped for ref in gradients):
+            return False  # Code that gradlint does not see was given it, and may have filled what is returned.
+        tensors = [known_tensor(self.machine, state, part) for part in parts_of(value) if part is not None]
+        if not tensors or any(ref is None for ref in tensors):
+            return False
+        arrived = {tensor_at(state, ref).node.id for ref in gradients}
+        roots = [tensor_at(state, ref).node for ref in tensors if ref is not None]
+        nodes = list(reachable(roots, _inputs_by_value))
+        if any(node.id in arrived or node.op in _HIDING for node in nodes):
+            return False
+        if any(canonical(root.op) in _BLANK for root in roots):
+            return False
+        return any(node.live for node in nodes) or any(canonical(root.op) in _CONSTANT for root in roots)
 
 
-def static_method(state: State, cls: Ref, name: str) -> Function | None:
-    """A static method, or one that should be: torch calls it on the class all the same.
-
-    None for one that gets the class as well.
-    """
-    value = find_in_class(state, cls, name)
-    if isinstance(value, Bound) and value.receiver == External("builtins.staticmethod"):
-        value = value.function
-    return value if isinstance(value, Function) else None
-
-
-def parts_of(result: Value) -> tuple[Value, ...]:
-    return result if type(result) is tuple else (result,)
-
-
-def look_at_backward(
-    machine: Machine, state: State, cls: Ref, ctx: Ref, inputs: Inputs, result: Value, requires: Tri
-) -> set[int]:
-    """Run backward on unknown gradients; the positions of the inputs whose gradient is certainly None."""
-    from gradlint.interpreter.python.calls import invoke
-
-    backward = static_method(state, cls, "backward")
-    if backward is None or requires is False:
-        return set()
-    aside = state.fork()
-    aside.grad = None  # Off, unless the caller asks for a graph of the gradient.
-    provisional = Node("apply", backward.code.node, tracked=requires)
-    for value in parts_of(result):
-        ref = known_tensor(machine, aside, value)
-        if ref is not None and can_require_grad(tensor_at(aside, ref).dtype) is not False:
-            aside.put(ref.id, tensor_at(aside, ref)._replace(node=provisional, grad=requires))
-    gradients = [_gradient(machine, aside, value, backward.code.node) for value in parts_of(result)]
-    first_exit, region = len(machine.exits), machine.open(aside)
-    outcomes = invoke(machine, aside, backward, Args((ctx, *gradients)), backward.code.node)
-    del machine.exits[first_exit:]
-    machine.close([end for end, _ in outcomes], region)
-    for end, _ in outcomes:
-        _judge_writes(machine, end, gradients)
-    found = [value for _, value in outcomes]
-    if not found:
-        return set()
-    if all(_is_told(machine, end, value) for end, value in outcomes):
-        _judge_count(machine, backward, inputs, found)
-        _judge_use(machine, outcomes, backward, gradients, result, state)
-    return set.intersection(*(_nones(value, len(inputs.values)) for value in found))
-
-
-def _is_told(machine: Machine, state: State, value: Value) -> bool:
-    """Whether it is known how many gradients a backward returned."""
-    return value is None or type(value) is tuple or known_tensor(machine, state, value) is not None
-
-
-def _gradient(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> Ref:
-    """The gradient that arrives for one result."""
-    ref = unknown_tensor(state, node)
-    record = known_tensor(machine, state, value)
-    shape = None if record is None else tensor_at(state, record).shape
-    dtype = None if record is None else tensor_at(state, record).dtype
-    state.put(ref.id, tensor_at(state, ref)._replace(grad=False, shape=shape, dtype=dtype))
-    return ref
-
-
-def _judge_writes(machine: Machine, state: State, gradients: list[Ref]) -> None:
-    """The gradient that arrives belongs to torch: others may be given the same one."""
-    for ref in gradients:
-        for write in state.writes(tensor_at(state, ref).counter):
-            if write.certain:
-                faults.noticed(machine, "gradient-inplace", write.syntax, write.op)
-
-
-def _judge_count(machine: Machine, backward: Function, inputs: Inputs, found: list[Value]) -> None:
-    """Torch wants a gradient for each argument that forward is given; further ones may be None."""
-    expected = len(inputs.values)
-    if all(_miscounted(value, inputs.fewest, expected) for value in found):
-        got = len(parts_of(found[0]))
-        faults.noticed(machine, "gradient-count", backward.code.node, f"{got} where it should return {expected}")
-
-
-def _miscounted(value: Value, fewest: int, most: int) -> bool:
+def _is_miscounted(value: Value, fewest: int, most: int) -> bool:
     parts = parts_of(value)
     # What is not known may be the None of an argument that was left out.
     return len(parts) < fewest or any(part is not None and not isinstance(part, Unknown) for part in parts[most:])
 
 
-def _nones(value: Value, count: int) -> set[int]:
-    return {index for index, part in enumerate(parts_of(value)[:count]) if part is None}
-
-
-def _judge_use(
-    machine: Machine,
-    outcomes: list[tuple[State, Value]],
-    backward: Function,
-    gradients: list[Ref],
-    result: Value,
-    state: State,
-) -> None:
-    """What is returned for an input must depend on what arrives, unless it is constant."""
-    if all(_ignores(machine, end, value, gradients) for end, value in outcomes):
-        scalar = all(_may_be_scalar(machine, state, part) for part in parts_of(result))
-        faults.noticed(machine, "gradient-ignored", backward.code.node, "scalar" if scalar else "")
-
-
-def _may_be_scalar(machine: Machine, state: State, value: Value) -> bool:
-    ref = known_tensor(machine, state, value)
-    return ref is None or tensor_at(state, ref).shape in (None, (), (1,))
-
-
-def _ignores(machine: Machine, state: State, value: Value, gradients: list[Ref]) -> bool:
-    """Whether some gradient other than zero is returned, and none is computed from what arrives."""
-    if any(ref.id in machine.escaped for ref in gradients):
-        return False  # Code that gradlint does not see was given it, and may have filled what is returned.
-    tensors = [known_tensor(machine, state, part) for part in parts_of(value) if part is not None]
-    if not tensors or any(ref is None for ref in tensors):
-        return False
-    arrived = {tensor_at(state, ref).node.id for ref in gradients}
-    roots = [tensor_at(state, ref).node for ref in tensors if ref is not None]
-    nodes = list(reachable(roots, _inputs_by_value))
-    if any(node.id in arrived or node.op in _HIDING for node in nodes):
-        return False
-    if any(root.op.rpartition(".")[2] in _BLANK for root in roots):
-        return False
-    return any(node.live for node in nodes) or any(root.op.rpartition(".")[2] in _CONSTANT for root in roots)
-
-
-_CONSTANT = frozenset({"ones", "ones_like", "full", "full_like", "new_ones", "new_full"})
+_CONSTANT = ONES | FILLED
 
 
 _HIDING = frozenset({"call", "grad", "gradient"})
 """Nodes behind which more may stand than their edges tell."""
 
-_BLANK = frozenset({"zeros", "zeros_like", "new_zeros", "empty", "empty_like", "new_empty", "new"})
+_BLANK = ZEROS | UNFILLED | {"new"}
 """What is returned as it was made is filled where gradlint does not look, or is to stop a gradient."""
 
 
-_LIKE = re.compile(r"(?:\w+_like|new_\w+)$")
-"""Operations that take the shape of a tensor, and not its values."""
-
-
 def _inputs_by_value(node: Node) -> list[Node]:
-    return [] if _LIKE.search(node.op) else inputs(node)
+    return [] if canonical(node.op) in LIKES else inputs(node)

@@ -55,6 +55,9 @@ class _Way(NamedTuple):
 ACCIDENTS = frozenset({"item", "numpy", "rewrap", "nondiff", "integer", "zero"})
 """Cuts that nobody makes on purpose."""
 
+EXPLICIT_CUTS = frozenset({"detach", "data", "item", "no_grad", "numpy", "rewrap"})
+"""Cuts that the program spells out: behind them a constant is meant, or another rule reports it."""
+
 _WISHES = frozenset({"copy", "detach", "no_grad", "grad-off", "data", "leaf", "parameter", "grad", "gradient"})
 _NUMBERS = frozenset({"item", "numpy", "rewrap"})
 _UNTOLD = frozenset({"untracked"})

@@ -11,13 +11,13 @@ from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Tensor
 from gradlint.domain.walk import gradient_inputs, inputs, reachable
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import CLAMPS, SCALES, UPDATES
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.reachable import Search
 
 _LOOKED_AT = 4_000
 """At how many objects a look for graphs that are still held ends."""
-
-_ARITHMETIC = frozenset({"add_", "sub_", "mul_", "div_", "addcmul_", "addcdiv_", "lerp_"})
 
 
 class DataWriteDetector(Detector[None]):
@@ -59,13 +59,14 @@ def _use(leaf: Tensor, op: str, sources: Sequence[Edge]) -> DataUse:
         if "self" in found:
             return "average" if "other" in found else "assign"
         return "load"
-    if op.startswith("clamp"):
+    name = canonical(op)
+    if name in CLAMPS:
         return "clip"
-    if op in ("mul_", "div_") and not found:
+    if name in SCALES and not found:
         return "scale"
     if "other" in found:
-        return "average" if op in _ARITHMETIC or "self" in found else "load"
-    return "update" if op in _ARITHMETIC else "initialise"
+        return "average" if name in UPDATES or "self" in found else "load"
+    return "update" if name in UPDATES else "initialise"
 
 
 def _behind(sources: Sequence[Edge], own: Node) -> set[str]:

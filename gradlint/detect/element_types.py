@@ -9,40 +9,15 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from gradlint.detect.detector import Detector
-from gradlint.detect.formula.terms import plain
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.announcement import DefaultTypeSet, Operated
 from gradlint.domain.fault.losses import TypeClash
 from gradlint.domain.graph import Term
 from gradlint.domain.state import State
 from gradlint.domain.value import Tensor
+from gradlint.facts.aliases import bare, canonical, is_module
+from gradlint.facts.traits import INDEXED, ONE_DTYPE, ONE_DTYPE_MODULES
 from gradlint.interpreter.python.contexts import AUTOCAST
-
-_PAIRS = {
-    "matmul": ("input", "other"),
-    "mm": ("input", "mat2"),
-    "bmm": ("input", "mat2"),
-    "mv": ("input", "vec"),
-    "dot": ("input", "tensor"),
-    "addmm": ("mat1", "mat2"),
-    "baddbmm": ("batch1", "batch2"),
-    "cdist": ("x1", "x2"),
-    "lerp": ("input", "end"),
-    "linear": ("input", "weight"),
-    "conv1d": ("input", "weight"),
-    "conv2d": ("input", "weight"),
-    "conv3d": ("input", "weight"),
-    "conv_transpose1d": ("input", "weight"),
-    "conv_transpose2d": ("input", "weight"),
-}
-"""Operations that want one type, with the operands that must have it. `linear` and `convNd` are modules as well."""
-
-_MODULES = (
-    *("nn.LSTM", "nn.GRU", "nn.RNN", "nn.LSTMCell", "nn.GRUCell", "nn.RNNCell", "nn.LayerNorm", "nn.GroupNorm"),
-    *("nn.BatchNorm1d", "nn.BatchNorm2d", "nn.BatchNorm3d", "nn.PReLU", "nn.MultiheadAttention"),
-    *("nn.TransformerEncoderLayer",),
-)
-"""Modules whose input must have the type of their parameters."""
 
 _FULL = frozenset({"float32", "float64"})
 """Types that certainly clash; half precision is let pass beside float32 here and there."""
@@ -50,9 +25,9 @@ _FULL = frozenset({"float32", "float64"})
 
 def _pair(state: State, it: Operated) -> TypeClash | None:
     """Two operands, or an input and the module's weight."""
-    if it.op.startswith("nn.") and it.op.count(".") == 1:
+    if is_module(it.op):
         return _module(state, it)
-    first, second = _PAIRS[plain(it.op)]
+    first, second = ONE_DTYPE[canonical(it.op)]
     one, other = it.operands.get(first), it.operands.get(second)
     return _compared(it, one, first, other.dtype) if isinstance(one, Term) and isinstance(other, Term) else None
 
@@ -94,7 +69,7 @@ def _classes(state: State, it: Operated) -> TypeClash | None:
     floating = target.dtype in dtypes.FLOATS
     if not (floating or _is_integer(target)):
         return None
-    if floating and plain(it.op) == "cross_entropy" and not _are_numbers(scores, target):
+    if floating and canonical(it.op) == "cross_entropy" and not _are_numbers(scores, target):
         return None
     return _clash(it, "target", target, "int64")
 
@@ -111,7 +86,7 @@ def _targets(state: State, it: Operated) -> TypeClash | None:
     target, found = it.operands.get("target"), it.operands.get("input")
     if not isinstance(target, Term) or not isinstance(found, Term):
         return None
-    late = plain(it.op) == "huber_loss"
+    late = canonical(it.op) == "huber_loss"
     if late and (found.grad is not True or state.grad is not True):
         return None
     if found.dtype in _FULL and target.dtype != found.dtype and (_is_integer(target) or target.dtype in _FULL):
@@ -136,18 +111,6 @@ def _indices(state: State, it: Operated) -> TypeClash | None:
     return _indexed(it, next((name for name in ("input", "self", "tensor") if name in it.operands), "input"), "input")
 
 
-_INDEXED = (
-    "gather",
-    "scatter",
-    "scatter_add",
-    "index_select",
-    "index_add",
-    "index_copy",
-    "index_fill",
-    "take_along_dim",
-)
-
-
 def _positions(state: State, it: Operated) -> TypeClash | None:
     """Positions are integers; that of `take_along_dim` has a name of its own."""
     name = "indices" if "indices" in it.operands else "index"
@@ -162,21 +125,23 @@ def _indexed(it: Operated, name: str, said: str) -> TypeClash | None:
 def _clash(it: Operated, name: str, found: Term, wanted: str | None, late: bool = False) -> TypeClash:
     """An operand whose type is known, and is not the one that is wanted."""
     assert found.dtype is not None and wanted is not None
-    return TypeClash(it.node, plain(it.op), name, found.dtype, wanted, late, found.node.syntax)
+    # A module that is more than a function is shown by its own name.
+    shown = it.op if is_module(it.op) and canonical(it.op) in ONE_DTYPE_MODULES else bare(it.op)
+    return TypeClash(it.node, shown, name, found.dtype, wanted, late, found.node.syntax)
 
 
 Judge: TypeAlias = "Callable[[State, Operated], TypeClash | None]"
 
 _JUDGES: dict[str, Judge] = {
-    **dict.fromkeys(_PAIRS, _pair),
-    **dict.fromkeys(_MODULES, _module),
+    **dict.fromkeys(ONE_DTYPE, _pair),
+    **dict.fromkeys(ONE_DTYPE_MODULES, _module),
     **dict.fromkeys(("cross_entropy", "nll_loss"), _classes),
     **dict.fromkeys(("binary_cross_entropy", "huber_loss"), _targets),
     "binary_cross_entropy_with_logits": _logits,
     **dict.fromkeys(("embedding", "one_hot"), _indices),
-    **dict.fromkeys((*_INDEXED, *(f"{name}_" for name in _INDEXED)), _positions),
+    **dict.fromkeys(INDEXED, _positions),
 }
-"""Which types an operation takes, by its plain name."""
+"""Which types an operation takes, by its canonical name."""
 
 
 class ElementTypeDetector(Detector[bool]):
@@ -199,7 +164,7 @@ class ElementTypeDetector(Detector[bool]):
 
         Under autocast, or with another default, types are not what they seem; integers beside logits are.
         """
-        judge = _JUDGES.get(plain(it.op))
+        judge = _JUDGES.get(canonical(it.op))
         if judge is None or (judge is not _logits and (self.facts or state.facts.get(AUTOCAST) is True)):
             return
         clash = judge(state, it)

@@ -1,6 +1,6 @@
-"""What one turn of a loop leaves behind: places that hold the graphs of every turn so far.
+"""Places that hold the graphs of every iteration of a loop so far.
 
-A place grows if at the end of the last turn it holds what it held at the end of the turn before, and more. That a
+A place grows if at the end of the last iteration it holds what it held at the end of the one before, and more. That a
 graph is held in vain is certain where a backward has run through it and freed it; or where none ever does, which shows
 only at the end of the program.
 """
@@ -8,99 +8,247 @@ only at the end of the program.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import libcst as cst
 
-from gradlint.detect.ledger import Ledger, Waiting, is_certain
-from gradlint.domain.event import KeptGraph
-from gradlint.domain.graph import Node, fresh_number
+from gradlint.detect.detector import Detector
+from gradlint.detect.gathering import Parts, is_reachable, parts_of, reaches
+from gradlint.detect.graph_use import GraphUseDetector, nodes_behind
+from gradlint.detect.lost_gradient import LostGradientDetector
+from gradlint.domain.announcement import (
+    Backpropagated,
+    CalledAgain,
+    Differentiated,
+    IterationBegan,
+    IterationEnded,
+    LoopBegan,
+    LoopEnded,
+    ModeSwitched,
+    RunEnded,
+    Stepped,
+    Stored,
+)
+from gradlint.domain.fault.training_loop import EvalKeepsGraph, GraphAccumulates, StateNotDetached
+from gradlint.domain.graph import Node
 from gradlint.domain.state import State
-from gradlint.domain.value import Ref, Tensor
+from gradlint.domain.value import Ref, Tensor, Unknown, Value
 from gradlint.domain.walk import back_to, certain_inputs, leaves, reachable
-from gradlint.interpreter.reachable import Held, Parts, Place, Root, held_by, is_held, parts_of, reaches
+from gradlint.interpreter.reachable import Held, Place, Root, held_by
+from gradlint.interpreter.torch.parameters import parameters_of
+from gradlint.interpreter.torch.tensor import tensor_at
 
 
-class Turns:
-    """One run of a loop, turn by turn."""
+class Growing(NamedTuple):
+    """A place that grows, and the roots within it. `certain`: whatever follows, what it keeps is of no use."""
 
-    def __init__(self, ledger: Ledger, before: State) -> None:
-        self.ledger = ledger
-        self.before = before
-        self.marks: list[int] = []
-        # The roots are keys: a dict keeps their order, and findings name the first of them.
-        self.held: list[dict[Place, dict[Root, None]]] = []
-        self.backwards = ledger.backwards
-        self.steps = ledger.steps
+    fault: GraphAccumulates | EvalKeepsGraph | StateNotDetached
+    within: tuple[Root, ...]
+    certain: bool
 
-    def begin(self) -> None:
-        """A turn begins: what is made from now on is younger than the mark."""
-        self.marks.append(fresh_number())
-        self.ledger.turns.append(self.marks[-1])
-        self.ledger.depth += 1
 
-    def end(self, states: Iterable[State]) -> None:
-        """A turn is over: remember what places hold, on any path."""
-        self.ledger.depth -= 1
-        self.ledger.turns.pop()
+@dataclass
+class Loop:
+    """A loop that runs: the state before it, and how many backwards and steps there were by then.
+
+    `marks` are when its iterations began, and `held` is what places held at the end of each, on any path. The roots are
+    keys: a dict keeps their order, and findings name the first of them.
+    """
+
+    before: State
+    backwards: int
+    steps: int
+    marks: list[int] = field(default_factory=list)
+    held: list[dict[Place, dict[Root, None]]] = field(default_factory=list)
+
+
+@dataclass
+class Growth:
+    """What the loops of a run leave behind.
+
+    `stored`: where a container was given a value. `evaluated`: where the leaves were made of networks that were sent to
+    evaluation. `waiting`: the places that grow, by where, as they were found on each path. `culprits`: what they hold,
+    and whether one of them is at fault for certain.
+    """
+
+    backwards: int = 0
+    steps: int = 0
+    loops: dict[int, Loop] = field(default_factory=dict)
+    stored: dict[tuple[object, Value], cst.CSTNode] = field(default_factory=dict)
+    evaluated: set[cst.CSTNode] = field(default_factory=set)
+    waiting: dict[cst.CSTNode, list[Growing]] = field(default_factory=dict)
+    culprits: dict[Root, bool] = field(default_factory=dict)
+
+
+class GraphGrowthDetector(Detector[Growth]):
+    """Compares what places hold at the ends of the iterations of each loop."""
+
+    def begin(self) -> Growth:
+        """Begin before any loop."""
+        return Growth()
+
+    def on_backpropagated(self, state: State, it: Backpropagated) -> None:
+        """Count the backward."""
+        self.facts.backwards += 1
+
+    def on_differentiated(self, state: State, it: Differentiated) -> None:
+        """Count it as a backward."""
+        self.facts.backwards += 1
+
+    def on_stepped(self, state: State, it: Stepped) -> None:
+        """Count the step."""
+        self.facts.steps += 1
+
+    def on_mode_switched(self, state: State, it: ModeSwitched) -> None:
+        """Remember the leaves of a network that is evaluated."""
+        if it.training is False:
+            leaves = parameters_of(state, it.module)[0]
+            self.facts.evaluated |= {tensor_at(state, one).node.syntax for _, one in leaves}
+
+    def on_stored(self, state: State, it: Stored) -> None:
+        """Remember where a container was given what may have a graph."""
+        if isinstance(it.container, Ref) and _may_hold(it.value):
+            self.facts.stored[it.container.id, it.value] = it.node
+
+    def on_loop_began(self, state: State, it: LoopBegan) -> None:
+        """Begin to watch a loop."""
+        self.facts.loops[it.loop] = Loop(state, self.facts.backwards, self.facts.steps)
+
+    def on_iteration_began(self, state: State, it: IterationBegan) -> None:
+        """Remember when the iteration began: what is made in it is younger."""
+        self.facts.loops[it.loop].marks.append(it.since)
+
+    def on_iteration_ended(self, state: State, it: IterationEnded) -> None:
+        """Remember what places hold, on any path."""
+        loop = self.facts.loops[it.loop]
         union: dict[Place, dict[Root, None]] = {}
-        for state in states:
-            for place, held in held_by(state, self.before).items():
+        for path in it.paths:
+            for place, held in held_by(path, loop.before).items():
                 union.setdefault(place, {}).update((one.root, None) for one in held)
-        self.held.append(union)
+        loop.held.append(union)
 
-    def judge(self, states: list[State], *, bounded: bool, listed: bool = False) -> None:
-        """The last turn is over: enter the places that grow; what is never walked only where data bounds the loop.
-
-        `listed`: the program lists what the loop goes over, so that a list which the loop around it makes anew in each
-        turn does not grow.
-        """
-        if len(self.held) < 2 or not any(self.held):
+    def on_loop_ended(self, state: State, it: LoopEnded) -> None:
+        """Enter the places that grow; those that no backward frees only where data bounds the loop."""
+        loop = self.facts.loops.pop(it.loop)
+        if len(loop.held) < 2 or not any(loop.held):
             return
-        growing: list[dict[Place, Waiting]] = []
-        for state in states:
-            found = held_by(state, self.before)
-            growing.append(
-                {
-                    place: one
-                    for place, held in found.items()
-                    if (one := self._grown(state, place, held))
-                    and not self._replaced(state, place)
-                    and not (listed and self._made_anew(place))
-                }
-            )
-        for found_here in growing:
-            for place, one in found_here.items():
-                if is_certain(one) or (not bounded and all(place in other for other in growing)):
-                    self._enter(one)
-        self.ledger.settle()
+        around = self.machine.iterations
+        judged = _LoopJudgement(self.facts, loop, around[-1] if around and it.listed else None)
+        growing = [judged.growing(path) for path in it.paths]
+        culprits: dict[Root, bool] = {}
+        for found in growing:
+            for place, one in found.items():
+                if one.certain or (not it.bounded and all(place in other for other in growing)):
+                    self._enter(one, culprits)
+        # What this loop has entered counts for the loops around it.
+        for root, certain in culprits.items():
+            self.facts.culprits[root] = certain or self.facts.culprits.get(root, False)
 
-    def _made_anew(self, place: Place) -> bool:
-        """Whether a container is younger than the turn of the loop around this one."""
-        around = self.ledger.turns
-        return bool(around) and place[0] == "items" and isinstance(place[1], int) and place[1] > around[-1]
-
-    def _replaced(self, state: State, place: Place) -> bool:
-        """Whether a name has lost a container that it had before the loop: what that holds is gone."""
-        address = place[1]
-        if place[0] == "name" or not isinstance(address, int):
-            return False
-        return is_held(self.before, address) and not is_held(state, address)
-
-    def _enter(self, one: Waiting) -> None:
+    def _enter(self, one: Growing, culprits: dict[Root, bool]) -> None:
         """One finding for one defect: what gathers the roots of another culprit is none.
 
         But a list that is emptied after its backward is none itself, while a sum of what was walked is.
         """
-        certain = is_certain(one)
-        known = self.ledger.culprits
-        if not any(known[root] or not certain for root in one.within if root in known):
-            self.ledger.waiting.setdefault(one.event.node, []).append(one)
-            new = self.ledger.new_culprits
-            new.update((root, certain or new.get(root, False)) for root in one.within)
+        known = self.facts.culprits
+        if any(known[root] or not one.certain for root in one.within if root in known):
+            return
+        culprits.update((root, one.certain or culprits.get(root, False)) for root in one.within)
+        found = self.facts.waiting.setdefault(one.fault.node, [])
+        if one.certain and not any(other.certain for other in found):
+            self.report(one.fault)
+        found.append(one)
 
-    def _grown(self, state: State, place: Place, held: tuple[Held, ...]) -> Waiting | None:
-        former = {root: None for root in self.held[-2].get(place, ()) if self._made_here(root)}
+    def on_called_again(self, state: State, it: CalledAgain) -> None:
+        """Report attributes that hang on what the call before has left in them, if they do so in any case."""
+        found: dict[cst.CSTNode, StateNotDetached] = {}
+        for first, ends in it.ends:
+            former = _attribute_graphs(first, state)
+            for end in ends:
+                fault = _carried_over(former, _attribute_graphs(end, state))
+                if fault is None:
+                    return
+                found.setdefault(fault.node, fault)
+        for fault in found.values():
+            self.report(fault)
+
+    def on_run_ended(self, state: State, it: RunEnded) -> None:
+        """Report the places whose graphs no backward runs through."""
+        if not it.complete or not self.facts.waiting:
+            return
+        use = self.other(GraphUseDetector)
+        used = use.joined(use.facts.walked | use.escaped())
+        for found in self.facts.waiting.values():
+            if not any(one.certain for one in found) and all(self._is_unused(one, used) for one in found):
+                self.report(found[0].fault)
+
+    def _is_unused(self, one: Growing, used: set[int]) -> bool:
+        """Whether a graph is certainly never walked, though its network is trained or evaluated here."""
+        nodes = [root for root in one.within if isinstance(root, Node)]
+        if any(node.id in used for node in nodes):
+            return False
+        trained = self.other(LostGradientDetector).facts.trained | self.facts.evaluated
+        return any(node.leaf is not None and node.syntax in trained for node in nodes_behind(nodes))
+
+
+def _may_hold(value: Value) -> bool:
+    """Whether a value, or one in a tuple of such, may have a graph."""
+    return all(map(_may_hold, value)) if type(value) is tuple else isinstance(value, (Ref, Unknown, int, str, float))
+
+
+def _attribute_graphs(state: State, before: State) -> dict[Place, Node]:
+    """The graphs in attributes that a call has changed."""
+    found: dict[Place, Node] = {}
+    for place, held in held_by(state, before).items():
+        root = held[0].root
+        if place[0] == "attr" and isinstance(root, Node) and root.tracked:
+            found[place] = root
+    return found
+
+
+def _carried_over(former: dict[Place, Node], now: dict[Place, Node]) -> StateNotDetached | None:
+    """What an attribute holds was computed from what it held after the call before."""
+    for place, root in now.items():
+        kept = former.get(place)
+        if kept is not None and kept is not root and reaches((root,), kept):
+            return StateNotDetached(root.syntax, kept.syntax)
+    return None
+
+
+class _LoopJudgement:
+    """Judges one loop at its end.
+
+    `around`: when the iteration around the loop began, if the loop goes over what the program lists: a list that this
+    iteration has made does not grow.
+    """
+
+    def __init__(self, facts: Growth, loop: Loop, around: int | None) -> None:
+        self.facts = facts
+        self.loop = loop
+        self.around = around
+
+    def growing(self, state: State) -> dict[Place, Growing]:
+        """The places that have grown on one path."""
+        found: dict[Place, Growing] = {}
+        for place, held in held_by(state, self.loop.before).items():
+            one = self._grown(state, place, held)
+            if one is not None and not self._is_replaced(state, place) and not self._is_made_anew(place):
+                found[place] = one
+        return found
+
+    def _is_made_anew(self, place: Place) -> bool:
+        """Whether a container is younger than the iteration around."""
+        return self.around is not None and place[0] == "items" and isinstance(place[1], int) and place[1] > self.around
+
+    def _is_replaced(self, state: State, place: Place) -> bool:
+        """Whether a name has lost a container that it had before the loop: what that holds is gone."""
+        address = place[1]
+        if place[0] == "name" or not isinstance(address, int):
+            return False
+        return is_reachable(self.loop.before, address) and not is_reachable(state, address)
+
+    def _grown(self, state: State, place: Place, held: tuple[Held, ...]) -> Growing | None:
+        former = {root: None for root in self.loop.held[-2].get(place, ()) if self._made_here(root)}
         if not former:
             return None
         if place[0] == "items":
@@ -109,43 +257,49 @@ class Turns:
             parts = parts_of(state, one.root)
             kept = [root for root in former if root is not one.root and root in parts.all]
             if kept:
-                return self._entry(state, one.root, kept[0], parts)
+                return self._gathered(state, one.root, kept[0], parts)
             again = next((root for root in former if root is not one.root and reaches((one.root,), root)), None)
             if again is not None:
                 return self._carried(state, one.root, again)
         return None
 
-    def _longer(self, state: State, place: Place, held: tuple[Held, ...], former: dict[Root, None]) -> Waiting | None:
+    def _longer(self, state: State, place: Place, held: tuple[Held, ...], former: dict[Root, None]) -> Growing | None:
         kept = [one for one in held if one.root in former]
         new = [one for one in held if one.root not in former and self._made_here(one.root)]
         if not kept or not new:
             return None
-        syntax = self.ledger.stored.get((place[1], new[-1].value)) or new[-1].root.syntax
-        entry = self._entry(state, new[-1].root, kept[-1].root, parts_of(state, new[-1].root), syntax)
-        value = new[-1].value
+        last, value = new[-1].root, new[-1].value
+        syntax = self.facts.stored.get((place[1], value)) or last.syntax
         is_tensor = isinstance(value, Ref) and isinstance(state.heap.get(value.id), Tensor)
-        return entry if entry is None or is_tensor else entry._replace(event=replace(entry.event, nested=True))
+        return self._gathered(state, last, kept[-1].root, parts_of(state, last), syntax, nested=not is_tensor)
 
-    def _entry(
-        self, state: State, root: Root, kept: Root, parts: Parts, stored: cst.CSTNode | None = None
-    ) -> Waiting | None:
+    def _gathered(
+        self,
+        state: State,
+        root: Root,
+        kept: Root,
+        parts: Parts,
+        stored: cst.CSTNode | None = None,
+        *,
+        nested: bool = False,
+    ) -> Growing | None:
         """What becomes of a place that gathers: spent, if the former root was backpropagated already."""
         inner = parts_of(state, kept)
-        spent = self._spent(state, inner.all)
-        if spent is None or self._spent(state, parts.all) is None:
+        spent = self._is_spent(state, inner.all)
+        if spent is None or self._is_spent(state, parts.all) is None:
             return None
         if stored is None and reaches(parts.ends, kept):
-            return None  # A state that each turn computes from the last: not gathered, but carried on.
+            return None  # A state that each iteration computes from the last: not gathered, but carried on.
         live = all(isinstance(one, Node) and one.tracked is True for one in (root, kept))
         syntax = stored or root.syntax
         if syntax is None or not (spent or (live and self._uses_leaf(root))):
             return None
         own = (one for one in parts.ends if one not in inner.all)
         term = next((one.syntax for one in own if one.syntax is not None), None)
-        event = KeptGraph(
-            syntax, term, spent=spent, trained=self.ledger.backwards > self.backwards, listed=stored is not None
-        )
-        return Waiting(event, (root, kept, *parts.all))
+        listed, within = stored is not None, (root, kept, *parts.all)
+        if spent or self.facts.backwards > self.loop.backwards:
+            return Growing(GraphAccumulates(syntax, term, spent, listed, nested), within, spent)
+        return Growing(EvalKeepsGraph(syntax, term, listed, nested), within, False)
 
     def _uses_leaf(self, root: Root) -> bool:
         """Whether something in the loop was computed from a leaf itself, as a network computes from its parameters.
@@ -153,33 +307,32 @@ class Turns:
         What only goes on with a result from before the loop adds little to the graph that is there already.
         """
         roots = [root] if isinstance(root, Node) else []
-        return any(leaves(roots, back_to(self.marks[0])))
+        return any(leaves(roots, back_to(self.loop.marks[0])))
 
-    def _spent(self, state: State, roots: Iterable[Root]) -> bool | None:
+    def _is_spent(self, state: State, roots: Iterable[Root]) -> bool | None:
         """Whether a backward of this loop has run through the graph and freed it, so that another would raise.
 
         None where one has raised on it already: that is another finding.
         """
         spent = False
         nodes = [root for root in roots if isinstance(root, Node)]
-        for node in reachable(nodes, back_to(self.marks[0], certain_inputs)):
-            if node.id <= self.marks[0]:
+        for node in reachable(nodes, back_to(self.loop.marks[0], certain_inputs)):
+            if node.id <= self.loop.marks[0]:
                 continue
             if state.freed.get(node.id, node) is None:
                 return None
             spent = spent or node.id in state.spent or node.id in state.freed
         return spent
 
-    def _carried(self, state: State, root: Root, kept: Root) -> Waiting | None:
-        """A state carried over with its graph, which the backward of each turn walks down to the first."""
+    def _carried(self, state: State, root: Root, kept: Root) -> Growing | None:
+        """A state carried over with its graph, which the backward of each iteration walks down to the first."""
         assert isinstance(root, Node) and isinstance(kept, Node)
-        if kept.id not in state.twice or self.ledger.steps == self.steps:
+        if kept.id not in state.twice or self.facts.steps == self.loop.steps:
             return None
         if state.freed.get(root.id, root) is None or state.freed.get(kept.id, kept) is None:
             return None
-        event = KeptGraph(root.syntax, kept.syntax, spent=False, trained=True, listed=False, rewalked=True)
-        return Waiting(event, (root, kept))
+        return Growing(StateNotDetached(root.syntax, kept.syntax), (root, kept), True)
 
     def _made_here(self, root: Root) -> bool:
         """Whether a root was made in the loop; a symbol that was there before is of no interest."""
-        return not isinstance(root, Node) or root.id > self.marks[0]
+        return not isinstance(root, Node) or root.id > self.loop.marks[0]

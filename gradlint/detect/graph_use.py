@@ -1,4 +1,4 @@
-"""Graphs that are kept for a backward which never comes: retained, recorded with the gradients, gathered in a loop."""
+"""Graphs that are kept for a backward which never comes: retained, or recorded with the gradients."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from gradlint.detect.detector import Detector
-from gradlint.detect.ledger import is_certain
-from gradlint.detect.lost_gradient import LostGradientDetector
 from gradlint.domain.announcement import (
     Backpropagated,
     Differentiated,
@@ -58,7 +56,7 @@ class GraphUseDetector(Detector[GraphUse]):
     def on_backpropagated(self, state: State, it: Backpropagated) -> None:
         """Note the graph as walked; and as retained, if the backward is to retain it in a loop."""
         self._walk(it.possible.keys())
-        if it.retain and it.create is False and not it.raised and self.machine.ledger.depth:
+        if it.retain and it.create is False and not it.raised and self.machine.iterations:
             retained = self.facts.retaining.setdefault(it.node, set())
             retained.update(node.id for node in it.possible.values() if state.frees(node))
             if any(node.tracked is None for node in it.possible.values()):
@@ -108,12 +106,10 @@ class GraphUseDetector(Detector[GraphUse]):
         for syntax, retained in facts.retaining.items():
             if it.complete and syntax not in facts.useful and retained and away.isdisjoint(retained):
                 self.report(GraphRetained(syntax))
-        if it.complete and self.machine.ledger.waiting:
-            self._report_growth(self.joined(facts.walked | self.escaped()))
 
     def escaped(self) -> set[int]:
         """Return all nodes that may be walked where gradlint does not look."""
-        return {node.id for node in _behind(self.facts.shared.values())}
+        return {node.id for node in nodes_behind(self.facts.shared.values())}
 
     def joined(self, nodes: Set[int]) -> set[int]:
         """Return the nodes, and those made alike on another path that has been joined."""
@@ -123,21 +119,8 @@ class GraphUseDetector(Detector[GraphUse]):
                 found.add(other)
         return found
 
-    def _report_growth(self, used: set[int]) -> None:
-        for found in self.machine.ledger.waiting.values():
-            if not any(map(is_certain, found)) and all(self._is_idle(one.within, used) for one in found):
-                self.report(found[0].event)
 
-    def _is_idle(self, within: Iterable[object], used: set[int]) -> bool:
-        """Whether a graph that is kept is certainly never walked, though its network is trained or evaluated here."""
-        nodes = [root for root in within if isinstance(root, Node)]
-        if any(node.id in used for node in nodes):
-            return False
-        trained = self.other(LostGradientDetector).facts.trained | self.machine.ledger.evaluated
-        return any(node.leaf is not None and node.syntax in trained for node in _behind(nodes))
-
-
-def _behind(roots: Iterable[Node]) -> Iterator[Node]:
+def nodes_behind(roots: Iterable[Node]) -> Iterator[Node]:
     """Yield all nodes that a gradient from the roots may come to."""
     seen: set[int] = set()
     stack = list(roots)

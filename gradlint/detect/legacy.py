@@ -20,15 +20,14 @@ from gradlint.domain.fault.spelling import (
 )
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Ref, Tensor
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import IMPLICIT_DIM
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.torch.names import fact
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
 
 _FUNCTIONAL = "torch.nn.functional."
 _SCHEDULERS = "torch.optim.lr_scheduler."
-
-_IMPLICIT = frozenset({"softmax", "log_softmax", "softmin"})
-_IMPLICIT_MODULES = frozenset({"Softmax", "LogSoftmax", "Softmin"})
 
 _TIMED = frozenset(
     {
@@ -63,7 +62,8 @@ class LegacyDetector(Detector[None]):
         """Report arguments of the constructor of a module."""
         args, name = Args(it.positional, it.keywords, it.open), it.path.rpartition(".")[2]
         self._reduction(it.path.removeprefix("torch."), args, it.node)
-        if name in _IMPLICIT_MODULES and not args.has(0, "dim") and not args.open:
+        guesses = canonical(f"nn.{name}") in IMPLICIT_DIM and "dim" in _places(f"nn.{name}")
+        if guesses and not args.has(0, "dim") and not args.open:
             self.report(ImplicitDim(it.node, name, None))
 
     def on_factors_moved(self, state: State, it: FactorsMoved) -> None:
@@ -115,7 +115,7 @@ class LegacyDetector(Detector[None]):
 
     def _implicit_dim(self, state: State, op: str, args: Args, node: cst.CSTNode) -> None:
         """Report F.softmax(x): the dimension is guessed by the rank, 0 of one or three dimensions, else 1."""
-        if op not in _IMPLICIT or args.keywords or args.has(1, "dim") or args.open:
+        if op not in IMPLICIT_DIM or args.keywords or args.has(1, "dim") or args.open:
             return
         target = known_tensor(self.machine, state, args.get(0, "input"))
         shape = None if target is None else tensor_at(state, target).shape

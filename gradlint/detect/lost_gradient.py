@@ -13,9 +13,10 @@ import libcst as cst
 from gradlint.detect.absence import Gradients, LastBackward, LostOne, never_reached, reached_leaves, verdicts
 from gradlint.detect.cuts import ACCIDENTS, Lost, lost_leaves, receiving_leaves
 from gradlint.detect.detector import Detector
-from gradlint.detect.frozen import is_absent, is_left_off
+from gradlint.detect.optimizers import MembershipDetector
 from gradlint.detect.samples import cutting_samples
 from gradlint.detect.second_order import SecondOrderDetector
+from gradlint.detect.switched_off import SwitchedOffDetector
 from gradlint.detect.terms import dead_terms
 from gradlint.domain.announcement import (
     Backpropagated,
@@ -33,13 +34,12 @@ from gradlint.domain.announcement import (
     RunEnded,
     Stepped,
 )
-from gradlint.domain.event import Event, Noticed
 from gradlint.domain.fault.backward import RootWithoutGraph
 from gradlint.domain.fault.lost_gradient import Given, LostLeaf, ParameterNeverReached
 from gradlint.domain.graph import Node, leaf_key
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value
-from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
+from gradlint.interpreter.torch.tensor import is_absent, known_tensor, tensor_at
 
 
 class LostGradientDetector(Detector[Gradients]):
@@ -123,7 +123,9 @@ class LostGradientDetector(Detector[Gradients]):
     def on_backward_called(self, state: State, it: BackwardCalled) -> None:
         """Report a root without a graph, unless the reason is another fault, which is reported in its place."""
         record = tensor_at(state, it.root)
-        if record.grad is not False or is_left_off(self.machine, state, record.node, it.node, self.is_wanted):
+        if record.grad is not False:
+            return
+        if self.other(SwitchedOffDetector).explains(state, record.node, it.node, self.is_wanted):
             return
         if self.other(SecondOrderDetector).explains(record.node, it.node):
             return
@@ -194,7 +196,7 @@ class LostGradientDetector(Detector[Gradients]):
             for one in lost_leaves(root, receiving):
                 if _requires_grad(state, one.leaf):
                     assert one.leaf.leaf is not None
-                    self.machine.holdings.cut_off.add(one.leaf.leaf)
+                    self.other(MembershipDetector).facts.cut_off.add(one.leaf.leaf)
                     fault = self._fault(state, one, it.node)
                     started = one.reborn is root
                     self.facts.lost.append(
@@ -241,7 +243,7 @@ class LostGradientDetector(Detector[Gradients]):
         """Report the other leaves that no backward of the file reaches."""
         for fault in self.facts.undone:
             self.report(fault)
-        if not any(map(_misses, self.machine.events)):
+        if not self.other(MembershipDetector).misses:
             for making in self.facts.unreached:
                 self.report(ParameterNeverReached(making))
 
@@ -272,8 +274,3 @@ def _requires_grad(state: State, leaf: Node) -> bool:
 def _is_reborn(leaf: Node) -> bool:
     """Whether a leaf was made of a value that has a history."""
     return any(edge.cut == "leaf" for edge in leaf.edges)
-
-
-def _misses(event: Event) -> bool:
-    """Whether an optimizer holds the wrong parameters: that explains those that are not trained."""
-    return isinstance(event, Noticed) and event.fault == "optimizer-misses-parameter"

@@ -3,27 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeAlias
 
 import libcst as cst
 
+from gradlint.detect.detector import Detector
+from gradlint.detect.optimizers import MembershipDetector
+from gradlint.domain.announcement import Assigned, Repeated, StateDictLoaded, Zipped
+from gradlint.domain.fault.modules import NetworkAlias, NetworkRepeated
 from gradlint.domain.state import State
-from gradlint.domain.value import Instance, Ref, Sequence, Tensor, Value
-from gradlint.interpreter.args import Args
-from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.torch import faults
+from gradlint.domain.value import Instance, Ref, Sequence, Tensor
 from gradlint.interpreter.torch.parameters import is_module, parameters_of
 from gradlint.source.lower.syntax import parts
 
-FAULT = "network-alias"
 _PLAIN = (cst.Name, cst.Attribute)
 
+Names: TypeAlias = dict[int, dict[cst.CSTNode, cst.CSTNode]]
+"""Where modules got further names, by their addresses: at which node, in which code."""
 
-def named(machine: Machine, state: State, value: Ref, node: cst.CSTNode) -> None:
-    """A name or attribute is bound to an object: remember where, if it is a module that has a name already."""
-    record = state.heap.get(value.id)
-    if isinstance(record, Instance) and _takes_over(node) and is_module(state, value):
-        code = machine.stack[-1].node if machine.stack else machine.program.nowhere
-        machine.holdings.aliases.setdefault(value.id, {})[node] = code
+
+class NetworkAliasDetector(Detector[Names]):
+    """Knows where a module that has a name got another one."""
+
+    def begin(self) -> Names:
+        """Begin without names."""
+        return {}
+
+    def on_assigned(self, state: State, it: Assigned) -> None:
+        """Remember where a module that has a name already gets another."""
+        record = state.heap.get(it.value.id)
+        if isinstance(record, Instance) and _takes_over(it.node) and is_module(state, it.value):
+            code = self.machine.stack[-1].node if self.machine.stack else self.machine.program.nowhere
+            self.facts.setdefault(it.value.id, {})[it.node] = code
+
+    def on_state_dict_loaded(self, state: State, it: StateDictLoaded) -> None:
+        """net.load_state_dict(other.state_dict()): a copy between two names is one between two networks."""
+        given = self.other(MembershipDetector).source_of(it.given)
+        if given is not None and given == it.owner:
+            self._told_apart(given, [_receiver(it.node), _receiver(_first(it.node))], it.node)
+
+    def on_zipped(self, state: State, it: Zipped) -> None:
+        """zip(net.parameters(), other.parameters())"""
+        columns = [column for column in it.columns if isinstance(column, Ref)]
+        sources = [self.other(MembershipDetector).source_of(column) for column in columns]
+        if len(sources) != 2 or sources[0] is None or sources[0] != sources[1] or not isinstance(it.node, cst.Call):
+            return
+        if len(columns) == len(it.columns) and all(_is_fresh(state, column) for column in columns):
+            self._told_apart(sources[0], [_receiver(arg.value) for arg in it.node.args], it.node)
+
+    def on_repeated(self, state: State, it: Repeated) -> None:
+        """[Net()] * n: one network n times, where the list makes it on the spot."""
+        left = it.node.left if isinstance(it.node, cst.BinaryOperation) else None
+        if not isinstance(left, cst.List) or it.times in (0, 1) or not all(map(_is_made, left.elements)):
+            return
+        modules = (item for item in it.items if isinstance(item, Ref) and is_module(state, item))
+        if any(_learns(state, module) for module in modules):
+            self.report(NetworkRepeated(it.node))
+
+    def _told_apart(self, network: Ref, names: Iterable[str | None], node: cst.CSTNode) -> None:
+        """The program tells two networks apart that are one: the fault is where the second name was given."""
+        one, other = names
+        if one is None or other is None or one == other:
+            return
+        for place, code in reversed(self.facts.get(network.id, {}).items()):
+            if not _is_conditional(place, code):
+                self.report(NetworkAlias(_side(place, {one, other}), one, other, node))
+                return
 
 
 def _takes_over(node: cst.CSTNode) -> bool:
@@ -34,23 +79,8 @@ def _takes_over(node: cst.CSTNode) -> bool:
     return isinstance(value, _PLAIN)
 
 
-def loaded(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> None:
-    """net.load_state_dict(other.state_dict()): a copy between two names is one between two networks."""
-    given = args.get(0, "state_dict")
-    if isinstance(given, Ref) and machine.holdings.listed.get(given.id) == ref:
-        _one_network(machine, state, ref, [_receiver(node), _receiver(_first(node))], node)
-
-
-def zipped(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> None:
-    """zip(net.parameters(), other.parameters()): to be asked before the items are taken."""
-    sources = [machine.holdings.listed.get(value.id) for value in args.positional if isinstance(value, Ref)]
-    if len(sources) != 2 or sources[0] is None or sources[0] != sources[1] or not isinstance(node, cst.Call):
-        return
-    if all(isinstance(value, Ref) and _fresh(state, value) for value in args.positional):
-        _one_network(machine, state, sources[0], [_receiver(arg.value) for arg in node.args], node)
-
-
-def _fresh(state: State, value: Ref) -> bool:
+def _is_fresh(state: State, value: Ref) -> bool:
+    """Whether nothing has been taken from an iterator yet."""
     record = state.heap.get(value.id)
     return isinstance(record, Sequence) and record.kind == "iterator" and bool(record.items)
 
@@ -64,19 +94,6 @@ def _receiver(node: cst.CSTNode) -> str | None:
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
         return cst.Module([]).code_for_node(node.func.value)
     return None
-
-
-def _one_network(machine: Machine, state: State, ref: Ref, names: Iterable[str | None], node: cst.CSTNode) -> None:
-    """The program tells two networks apart that are one: the fault is where the second name was given."""
-    first, second = names
-    if first is None or second is None or first == second:
-        return
-    places = machine.holdings.aliases.get(ref.id, {})
-    for place, code in reversed(places.items()):
-        if not _is_conditional(place, code):
-            apart = f"`{first}` and `{second}` are told apart here"
-            faults.noticed(machine, FAULT, _side(place, {first, second}), "", [(node, apart)])
-            return
 
 
 def _side(place: cst.CSTNode, names: set[str]) -> cst.CSTNode:
@@ -96,17 +113,6 @@ def _is_conditional(node: cst.CSTNode, code: cst.CSTNode) -> bool:
 
 def _holds(outer: cst.CSTNode, node: cst.CSTNode) -> bool:
     return outer is node or any(_holds(child, node) for child in parts(outer))
-
-
-def repeated(machine: Machine, state: State, items: Iterable[Value], count: Value, node: cst.CSTNode) -> None:
-    """[Net()] * n: one network n times, where the list makes it on the spot."""
-    left = node.left if isinstance(node, cst.BinaryOperation) else None
-    if not isinstance(left, cst.List) or count in (0, 1) or not all(map(_is_made, left.elements)):
-        return
-    for item in items:
-        if isinstance(item, Ref) and is_module(state, item) and _learns(state, item):
-            faults.noticed(machine, FAULT, node, "repeated", [(left, "made once")])
-            return
 
 
 def _is_made(element: cst.BaseElement) -> bool:

@@ -2,45 +2,253 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
-from gradlint.detect.holdings import Doubt
-from gradlint.domain.event import Noticed
+from gradlint.detect.detector import Detector
+from gradlint.detect.gathering import is_reachable
+from gradlint.detect.membership import Candidate, Membership
+from gradlint.domain.announcement import (
+    AttributeSet,
+    Backpropagated,
+    Escaped,
+    GradientRead,
+    GradientsAsked,
+    NetworkImported,
+    OptimizerMade,
+    OptimizerSupposed,
+    ParametersListed,
+    ParametersTaken,
+    Returned,
+    RunEnded,
+    StateDictTaken,
+    Stepped,
+    Written,
+)
+from gradlint.domain.event import Fault
+from gradlint.domain.fault.optimizers import (
+    IteratorUsedUp,
+    NetworkForgotten,
+    OptimizerMisses,
+    ParameterForgotten,
+    ParameterTooLate,
+)
 from gradlint.domain.state import State
 from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Tensor, Value
-from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.reachable import is_held
-from gradlint.interpreter.torch import faults
+from gradlint.domain.walk import inputs, leaves
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import INITIALISES
+from gradlint.interpreter.program import origins
+from gradlint.interpreter.python.iteration import is_used_up
+from gradlint.interpreter.torch.backward import walk
 from gradlint.interpreter.torch.parameters import is_module, modules_of, parameters_of
-from gradlint.interpreter.torch.registration import doubt_listed_parameters
-
-FAULT = "optimizer-misses-parameter"
-SOURCES = "<sources>"
-"""The attribute of an optimizer under which stand the modules all of whose parameters it was given."""
-
-USED_UP = 0
-"""How many items an iterator holds at most that has given all it had (`Sequence.most`)."""
+from gradlint.interpreter.torch.tensor import tensor_at
 
 
-def sources_of(machine: Machine, state: State, given: Value, node: cst.CSTNode) -> tuple[Ref, ...]:
-    """The modules all of whose parameters an optimizer is given; to be asked before they are taken."""
-    found: list[Ref] = []
-    for value in _lists(state, given, 3):
-        module = machine.holdings.listed.get(value.id)
-        if module is not None:
-            found.append(module)
-            doubt_listed_parameters(machine, state, module)
-        if value != given and is_used_up(state, value):
-            faults.noticed(machine, FAULT, node, "used up")
-    return tuple(found)
+class MembershipDetector(Detector[Membership]):
+    """Knows which parameters optimizers hold, and looks at each step for others that have a gradient."""
 
+    def begin(self) -> Membership:
+        """Begin without optimizers."""
+        return Membership()
 
-def is_used_up(state: State, value: Value) -> bool:
-    """Whether a value is an iterator that has given all it had."""
-    record = state.heap.get(value.id) if isinstance(value, Ref) else None
-    return isinstance(record, Sequence) and not record.items and not record.open and record.most == USED_UP
+    def aside(self) -> Membership:
+        """Go on with what is known."""
+        return self.facts.copy()
+
+    # What others ask.
+
+    def add(self, leaves: Iterable[int], fault: Fault, *, used: bool = False) -> None:
+        """Report a fault at the end, if no optimizer holds these leaves by then.
+
+        With `used`, only if a gradient may arrive at one of them that the program does not handle itself.
+        """
+        self.facts.candidates.append(Candidate(frozenset(leaves), fault, used))
+
+    def source_of(self, value: Value) -> Ref | None:
+        """Return the module whose parameters an iterator gives, or whose state dict a value is."""
+        return self.facts.listed.get(value.id) if isinstance(value, Ref) else None
+
+    def sources_in(self, state: State, given: Value) -> tuple[Ref, ...]:
+        """Return the modules all of whose parameters are given, in lists or groups."""
+        found = (self.source_of(value) for value in _lists(state, given, 3))
+        return tuple(module for module in found if module is not None)
+
+    def verdicts(self) -> list[Fault]:
+        """Return what is a fault because no optimizer holds some leaves, as far as the run has gone."""
+        return list(self.facts.verdicts(self.machine.optimized))
+
+    @property
+    def misses(self) -> bool:
+        """Whether an optimizer holds the wrong parameters, which explains those that are not trained."""
+        return self.facts.used_up or any(isinstance(fault, OptimizerMisses) for fault in self.verdicts())
+
+    # What optimizers are given.
+
+    def on_parameters_listed(self, state: State, it: ParametersListed) -> None:
+        """Remember whose parameters an iterator gives."""
+        self.facts.listed[it.made.id] = it.module
+
+    def on_state_dict_taken(self, state: State, it: StateDictTaken) -> None:
+        """Remember whose parameters a dict holds."""
+        if isinstance(it.owner, Ref) and is_module(state, it.owner):
+            self.facts.listed[it.made.id] = it.owner
+
+    def on_optimizer_made(self, state: State, it: OptimizerMade) -> None:
+        """Note the modules that an optimizer is to train, and groups that are given nothing any more."""
+        self.facts.sources[it.optimizer.id] = self.sources_in(state, it.given)
+        self.facts.unknown_holder |= it.open or self._holds_unknown(state, it.given)
+        if any(value != it.given and is_used_up(state, value) for value in _lists(state, it.given, 3)):
+            self.report(IteratorUsedUp(it.node))
+            self.facts.used_up |= not self.machine.expected
+
+    def _holds_unknown(self, state: State, given: Value) -> bool:
+        """Whether a list of parameters may hold others than those of modules that are known."""
+        open_lists = (value for value in _lists(state, given, 3) if getattr(state[value], "open", False))
+        return any(value.id not in self.facts.listed for value in open_lists) or not isinstance(given, (Ref, tuple))
+
+    def on_optimizer_supposed(self, state: State, it: OptimizerSupposed) -> None:
+        """It may hold anything."""
+        self.facts.unknown_holder = True
+
+    def on_parameters_taken(self, state: State, it: ParametersTaken) -> None:
+        """Remember the leaves of which an optimizer is given a result, which torch refuses."""
+        for record in (tensor_at(state, parameter) for parameter in it.parameters):
+            if record.leaf is False and record.retains is False:
+                self.facts.offered |= {leaf.syntax for leaf in leaves([record.node], inputs)}
+
+    # What becomes of parameters.
+
+    def on_backpropagated(self, state: State, it: Backpropagated) -> None:
+        """Note the leaves to which gradients flow."""
+        certain = {node.leaf for node in it.certain}
+        for node in it.possible.values():
+            record = state.heap.get(node.leaf) if node.leaf is not None else None
+            if node.leaf is None or not isinstance(record, Tensor) or record.grad is not True:
+                continue
+            if it.only is None or node.leaf in it.only:
+                self.facts.reached.add(node.leaf)
+                if node.leaf in certain:
+                    self.facts.fed[node.leaf] = it.node
+
+    def on_returned(self, state: State, it: Returned) -> None:
+        """A method's caller may backpropagate what it gets: the leaves behind it are used."""
+        if it.method and self.facts.candidates:
+            nodes = walk(origins(state, (it.value,))).possible.values()
+            self.facts.reached |= {node.leaf for node in nodes if node.leaf is not None}
+
+    def on_gradient_read(self, state: State, it: GradientRead) -> None:
+        """The program does with the gradient what it likes."""
+        if not it.warned:
+            self.facts.handled.add(it.tensor.id)
+
+    def on_gradients_asked(self, state: State, it: GradientsAsked) -> None:
+        """The program does with the gradients what it likes."""
+        self.facts.handled |= {tensor.id for tensor in it.inputs}
+
+    def on_escaped(self, state: State, it: Escaped) -> None:
+        """What something unknown is given, in lists too, it may train or give to an optimizer."""
+        for value in it.values:
+            self._note_handled(state, value, 2)
+
+    def _note_handled(self, state: State, value: Value, depth: int) -> None:
+        items: Iterable[Value] = value if type(value) is tuple else ()
+        if isinstance(value, Ref):
+            self.facts.handled.add(value.id)
+            record = state.heap.get(value.id)
+            if isinstance(record, (Sequence, Mapping)):
+                items = record.items.values() if isinstance(record, Mapping) else record.items
+        for item in items if depth else ():
+            self._note_handled(state, item, depth - 1)
+
+    def on_network_imported(self, state: State, it: NetworkImported) -> None:
+        """What others have trained is no network that somebody forgot."""
+        self.facts.handled.add(it.leaf.id)
+
+    def on_written(self, state: State, it: Written) -> None:
+        """A network of no optimizer is given its values by the program itself: the target network of another."""
+        leaf = self.facts.missed.get(tensor_at(state, it.tensor).memory) if self.facts.missed else None
+        if leaf is not None:
+            self.facts.handled.add(leaf)
+
+    def on_attribute_set(self, state: State, it: AttributeSet) -> None:
+        """Remember the module that takes the place of another."""
+        owner = state.heap.get(it.owner.id) if isinstance(it.owner, Ref) else None
+        if not isinstance(owner, Instance) or not is_module(state, it.owner) or owner.module.loose:
+            return
+        former, value = owner.attrs.get(it.name), it.value
+        are_modules = is_module(state, former) and is_module(state, value)
+        if are_modules and isinstance(former, Ref) and isinstance(value, Ref):
+            self.facts.replaced[former.id] = value
+
+    # What a step leaves out.
+
+    def on_stepped(self, state: State, it: Stepped) -> None:
+        """Look for parameters that have a gradient by now, and that this optimizer, and any other, does not hold."""
+        optimizer = state[it.optimizer]
+        assert isinstance(optimizer, Instance)
+        if optimizer.syntax is None or self.machine.expected:
+            return
+        own = frozenset(parameter.id for parameter in it.parameters)
+        self._judge_late(state, it, own, optimizer.syntax)
+        fed = self.facts.fed
+        others = [leaf for leaf in fed if leaf not in own and leaf not in self.facts.judged]
+        if others and _trains_network(state, own):
+            fed_own = {fed[leaf] for leaf in own if leaf in fed}
+            for leaf in others:
+                if _has_gradient(state, leaf) and (fed[leaf] in fed_own or not fed_own):
+                    together = fed[leaf] in fed_own
+                    self._judge_missed(state, leaf, frozenset() if together else own, optimizer.syntax)
+
+    def _judge_late(self, state: State, it: Stepped, own: frozenset[int], made: cst.CSTNode) -> None:
+        """Parameters that a module got after it was given to the optimizer."""
+        for module in self.facts.sources.get(it.optimizer.id, ()):
+            for leaf in sorted(self._fed_of(state, module) - own - self.facts.judged):
+                self.facts.judged.add(leaf)
+                self.add((leaf,), ParameterTooLate(made, tensor_at(state, Ref(leaf)).node.syntax, it.node))
+
+    def _fed_of(self, state: State, module: Ref) -> set[int]:
+        """The parameters of a module that have a gradient, or of the one that has been put in its place."""
+        fed = _fed(state, module)
+        successor = self.facts.replaced.get(module.id)
+        return fed if fed or successor is None else _fed(state, successor)
+
+    def _judge_missed(self, state: State, leaf: int, own: frozenset[int], made: cst.CSTNode) -> None:
+        """A network with a gradient and no optimizer: a fault if it is fresh and nothing else is done with it."""
+        facts = self.facts
+        facts.judged.add(leaf)
+        root = _root(state, leaf)
+        if root is None:
+            self._judge_bare(state, leaf, own, made)
+            return
+        found, is_open = parameters_of(state, root)
+        leaves = {parameter.id for _, parameter in found}
+        facts.judged |= leaves
+        record = state[root]
+        assert isinstance(record, Instance)
+        if is_open or record.syntax is None or not _is_fresh(state, root, leaves):
+            return
+        facts.missed.update((tensor_at(state, Ref(one)).memory, one) for one in leaves)
+        fault = NetworkForgotten(made, record.syntax, facts.fed[leaf])
+        others = {module.id for module, _ in modules_of(state, root)} | set(_holders(state, root))
+        facts.candidates.append(Candidate(frozenset(leaves | others), fault, used=True, unless=own, vague=True))
+
+    def _judge_bare(self, state: State, leaf: int, own: frozenset[int], made: cst.CSTNode) -> None:
+        """A parameter of no module gets a gradient with others: a fault if nothing is done with it by hand."""
+        record = tensor_at(state, Ref(leaf))
+        if own or not record.parameter or record.syntax is None or not _is_initial(state, record):
+            return
+        if not is_reachable(state, leaf):
+            return  # What was computed from it has its name, of which another rule tells.
+        fault = ParameterForgotten(made, record.syntax, self.facts.fed[leaf])
+        leaves = frozenset({leaf, *_holders(state, Ref(leaf))})
+        self.facts.candidates.append(Candidate(leaves, fault, used=True, vague=True))
+
+    def on_run_ended(self, state: State, it: RunEnded) -> None:
+        """Report what nothing has dispelled."""
+        for fault in self.verdicts():
+            self.report(fault)
 
 
 def _lists(state: State, value: Value, depth: int) -> Iterator[Ref]:
@@ -59,49 +267,6 @@ def _lists(state: State, value: Value, depth: int) -> Iterator[Ref]:
                 yield from _lists(state, item, depth - 1)
 
 
-def holds_unknown(machine: Machine, state: State, given: Value) -> bool:
-    """Whether a list of parameters may hold others than those of modules that are known."""
-    open_lists = [
-        value.id
-        for value in _lists(state, given, 3)
-        if getattr(state[value], "open", False) and value.id not in machine.holdings.listed
-    ]
-    return bool(open_lists) or not isinstance(given, (Ref, tuple))
-
-
-def stepped(machine: Machine, state: State, ref: Ref, own: frozenset[int], node: cst.CSTNode) -> None:
-    """An optimizer steps: which parameters have a gradient by now that it, and any other, does not hold?"""
-    optimizer = state[ref]
-    assert isinstance(optimizer, Instance)
-    place = optimizer.syntax
-    if place is None or machine.expected:
-        return
-    holdings = machine.holdings
-    sources = optimizer.attrs.get(SOURCES, ())
-    for module in [one for one in sources if isinstance(one, Ref)] if isinstance(sources, tuple) else ():
-        for leaf in sorted(_late(machine, state, module) - own - holdings.suspected):
-            holdings.suspected.add(leaf)
-            related = ((_made(state, leaf), "this parameter came after the optimizer"), (node, "it is not among these"))
-            holdings.doubts.append(Doubt(frozenset({leaf}), Noticed(place, FAULT, "late", related)))
-    fed_own = {holdings.fed[leaf] for leaf in own if leaf in holdings.fed}
-    strangers = [leaf for leaf in holdings.fed if leaf not in own and leaf not in holdings.suspected]
-    if not strangers or not _trains_network(state, own):
-        return
-    for leaf in strangers:
-        backward = holdings.fed[leaf]
-        if _has_gradient(state, leaf) and (backward in fed_own or not fed_own):
-            _forgotten(machine, state, leaf, own if backward not in fed_own else frozenset(), place, backward)
-
-
-def _late(machine: Machine, state: State, module: Ref) -> set[int]:
-    """The parameters of a module that have a gradient, or of the one that has been put in its place."""
-    fed = _fed(state, module)
-    successor = machine.holdings.replaced.get(module.id)
-    if fed or successor is None or not is_module(state, successor):
-        return fed
-    return _fed(state, successor)
-
-
 def _trains_network(state: State, own: frozenset[int]) -> bool:
     """Whether an optimizer holds parameters of a module; if only an input, the networks are means to it."""
     for leaf in sorted(own)[:1]:
@@ -113,8 +278,8 @@ def _trains_network(state: State, own: frozenset[int]) -> bool:
 
 def _fed(state: State, module: Ref) -> set[int]:
     """The parameters of a module that have a gradient. What stands in for a network is not known to get any later."""
-    record = state[module]
-    if isinstance(record, Instance) and record.module.torn is not None:
+    record = state.heap.get(module.id)
+    if not isinstance(record, Instance) or record.module.torn is not None:
         return set()
     return {parameter.id for _, parameter in parameters_of(state, module)[0] if _has_gradient(state, parameter.id)}
 
@@ -122,55 +287,6 @@ def _fed(state: State, module: Ref) -> set[int]:
 def _has_gradient(state: State, leaf: int) -> bool:
     record = state.heap.get(leaf)
     return isinstance(record, Tensor) and record.grad is True and isinstance(record.accumulated, Ref)
-
-
-def _made(state: State, leaf: int) -> cst.CSTNode:
-    record = state.heap[leaf]
-    assert isinstance(record, Tensor)
-    return record.node.syntax
-
-
-def _forgotten(
-    machine: Machine, state: State, leaf: int, own: frozenset[int], place: cst.CSTNode, backward: cst.CSTNode
-) -> None:
-    """A network with a gradient and no optimizer: a fault if all of it is fresh and nothing else is done with it."""
-    holdings = machine.holdings
-    holdings.suspected.add(leaf)
-    root = _root(state, leaf)
-    if root is None:
-        _left_alone(machine, state, leaf, own, place, backward)
-        return
-    found, is_open = parameters_of(state, root)
-    leaves = {parameter.id for _, parameter in found}
-    holdings.suspected |= leaves
-    record = state[root]
-    assert isinstance(record, Instance)
-    if is_open or record.syntax is None or not _is_fresh(state, root, leaves):
-        return
-    related = ((record.syntax, "the network is made here"), (backward, "this backward gives it gradients"))
-    others = {module.id for module, _ in modules_of(state, root)} | set(_holders(state, root))
-    for one in leaves:
-        tensor = state.heap[one]
-        assert isinstance(tensor, Tensor)
-        holdings.strangers[tensor.memory] = one
-    event = Noticed(place, FAULT, "forgotten", related)
-    holdings.doubts.append(Doubt(frozenset(leaves | others), event, used=True, unless=own, vague=True))
-
-
-def _left_alone(
-    machine: Machine, state: State, leaf: int, own: frozenset[int], place: cst.CSTNode, backward: cst.CSTNode
-) -> None:
-    """A parameter of no module gets a gradient with others: a fault if nothing is done with it by hand."""
-    record = state.heap[leaf]
-    assert isinstance(record, Tensor)
-    writes = (*state.writes(record.counter), *state.writes(record.memory))
-    if own or not record.parameter or record.syntax is None or not all(write.op in _INITIALISE for write in writes):
-        return
-    if not is_held(state, leaf):
-        return  # What was computed from it has its name, of which another rule tells.
-    related = ((record.syntax, "the parameter is made here"), (backward, "this backward gives it a gradient"))
-    event = Noticed(place, FAULT, "bare", related)
-    machine.holdings.doubts.append(Doubt(frozenset({leaf, *_holders(state, Ref(leaf))}), event, used=True, vague=True))
 
 
 def _root(state: State, leaf: int) -> Ref | None:
@@ -199,13 +315,14 @@ def _is_fresh(state: State, root: Ref, leaves: set[int]) -> bool:
     for _, record in modules_of(state, root):
         if _is_copy(record.syntax) or record.module.training is not True:
             return False
-    for leaf in leaves:
-        record_ = state.heap[leaf]
-        assert isinstance(record_, Tensor)
-        writes = (*state.writes(record_.counter), *state.writes(record_.memory))
-        if record_.grad is not True or not all(write.op in _INITIALISE for write in writes):
-            return False
-    return True
+    records = (tensor_at(state, Ref(leaf)) for leaf in leaves)
+    return all(record.grad is True and _is_initial(state, record) for record in records)
+
+
+def _is_initial(state: State, record: Tensor) -> bool:
+    """Whether a parameter has its first values."""
+    writes = (*state.writes(record.counter), *state.writes(record.memory))
+    return all(canonical(write.op) in _INITIALISE for write in writes)
 
 
 def _is_copy(made: cst.CSTNode | None) -> bool:
@@ -214,22 +331,5 @@ def _is_copy(made: cst.CSTNode | None) -> bool:
     return isinstance(name, cst.Name) and name.value in ("deepcopy", "copy")
 
 
-_INITIALISE = frozenset(
-    [
-        *(
-            "reset_parameters",
-            "normal_",
-            "uniform_",
-            "zero_",
-            "fill_",
-            "constant_",
-            "ones_",
-            "zeros_",
-            "eye_",
-            "dirac_",
-            "sparse_",
-        ),
-        *("xavier_uniform_", "xavier_normal_", "kaiming_uniform_", "kaiming_normal_", "orthogonal_", "trunc_normal_"),
-    ]
-)
+_INITIALISE = INITIALISES | {"reset_parameters"}
 """Writes that give a parameter its first values; others may load a trained network, or train it by hand."""

@@ -13,7 +13,7 @@ from gradlint.domain.value import Instance
 
 @dataclass(frozen=True)
 class EpochWalked(PathFact):
-    """Where a loop went over the data of a sampler that has not been told another epoch since."""
+    """The mark of a sampler over whose data a loop went, and that has not been told another epoch since."""
 
     sampler: int
 
@@ -35,7 +35,7 @@ class SamplerDetector(Detector[Epochs]):
 
     def on_epoch_set(self, state: State, it: EpochSet) -> None:
         """A sampler was told the epoch."""
-        state.decide(EpochWalked(it.sampler.id), None)
+        state.mark(EpochWalked(it.sampler.id), False)
 
     def on_loader_iterated(self, state: State, it: LoaderIterated) -> None:
         """Note a second loop over the same data, without `set_epoch` before it."""
@@ -43,9 +43,9 @@ class SamplerDetector(Detector[Epochs]):
         record = None if it.sampler is None else state[it.sampler]
         if it.sampler is not None and isinstance(record, Instance) and record.config.get("shuffle") is True:
             walked = EpochWalked(it.sampler.id)
-            if state.facts.get(walked) is not None:
+            if walked in state.marks:
                 self.facts = Epochs(EpochNotSet(it.node, record.syntax), self.machine.backwards)
-            state.decide(walked, it.node)
+            state.mark(walked, True)
 
     def on_run_ended(self, state: State, it: RunEnded) -> None:
         """The last loop is over."""

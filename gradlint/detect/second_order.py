@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import libcst as cst
 
+from gradlint.detect.cuts import EXPLICIT_CUTS
 from gradlint.detect.detector import Detector
 from gradlint.domain.announcement import Backpropagated, ConstantGradient
 from gradlint.domain.fault.backward import GradientWithoutGraph
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
 from gradlint.domain.walk import certain_inputs, inputs, reachable
-
-_SUMS = frozenset({"add", "sub", "add_", "sub_", "neg"})
-"""Sums of losses. Behind a reduction it may be a tensor that a gradient moves: first-order steps are no penalties."""
-
-_SCALES = frozenset({"mul", "div", "true_divide", "mul_", "div_"})
-_WISHES = frozenset({"detach", "data", "item", "no_grad", "numpy", "rewrap"})
-"""Cuts behind which a constant is wanted, or which another rule tells of."""
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import SCALES, SUMS
 
 
 class SecondOrderDetector(Detector[set[int]]):
@@ -48,7 +44,7 @@ class SecondOrderDetector(Detector[set[int]]):
 def _constant_terms(root: Node) -> list[Node]:
     """The untracked terms of a sum."""
     edges = (edge for node in reachable([root], _certain_terms) if _is_sum(node) for edge in node.edges)
-    constant = (edge for edge in edges if edge.flows is False and edge.cut not in _WISHES)
+    constant = (edge for edge in edges if edge.flows is False and edge.cut not in EXPLICIT_CUTS)
     return [edge.node for edge in constant if edge.node.tracked is False]
 
 
@@ -57,8 +53,12 @@ def _certain_terms(node: Node) -> list[Node]:
 
 
 def _is_sum(node: Node) -> bool:
-    name = node.op.removeprefix("Tensor.")
-    return node.tracked is True and (name in _SUMS or (name in _SCALES and len(node.edges) == 1))
+    """Whether a node sums up losses.
+
+    Behind a reduction it may be a tensor that a gradient moves: first-order steps are no penalties.
+    """
+    name = canonical(node.op)
+    return node.tracked is True and (name in SUMS or (name in SCALES and len(node.edges) == 1))
 
 
 def _gradient_behind(term: Node, gradients: set[int]) -> Node | None:
@@ -68,7 +68,7 @@ def _gradient_behind(term: Node, gradients: set[int]) -> Node | None:
     """
 
     def constant_inputs(node: Node) -> list[Node]:
-        ends = node.id in gradients or node.tracked is not False or node.cut in _WISHES
+        ends = node.id in gradients or node.tracked is not False or node.cut in EXPLICIT_CUTS
         return [] if ends else inputs(node)
 
     found = (node for node in reachable([term], constant_inputs) if node.id in gradients)

@@ -8,11 +8,11 @@ import libcst as cst
 
 from gradlint.detect.cuts import ACCIDENTS, Lost, lost_leaves, receiving_leaves
 from gradlint.domain.graph import Node
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import MEANS, RESHAPES, SCALES, SUMS
 from gradlint.interpreter.torch.backward import walk
 
-_SUMS = frozenset({"add", "sub", "rsub", "add_", "sub_", "neg"})
-_SCALES = frozenset({"mul", "div", "true_divide", "mul_", "div_"})
-_REDUCTIONS = frozenset({"sum", "mean", "squeeze", "view", "reshape"})
+_LINEAR = SUMS | MEANS | RESHAPES
 
 
 def dead_terms(root: Node) -> Iterator[Lost]:
@@ -50,8 +50,8 @@ def _terms(root: Node) -> list[Node]:
         if node.id in seen or not node.live:
             continue
         seen.add(node.id)
-        name = node.op.removeprefix("Tensor.")
-        linear = name in _SUMS or name in _REDUCTIONS or (name in _SCALES and len(node.edges) == 1)
+        name = canonical(node.op)
+        linear = name in _LINEAR or (name in SCALES and len(node.edges) == 1)
         if node.leaf is None and linear:
             stack.extend(edge.node for edge in node.edges)
         else:

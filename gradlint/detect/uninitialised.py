@@ -5,16 +5,16 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.detect.detector import Detector
-from gradlint.detect.formula.terms import plain
 from gradlint.domain.announcement import BackwardCalled, Operated
 from gradlint.domain.fault.backward import GradientUninitialised
 from gradlint.domain.shape import same_shape
 from gradlint.domain.state import State
 from gradlint.domain.value import Tensor
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import SCALES, UNFILLED
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
 
-_MAKING = frozenset({"uninitialised", "empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided"})
-_SCALING = frozenset({"mul", "neg", "div"})
+_SCALING = SCALES | {"neg"}
 
 
 class UninitialisedDetector(Detector[dict[cst.CSTNode, cst.CSTNode]]):
@@ -30,7 +30,7 @@ class UninitialisedDetector(Detector[dict[cst.CSTNode, cst.CSTNode]]):
 
     def on_operated(self, state: State, it: Operated) -> None:
         """Note `one * -1`."""
-        if len(it.inputs) != 1 or plain(it.op) not in _SCALING:
+        if len(it.inputs) != 1 or canonical(it.op) not in _SCALING:
             return
         ref = it.inputs[0][1]
         record = None if ref is None else tensor_at(state, ref)
@@ -53,7 +53,5 @@ class UninitialisedDetector(Detector[dict[cst.CSTNode, cst.CSTNode]]):
 
         None for one whose values are somebody's, and for all that were ever written.
         """
-        made = (
-            record.node.syntax if record.node.op.rpartition(".")[2] in _MAKING else self.facts.get(record.node.syntax)
-        )
+        made = record.node.syntax if canonical(record.node.op) in UNFILLED else self.facts.get(record.node.syntax)
         return None if state.writes(record.counter) or state.writes(record.memory) else made

@@ -42,6 +42,35 @@ class ModuleCalled(NamedTuple):
     result: Value
 
 
+class ModuleEntered(NamedTuple):
+    """An object, most likely a module, is about to be called."""
+
+    node: cst.CSTNode
+    module: Ref
+
+
+class ModuleMade(NamedTuple):
+    """A module was made whose constructor nobody calls."""
+
+    node: cst.CSTNode
+    module: Ref
+
+
+class NetworkImported(NamedTuple):
+    """A library gives a network; `leaf` stands for all of its parameters."""
+
+    node: cst.CSTNode
+    leaf: Ref
+
+
+class ParametersListed(NamedTuple):
+    """`module.parameters()` or `module.named_parameters()` gave the iterator `made`."""
+
+    node: cst.CSTNode
+    module: Ref
+    made: Ref
+
+
 class StateDictTaken(NamedTuple):
     """`owner.state_dict()` gave the dict `made`."""
 
@@ -117,6 +146,36 @@ class LoopVariableRebound(NamedTuple):
     value: Value
 
 
+class Assigned(NamedTuple):
+    """A variable or an attribute is given an object."""
+
+    node: cst.CSTNode
+    value: Ref
+
+
+class Zipped(NamedTuple):
+    """`zip(*columns)`, before anything is taken from them."""
+
+    node: cst.CSTNode
+    columns: tuple[Value, ...]
+
+
+class Repeated(NamedTuple):
+    """`[*items] * times`"""
+
+    node: cst.CSTNode
+    items: tuple[Value, ...]
+    times: Value
+
+
+class Stored(NamedTuple):
+    """A container is given a value."""
+
+    node: cst.CSTNode
+    container: Value
+    value: Value
+
+
 class Rewrapped(NamedTuple):
     """`torch.tensor(data)` copies values that may be tensors, or were made of some, without their graph."""
 
@@ -144,6 +203,13 @@ class ParameterReplaced(NamedTuple):
 
     node: cst.CSTNode
     former: Ref
+
+
+class Escaped(NamedTuple):
+    """Values are given to something that is not known, which may do with them whatever can be done."""
+
+    node: cst.CSTNode
+    values: tuple[Value, ...]
 
 
 class GraphsShared(NamedTuple):
@@ -213,6 +279,13 @@ class VariableMade(NamedTuple):
 
 
 # Writes.
+
+
+class Written(NamedTuple):
+    """A tensor is written in place, past the version counter where it is an alias made by `.data`."""
+
+    node: cst.CSTNode
+    tensor: Ref
 
 
 class LeafWritten(NamedTuple):
@@ -309,6 +382,13 @@ class Backpropagated(NamedTuple):
     raised: bool
 
 
+class GradientsAsked(NamedTuple):
+    """`torch.autograd.grad(outputs, inputs)`; torch has checked nothing yet."""
+
+    node: cst.CSTNode
+    inputs: Sequence[Ref]
+
+
 class Differentiated(NamedTuple):
     """`torch.autograd.grad` runs through a graph; `possible` are the nodes on its way, by number."""
 
@@ -366,11 +446,76 @@ class StaleSavedUsed(NamedTuple):
 # Optimizers.
 
 
+class OptimizerMade(NamedTuple):
+    """The constructor of an optimizer is given parameters, which have not been taken yet from what they are in.
+
+    `open`: there are arguments that are not known.
+    """
+
+    node: cst.CSTNode
+    optimizer: Ref
+    given: Value
+    open: bool
+
+
+class OptimizerSupposed(NamedTuple):
+    """An optimizer stands in for one that the program does not show; it may hold more than is known."""
+
+    node: cst.CSTNode
+    optimizer: Ref
+
+
 class ParametersTaken(NamedTuple):
-    """An optimizer takes parameters: at its construction, or as a group of its own later."""
+    """An optimizer takes parameters: when it is made, or as a further group.
+
+    `given` is what they were taken from, `complete`: there were certainly no others.
+    """
+
+    node: cst.CSTNode
+    optimizer: Ref
+    given: Value
+    parameters: Sequence[Ref]
+    complete: bool
+
+
+class GradientsCleared(NamedTuple):
+    """`zero_grad()` of an optimizer or a module clears the gradients of these parameters; they are still there."""
 
     node: cst.CSTNode
     parameters: Sequence[Ref]
+
+
+class GradientDropped(NamedTuple):
+    """`parameter.grad = None`"""
+
+    node: cst.CSTNode
+    parameter: Ref
+
+
+class GradientsInvalidated(NamedTuple):
+    """Code that is not known may have filled or cleared any gradient, stepped any optimizer, used any scaler."""
+
+    node: cst.CSTNode
+
+
+class StepCalled(NamedTuple):
+    """`optimizer.step(...)`, before anything is done."""
+
+    node: cst.CSTNode
+    optimizer: Ref
+
+
+class GradientsUsed(NamedTuple):
+    """A step uses the gradients as they are now: at once, or after its `closure` has given `loss`.
+
+    `walked`: a backward has run since the step was called.
+    """
+
+    node: cst.CSTNode
+    optimizer: Ref
+    closure: Value
+    loss: Value
+    walked: bool
 
 
 class Stepped(NamedTuple):
@@ -379,6 +524,137 @@ class Stepped(NamedTuple):
     node: cst.CSTNode
     optimizer: Ref
     parameters: Sequence[Ref]
+
+
+class Scheduled(NamedTuple):
+    """A learning rate scheduler of the class `path` steps; `epoch`: it is told the number of the epoch."""
+
+    node: cst.CSTNode
+    path: str
+    optimizer: Value
+    epoch: bool
+
+
+class Clipped(NamedTuple):
+    """Gradients are about to be clipped to `bound`: those of `parameters`, which is empty if not all are known.
+
+    `whole`: no others are clipped. `used_up`: the parameters stand in an iterator that has given all it had.
+    """
+
+    node: cst.CSTNode
+    parameters: Sequence[Ref]
+    bound: Value
+    whole: bool
+    used_up: bool
+
+
+class LossScaled(NamedTuple):
+    """`scaler.scale(loss)` made a node of the tape."""
+
+    node: cst.CSTNode
+    made: Node
+
+
+class Unscaled(NamedTuple):
+    """A scaler divides the gradients of an optimizer by its scale: in `unscale_`, or in `step`.
+
+    `former` is what it has done with the optimizer since it was updated last; "unknown" where that is not known.
+    """
+
+    node: cst.CSTNode
+    optimizer: Ref
+    by: Literal["unscale_", "step"]
+    former: Literal["nothing", "unscaled", "stepped", "unknown"]
+
+
+# Loops. The state that is handed over is that from before the loop, and stays as it is.
+
+
+class LoopBegan(NamedTuple):
+    """A loop begins; `loop` tells its run from all others."""
+
+    node: cst.CSTNode
+    loop: int
+
+
+class IterationBegan(NamedTuple):
+    """An iteration begins: whatever is made from now on has a number larger than `since`."""
+
+    node: cst.CSTNode
+    loop: int
+    since: int
+
+
+class IterationEnded(NamedTuple):
+    """An iteration has ended on these paths, which go on."""
+
+    node: cst.CSTNode
+    loop: int
+    paths: Sequence[State]
+
+
+class LoopEnded(NamedTuple):
+    """The last iteration has ended on these paths.
+
+    `bounded`: the program bounds the loop, by a number or by what it lists, rather than data. `listed`: the loop goes
+    over all that the program lists.
+    """
+
+    node: cst.CSTNode
+    loop: int
+    paths: Sequence[State]
+    bounded: bool
+    listed: bool
+
+
+# Calls.
+
+
+class Returned(NamedTuple):
+    """A function that nobody in sight calls has ended; `method`: it is one. Its caller may do anything with `value`."""
+
+    node: cst.CSTNode
+    method: bool
+    value: Value
+
+
+class FunctionApplied(NamedTuple):
+    """`function.apply(*arguments)`: the forward of a custom function has run, and its result gets a graph next.
+
+    `ctx` is as forward has left it; `writes` are how many writes each argument had seen before, by address.
+    """
+
+    node: cst.CSTNode
+    function: Ref
+    ctx: Ref
+    arguments: tuple[Value, ...]
+    writes: Mapping[int, int]
+    result: Value
+
+
+class FunctionDifferentiated(NamedTuple):
+    """The backward of a custom function, defined at the node, was run aside for a forward that gave `result`.
+
+    `arrived` are the gradients that it was given, and `ends` the paths on which it ended, with what it returned.
+    Forward was `given` so many arguments, or those of the last that have defaults were left out, down to `fewest`.
+    """
+
+    node: cst.CSTNode
+    arrived: Sequence[Ref]
+    ends: Sequence[tuple[State, Value]]
+    result: Value
+    given: int
+    fewest: int
+
+
+class CalledAgain(NamedTuple):
+    """A method that nobody calls was called twice in a row, from the state that is handed over.
+
+    `ends` are the paths after the first call, each with those after the second call that come from it.
+    """
+
+    node: cst.CSTNode
+    ends: Sequence[tuple[State, Sequence[State]]]
 
 
 # The end.
@@ -403,15 +679,34 @@ class RunEnded(NamedTuple):
 Announcement: TypeAlias = (
     ModeSwitched
     | ModuleCalled
+    | ModuleEntered
+    | ModuleMade
+    | AttributeSet
+    | NetworkImported
+    | ParametersListed
     | StateDictTaken
     | StateDictLoaded
     | ContainerCopied
     | AttributeRead
     | NameMissing
-    | AttributeSet
     | Discarded
     | Differenced
     | LoopVariableRebound
+    | Assigned
+    | Zipped
+    | Repeated
+    | Stored
+    | Backpropagated
+    | GradientsAsked
+    | Differentiated
+    | LoopBegan
+    | IterationBegan
+    | IterationEnded
+    | LoopEnded
+    | Returned
+    | FunctionApplied
+    | FunctionDifferentiated
+    | CalledAgain
     | TorchCalled
     | ModuleConfigured
     | FactorsMoved
@@ -423,23 +718,35 @@ Announcement: TypeAlias = (
     | RequiresGradSet
     | NetworkSupposed
     | ParameterReplaced
+    | Escaped
     | GraphsShared
     | GraphsEscaped
     | PathsJoined
+    | Written
+    | LeafWritten
     | LoaderIterated
     | EpochSet
     | BackwardCalled
     | NumberBackpropagated
-    | Backpropagated
-    | Differentiated
     | ConstantGradient
     | GradientRecorded
     | GradientReleased
     | GradientRead
     | GradientTested
     | StaleSavedUsed
+    | OptimizerMade
+    | OptimizerSupposed
     | ParametersTaken
+    | GradientsCleared
+    | GradientDropped
+    | GradientsInvalidated
+    | StepCalled
+    | GradientsUsed
     | Stepped
+    | Scheduled
+    | Clipped
+    | LossScaled
+    | Unscaled
     | PathsEnded
     | RunEnded
 )
@@ -460,6 +767,21 @@ class Listener:
     def on_module_called(self, state: State, it: ModuleCalled) -> None:
         """Hear that a module gave a value."""
 
+    def on_module_entered(self, state: State, it: ModuleEntered) -> None:
+        """Hear that an object is called."""
+
+    def on_module_made(self, state: State, it: ModuleMade) -> None:
+        """Hear that a module was made that the program does not make."""
+
+    def on_attribute_set(self, state: State, it: AttributeSet) -> None:
+        """Hear that an attribute is set."""
+
+    def on_network_imported(self, state: State, it: NetworkImported) -> None:
+        """Hear that a library gives a network."""
+
+    def on_parameters_listed(self, state: State, it: ParametersListed) -> None:
+        """Hear that the parameters of a module are asked for."""
+
     def on_state_dict_taken(self, state: State, it: StateDictTaken) -> None:
         """Hear that a state dict was taken."""
 
@@ -475,9 +797,6 @@ class Listener:
     def on_name_missing(self, state: State, it: NameMissing) -> None:
         """Hear that an object is asked for an attribute that it is not known to have."""
 
-    def on_attribute_set(self, state: State, it: AttributeSet) -> None:
-        """Hear that an attribute is set."""
-
     def on_discarded(self, state: State, it: Discarded) -> None:
         """Hear that a statement does nothing with an attribute."""
 
@@ -486,6 +805,18 @@ class Listener:
 
     def on_loop_variable_rebound(self, state: State, it: LoopVariableRebound) -> None:
         """Hear that a loop's variable got another value."""
+
+    def on_assigned(self, state: State, it: Assigned) -> None:
+        """Hear that a variable or an attribute was given an object."""
+
+    def on_zipped(self, state: State, it: Zipped) -> None:
+        """Hear that iterators are zipped."""
+
+    def on_repeated(self, state: State, it: Repeated) -> None:
+        """Hear that a list is multiplied."""
+
+    def on_stored(self, state: State, it: Stored) -> None:
+        """Hear that a container was given a value."""
 
     def on_torch_called(self, state: State, it: TorchCalled) -> None:
         """Hear that something of torch is called."""
@@ -520,6 +851,9 @@ class Listener:
     def on_parameter_replaced(self, state: State, it: ParameterReplaced) -> None:
         """Hear that a library has replaced a parameter."""
 
+    def on_escaped(self, state: State, it: Escaped) -> None:
+        """Hear that values were given to something that is not known."""
+
     def on_graphs_shared(self, state: State, it: GraphsShared) -> None:
         """Hear that graphs may be walked elsewhere."""
 
@@ -528,6 +862,9 @@ class Listener:
 
     def on_paths_joined(self, state: State, it: PathsJoined) -> None:
         """Hear that two paths became one."""
+
+    def on_written(self, state: State, it: Written) -> None:
+        """Hear that a tensor was written in place."""
 
     def on_loader_iterated(self, state: State, it: LoaderIterated) -> None:
         """Hear that a loop over data begins."""
@@ -543,6 +880,9 @@ class Listener:
 
     def on_backpropagated(self, state: State, it: Backpropagated) -> None:
         """Hear that a backward ran."""
+
+    def on_gradients_asked(self, state: State, it: GradientsAsked) -> None:
+        """Hear that `autograd.grad` is called."""
 
     def on_differentiated(self, state: State, it: Differentiated) -> None:
         """Hear that `autograd.grad` runs."""
@@ -565,11 +905,68 @@ class Listener:
     def on_stale_saved_used(self, state: State, it: StaleSavedUsed) -> None:
         """Hear that a backward uses a changed value."""
 
+    def on_optimizer_made(self, state: State, it: OptimizerMade) -> None:
+        """Hear that an optimizer is made."""
+
+    def on_optimizer_supposed(self, state: State, it: OptimizerSupposed) -> None:
+        """Hear that there is an optimizer which the program does not show."""
+
     def on_parameters_taken(self, state: State, it: ParametersTaken) -> None:
         """Hear that an optimizer takes parameters."""
 
+    def on_gradients_cleared(self, state: State, it: GradientsCleared) -> None:
+        """Hear that gradients are cleared."""
+
+    def on_gradient_dropped(self, state: State, it: GradientDropped) -> None:
+        """Hear that a gradient was set to None."""
+
+    def on_gradients_invalidated(self, state: State, it: GradientsInvalidated) -> None:
+        """Hear that anything may have happened to gradients."""
+
+    def on_step_called(self, state: State, it: StepCalled) -> None:
+        """Hear that a step of an optimizer begins."""
+
+    def on_gradients_used(self, state: State, it: GradientsUsed) -> None:
+        """Hear that a step uses gradients."""
+
     def on_stepped(self, state: State, it: Stepped) -> None:
         """Hear that an optimizer steps."""
+
+    def on_scheduled(self, state: State, it: Scheduled) -> None:
+        """Hear that a scheduler steps."""
+
+    def on_clipped(self, state: State, it: Clipped) -> None:
+        """Hear that gradients are clipped."""
+
+    def on_loss_scaled(self, state: State, it: LossScaled) -> None:
+        """Hear that a loss was scaled."""
+
+    def on_unscaled(self, state: State, it: Unscaled) -> None:
+        """Hear that gradients are unscaled."""
+
+    def on_loop_began(self, state: State, it: LoopBegan) -> None:
+        """Hear that a loop begins."""
+
+    def on_iteration_began(self, state: State, it: IterationBegan) -> None:
+        """Hear that an iteration begins."""
+
+    def on_iteration_ended(self, state: State, it: IterationEnded) -> None:
+        """Hear that an iteration has ended."""
+
+    def on_loop_ended(self, state: State, it: LoopEnded) -> None:
+        """Hear that a loop has ended."""
+
+    def on_returned(self, state: State, it: Returned) -> None:
+        """Hear that a function which nobody calls has ended."""
+
+    def on_function_applied(self, state: State, it: FunctionApplied) -> None:
+        """Hear that a custom function was applied."""
+
+    def on_function_differentiated(self, state: State, it: FunctionDifferentiated) -> None:
+        """Hear what the backward of a custom function does."""
+
+    def on_called_again(self, state: State, it: CalledAgain) -> None:
+        """Hear that a method was called twice in a row."""
 
     def on_paths_ended(self, state: State, it: PathsEnded) -> None:
         """Hear that all paths have been followed."""
@@ -581,12 +978,17 @@ class Listener:
 Handler: TypeAlias = "Callable[[State, Announcement], None]"
 
 
+def method_of(kind: type) -> str:
+    """The method of a listener that hears announcements of a type."""
+    return "on_" + re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
+
+
 def handlers(listeners: Iterable[Listener]) -> dict[type, tuple[Handler, ...]]:
     """The methods to call for each type of announcement: those that some listener overrides, in order."""
     table: dict[type, tuple[Handler, ...]] = {}
     heard = list(listeners)
     for kind in Announcement.__args__:
-        name = "on_" + re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
+        name = method_of(kind)
         nothing = getattr(Listener, name)
         table[kind] = tuple(getattr(one, name) for one in heard if getattr(type(one), name) is not nothing)
     return table

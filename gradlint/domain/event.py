@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import libcst as cst
 
@@ -17,12 +17,16 @@ from gradlint.domain.assumption import Assumption
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened at one syntax node of the file. `assumptions` are what it may rest on."""
+    """Something that happened at one syntax node of the file. `assumptions` are what it may rest on.
+
+    `warned`: torch warns of it, so that a program which looks at the warnings knows. `carried`: what one call of a
+    method may have left for the next, that brings the event about.
+    """
 
     node: cst.CSTNode
     assumptions: tuple[Assumption, ...] = field(default=(), kw_only=True, compare=False)
     warned: ClassVar[bool] = False
-    """Whether torch warns of it, so that a program which looks at the warnings knows."""
+    carried: ClassVar[Literal["graph", "gradients"] | None] = None
 
     def in_uncalled(self, *, method: bool) -> Event | None:
         """Return what the event comes to in a function, or method, that nobody calls and that runs no backward.
@@ -40,60 +44,6 @@ class Fault(Event):
 @dataclass(frozen=True)
 class Refusal(Event):
     """What torch raises on at a node. Subclasses stand in `gradlint.domain.refusal`, one a reason."""
-
-
-@dataclass(frozen=True)
-class Refused(Event):
-    """Another call that torch refuses because of autograd; `fault` names the rule that explains it.
-
-    `mode` is the call that switched inference mode on, where that is the reason.
-    """
-
-    fault: str
-    subject: str = ""
-    related: tuple[tuple[cst.CSTNode, str], ...] = ()
-    mode: cst.CSTNode | None = None
-
-
-@dataclass(frozen=True)
-class Noticed(Event):
-    """Something that torch lets pass and that defeats autograd all the same; `fault` names the rule."""
-
-    fault: str
-    subject: str = ""
-    related: tuple[tuple[cst.CSTNode, str], ...] = ()
-
-
-@dataclass(frozen=True)
-class KeptGraph(Event):
-    """A place that outlives the turns of a loop holds the graph of every turn; the node is where it grows.
-
-    `term` is what is added with its graph. `spent`: a backward has run through the graphs, so that nothing can use
-    them any more; else no backward ever does. `trained`: the loop runs a backward. `listed`: a container is given
-    the tensors, rather than a sum. `rewalked`: each turn is computed from the last, and each backward walks them all.
-    `nested`: what the container is given is not the tensor itself, but holds it.
-    """
-
-    term: cst.CSTNode | None
-    spent: bool
-    trained: bool
-    listed: bool
-    rewalked: bool = False
-    nested: bool = False
-
-
-@dataclass(frozen=True)
-class KeptOnCtx(Event):
-    """A custom function keeps an input or a result as an attribute of `ctx`; the node is where it is set.
-
-    `name` is that of the attribute, `result` says which of both it keeps, `others` are the attributes that do so, too,
-    and were set before. `owner` is the class.
-    """
-
-    name: str
-    result: bool
-    others: tuple[str, ...] = ()
-    owner: cst.CSTNode | None = None
 
 
 @dataclass(frozen=True)

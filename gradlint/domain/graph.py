@@ -20,6 +20,8 @@ from typing import Final, NamedTuple, NoReturn, TypeAlias
 
 import libcst as cst
 
+from gradlint.domain.shape import Shape
+
 Tri: TypeAlias = "bool | None"
 """Yes, no, or None for unknown."""
 
@@ -86,7 +88,7 @@ class Term(NamedTuple):
     """A tensor as an operand of a formula: the operation that made it, its size and type, all of that moment."""
 
     node: Node
-    shape: tuple[object, ...] | None = None
+    shape: Shape = None
     dtype: str | None = None
     grad: Tri = None
 

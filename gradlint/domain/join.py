@@ -13,8 +13,10 @@ from typing import Any
 
 import libcst as cst
 
+from gradlint.domain import dtype as dtypes
+from gradlint.domain import shape as shapes
 from gradlint.domain.graph import Edge, Node, Saved
-from gradlint.domain.likeness import common_shape, is_cut, is_data, is_passing, kind_of, place_of_write, syntax_of
+from gradlint.domain.likeness import is_cut, is_data, is_passing, kind_of, place_of_write, syntax_of
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import MISSING, State, fresh_address, shared_until
 from gradlint.domain.value import (
@@ -63,7 +65,7 @@ class Meeting:
     def attempt(self, outs: tuple[str | int, ...]) -> State | None:
         """The joined state, or None. `outs` are temporaries that are still read."""
         left, right = self.left, self.right
-        if left.grad is not right.grad or left.inference is not right.inference or left.owed != right.owed:
+        if left.grad is not right.grad or left.inference is not right.inference or left.marks != right.marks:
             return None
         if left.freed is not right.freed and self._old(left.freed) != self._old(right.freed):
             return None
@@ -321,8 +323,8 @@ class Meeting:
         if ours.shape == theirs.shape and ours.dtype == theirs.dtype and ours.tags == theirs.tags:
             return ours
         return ours._replace(
-            shape=common_shape(ours.shape, theirs.shape),
-            dtype=ours.dtype if ours.dtype == theirs.dtype else None,
+            shape=shapes.join(ours.shape, theirs.shape),
+            dtype=dtypes.join(ours.dtype, theirs.dtype),
             tags=ours.tags & theirs.tags,
             inference=ours.inference if ours.inference is theirs.inference else None,
         )

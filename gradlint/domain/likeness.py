@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gradlint.domain.shape import Shape
 from gradlint.domain.value import Tensor, Unknown, Value, Write
 
 
@@ -40,8 +39,3 @@ def is_cut(tensor: Tensor) -> bool:
 def syntax_of(value: Value) -> cst.CSTNode | None:
     """Where a value that is not known was made."""
     return value.syntax if isinstance(value, Unknown) else None
-
-
-def common_shape(ours: Shape, theirs: Shape) -> Shape:
-    """The sizes both agree in; a size is forgotten by forgetting all, where sizes have no symbol for it."""
-    return ours if ours == theirs else None

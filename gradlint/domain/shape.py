@@ -143,25 +143,6 @@ def _meet(one: Dim, other: Dim) -> Dim | None:
     return other if other.many else Sym()
 
 
-def is_expansion(small: Shape, large: Shape) -> bool | None:
-    """Whether `small` broadcasts into exactly `large`, as an in-place write and `expand` demand."""
-    if small is None or large is None:
-        return None
-    extra = len(large) - len(small)
-    if extra < 0:
-        return False
-    answer: bool | None = True
-    for mine, theirs in zip(small, large[extra:], strict=True):
-        fits = True if mine == 1 else same_dim(mine, theirs)
-        if fits is False and isinstance(mine, Sym) and not mine.many:
-            fits = None
-        if fits is False:
-            return False
-        if fits is None:
-            answer = None
-    return answer
-
-
 def product(dims: Iterable[Dim]) -> Dim:
     """The product of sizes: a number, the one symbol when all else is one, or a fresh symbol."""
     number, symbols, many = 1, [], False

@@ -30,7 +30,8 @@ MISSING: Final = Missing.MISSING
 class PathFact:
     """The type of keys in `State.facts` under which detectors keep what they know of a path.
 
-    What is kept under them outlives loops; where two paths differ in it, it is forgotten.
+    What is kept under them outlives loops; where two paths differ in it, it is forgotten. `State.mark` keeps the two
+    apart instead.
     """
 
 
@@ -73,8 +74,8 @@ def rebound(now: dict[str | int, Value], before: dict[str | int, Value]) -> Iter
 class State:
     """Heap, frames, and what is known of the path: the truth of tests, the grad mode.
 
-    `owed`: the optimizers that have used gradients which nothing has cleared since. `severed`: the nodes of which a
-    result was detached in place, so that it is unknown what a backward through the others finds.
+    `marks`: facts of detectors that hold on this path; paths that differ in them are not joined. `severed`: the nodes
+    of which a result was detached in place, so that it is unknown what a backward through the others finds.
     """
 
     __slots__ = (
@@ -93,9 +94,9 @@ class State:
         "history",
         "inference",
         "locals",
+        "marks",
         "off",
         "once",
-        "owed",
         "severed",
         "site",
         "spent",
@@ -113,7 +114,7 @@ class State:
         self.spent: frozenset[int] = frozenset()
         self.once: frozenset[int] = frozenset()
         self.twice: frozenset[int] = frozenset()
-        self.owed: frozenset[int] = frozenset()
+        self.marks: frozenset[PathFact] = frozenset()
         self.severed: frozenset[int] = frozenset()
         self.history: Fork | None = None
         self.grad: Tri = True
@@ -140,7 +141,7 @@ class State:
         other.freed = self.freed
         other.trained = self.trained
         other.spent, other.once, other.twice = self.spent, self.once, self.twice
-        other.owed = self.owed
+        other.marks = self.marks
         other.severed = self.severed
         other.grad = self.grad
         other.blocked = self.blocked
@@ -275,14 +276,18 @@ class State:
         self.facts = {**self.facts, key: truth}
 
     def tensor_of(self, value: Unknown) -> Ref | None:
-        """The tensor that something unknown has been shown to be."""
+        """Return the tensor that something unknown has been shown to be."""
         found = self.facts.get(("tensor", value))
         return found if type(found) is Ref else None
 
     def attribute_of(self, obj: Ref | Unknown, name: str) -> Value:
-        """What the program has assigned to an attribute of something of which no others are known, or None."""
+        """Return what the program has assigned to an attribute of an object without known attributes, or None."""
         found = self.facts.get(("set", obj, name))
         return found if isinstance(found, VALUES) else None
+
+    def mark(self, fact: PathFact, holds: bool) -> None:
+        """Note whether a fact holds on this path, which is not joined with one on which that is otherwise."""
+        self.marks = self.marks | {fact} if holds else self.marks - {fact}
 
     def undecided_since(self, address: int) -> bool:
         """Whether this path went one of two ways since something was made: such forks are facts by their numbers."""

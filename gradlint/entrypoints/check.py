@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from gradlint.domain.finding import Finding
     from gradlint.outcome import Outcome
     from gradlint.report.paint import Paint
-    from gradlint.settings.config import Config, Configs, Overrides
+    from gradlint.settings.config import Config, Overrides
+    from gradlint.settings.nearest import Configs
 
 STDIN = "-"
 FORMATS = ("concise", "full", "json")
@@ -214,8 +215,9 @@ def _print(outcome: Outcome, wishes: Wishes, configs: Configs, piped: bytes | No
 
 
 def _configs(wishes: Wishes) -> Configs:
-    from gradlint.settings.config import Config, ConfigError, Configs
+    from gradlint.settings.config import Config, ConfigError
     from gradlint.settings.file import load
+    from gradlint.settings.nearest import Configs
 
     if wishes.config is not None and wishes.isolated:
         raise ConfigError("--config and --isolated exclude each other")

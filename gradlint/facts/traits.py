@@ -19,6 +19,8 @@ from importlib import resources
 from types import MappingProxyType
 from typing import Final, TypeAlias, TypedDict
 
+from gradlint.domain.dtype import FLOATS
+
 Trait: TypeAlias = "frozenset[str]"
 
 
@@ -49,6 +51,8 @@ def _map(name: str) -> Mapping[str, str]:
 
 CASTS: Final = _map("casts")
 """The dtype that a method without arguments converts to."""
+
+_FLOATING_CASTS = frozenset(name for name, dtype in CASTS.items() if dtype in FLOATS) | {"to", "type_as"}
 
 CONVERTS: Final[Trait] = frozenset({*CASTS, "to", "type", "type_as"})
 """Gives the elements in another type, or the tensor itself."""
@@ -84,14 +88,20 @@ ALWAYS_VIEWS: Final = _trait("always_views")
 PERMUTES: Final = _trait("permutes")
 """The result is a view with the dimensions in another order."""
 
+TRANSPOSES: Final = _trait("transposes")
+"""Exchanges the two dimensions of a matrix."""
+
 EXPANDS: Final = _trait("expands")
 """The result is a view that repeats elements along dimensions of size one."""
 
-PICKS: Final[Trait] = _trait("picks") | RESHAPES | PERMUTES | EXPANDS | (CONVERTS - {"bool", "type"})
+PICKS: Final[Trait] = _trait("picks") | RESHAPES | PERMUTES | EXPANDS | _FLOATING_CASTS
 """Each element of the result is an element of the input, perhaps in another type."""
 
 SPLITS: Final = _trait("splits")
 """Several results, each of elements of the input."""
+
+ELEMENTS: Final[Trait] = PICKS | SPLITS
+"""Each element of each result is an element of the input, perhaps in another type."""
 
 COPIES: Final = _trait("copies")
 """The result has the shape and the values of the input."""
@@ -102,7 +112,7 @@ SHARES: Final[Trait] = _trait("shares") | RESHAPES | PERMUTES | EXPANDS
 JOINS: Final = _trait("joins")
 """Puts a list of tensors together."""
 
-ACCUMULATES: Final[Trait] = _trait("accumulates") | SUMS | SCALES | MEANS | PICKS | SPLITS | JOINS
+ACCUMULATES: Final[Trait] = _trait("accumulates") | SUMS | SCALES | MEANS | ELEMENTS | JOINS
 """Puts results together and computes no further step from them: a running total, a collected list."""
 
 # Tensors made of sizes.
@@ -168,7 +178,7 @@ NEGATED: Final = _map("negated")
 SAME_SIZE: Final = _trait("same_size")
 """The result has the size and type of the input, and an element may depend on others."""
 
-STEADY: Final[Trait] = (_trait("steady") | PICKS | SPLITS | UNARY | ARITHMETIC) - RANDOM_IN_TRAINING
+STEADY: Final[Trait] = (_trait("steady") | ELEMENTS | UNARY | ARITHMETIC) - RANDOM_IN_TRAINING
 """Gives the same for the same: draws no numbers, and keeps nothing from call to call."""
 
 # Values.
@@ -179,7 +189,7 @@ BOUNDED: Final = _trait("bounded")
 NEVER_NEGATIVE: Final = _trait("never_negative")
 """No element of the result is below zero."""
 
-RANGES: Final[Trait] = _trait("ranges") | JOINS | PICKS | SPLITS
+RANGES: Final[Trait] = _trait("ranges") | JOINS | ELEMENTS
 """The elements of the result are within the range of the input's, or nearly so."""
 
 PEAKS: Final = _trait("peaks")
@@ -189,7 +199,7 @@ NORMS: Final = _trait("norms")
 CLAMPS: Final = _trait("clamps")
 """Bounds the elements by `min` and `max`."""
 
-ZERO_AT_ZERO: Final[Trait] = _trait("zero_at_zero") | (CONVERTS - {"bool", "type"})
+ZERO_AT_ZERO: Final[Trait] = _trait("zero_at_zero") | _FLOATING_CASTS
 """The result is zero where the first input is."""
 
 FINITE_TESTS: Final = _trait("finite_tests")
@@ -224,6 +234,9 @@ PRODUCTS: Final = _trait("products")
 PROBABILITIES: Final = _trait("probabilities")
 LOG_PROBABILITIES: Final = _trait("log_probabilities")
 
+APPLIED_BY_LOSSES: Final = _trait("applied_by_losses")
+"""Losses of scores compute it themselves."""
+
 ACTIVATIONS: Final = _trait("activations")
 """Has no upper bound: what comes out is neither a probability nor the logarithm of one."""
 
@@ -233,6 +246,9 @@ DISTANCES: Final = _trait("distances")
 LOSSES_OF_SCORES: Final = _trait("losses_of_scores")
 LOSSES_OF_LOG_PROBABILITIES: Final = _trait("losses_of_log_probabilities")
 LOSSES_OF_PROBABILITIES: Final = _trait("losses_of_probabilities")
+
+WEIGHTED_LOSSES: Final = _trait("weighted_losses")
+"""As a module, is made with weights, which may not require grad."""
 
 ONE_DTYPE: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {name: tuple(operands.split()) for name, operands in _map("one_dtype").items()}
@@ -254,7 +270,10 @@ NOT_ITERATED: Final = _trait("not_iterated")
 """In place, does not go through the element-wise iterator: an expanded tensor takes it, if it requires no grad."""
 
 RESHAPES_INPLACE: Final = _trait("reshapes_inplace")
-"""In place, gives the tensor another shape."""
+"""In place, gives the tensor another shape, which the size rules know."""
+
+ANY_SHAPE_INPLACE: Final[Trait] = _trait("any_shape_inplace") | RESHAPES_INPLACE
+"""In place, may give the tensor another shape."""
 
 SIZE_BY_OTHER: Final = _trait("size_by_other")
 """Was measured to give a result as large as its input, and need not."""
@@ -289,9 +308,6 @@ TENSORS_ONLY: Final = _methods("tensors_only")
 
 OF_RESULTS: Final = _methods("of_results")
 """Methods that tensors and arrays have in common, or that other objects rarely have."""
-
-TO_PYTHON: Final = _methods("to_python")
-"""Methods that make a Python value of a tensor."""
 
 VIEW_ATTRIBUTES: Final = _methods("view_attributes")
 """Attributes that are views of the tensor."""

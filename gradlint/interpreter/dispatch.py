@@ -6,7 +6,6 @@ from typing import TypeGuard
 
 import libcst as cst
 
-from gradlint.detect.loop_order import forget
 from gradlint.domain.announcement import NumberBackpropagated, StateDictLoaded, StateDictTaken
 from gradlint.domain.refusal.tensors import FlagCalled
 from gradlint.domain.state import State
@@ -23,6 +22,7 @@ from gradlint.domain.value import (
     Unknown,
     Value,
 )
+from gradlint.facts.traits import OF_RESULTS
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.libraries.expectations import RAISING, WARNING, expected_failure
 from gradlint.interpreter.libraries.numpy_arrays import array_method
@@ -37,6 +37,7 @@ from gradlint.interpreter.torch.functions import call_torch, with_mode
 from gradlint.interpreter.torch.hooks import remove_all
 from gradlint.interpreter.torch.methods import call_tensor_method
 from gradlint.interpreter.torch.module import call_instance, call_module_method
+from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
 from gradlint.interpreter.torch.tensor import as_tensor, known_tensor, shown_tensor
 
 
@@ -109,7 +110,7 @@ def _bound(machine: Machine, state: State, func: Bound, args: Args, node: cst.CS
 def _unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cst.CSTNode) -> Value:
     """A call of something unknown; a method of something unknown gets its receiver as an argument."""
     if func.kind == "raised":
-        forget(state)
+        invalidate_gradients(machine, state, node)
         return func
     key = func.key
     if key is not None and key[0] == "requires_grad":
@@ -152,7 +153,8 @@ def _method_of_unknown(
         if name.startswith("register_") and name.endswith("_hook"):
             machine.hooked_elsewhere.update(one.receiver for one in args.values() if _is_method(one))
         if "zero" in name or "clear" in name:
-            forget(state)  # Whose gradients an optimizer or a network that is not known clears, nobody can tell.
+            # Whose gradients an optimizer or a network that is not known clears, nobody can tell.
+            invalidate_gradients(machine, state, node)
         if name == "load_state_dict":
             machine.announce(state, StateDictLoaded(node, receiver, args.get(0, "state_dict")))
         if name == "backward" and receiver.kind in ("number", "int") and receiver.origin is not None:
@@ -164,10 +166,4 @@ def _method_of_unknown(
 
 def _is_result(value: Unknown, name: str) -> bool:
     """Whether a method of something that a network has computed, with its graph, is one of numbers: it is a tensor."""
-    return name in _OF_NUMBERS and value.origin is not None and value.origin.tracked is True
-
-
-_OF_NUMBERS = frozenset(
-    {"item", "argmax", "argmin", "mean", "sum", "view", "reshape", "float", "long", "softmax", "cpu"}
-)
-"""Methods that tensors and arrays have in common, or that other objects rarely have."""
+    return name in OF_RESULTS and value.origin is not None and value.origin.tracked is True

@@ -8,15 +8,14 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from gradlint.detect.loop_order import forget
-from gradlint.domain.announcement import GraphsShared, Listener
+from gradlint.domain.announcement import GraphsShared, Listener, ModuleMade, Returned
 from gradlint.domain.event import Event
 from gradlint.domain.state import State
 from gradlint.domain.value import Bound, Class, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.libraries.trainers import is_configuration, run_method
 from gradlint.interpreter.machine import Machine, Observer
-from gradlint.interpreter.program import Program, let_go, origins
+from gradlint.interpreter.program import Program, let_go
 from gradlint.interpreter.python import assignment, attribute, branch, comparison, generators, loop, subscript
 from gradlint.interpreter.python import contexts as modes
 from gradlint.interpreter.python import exceptions as trying
@@ -29,11 +28,10 @@ from gradlint.interpreter.python.classes import find_in_class, instantiate
 from gradlint.interpreter.python.contexts import DUAL
 from gradlint.interpreter.reachable import graphs_in
 from gradlint.interpreter.reveal import reveal
-from gradlint.interpreter.torch.backward import walk
 from gradlint.interpreter.torch.custom import apply, is_function_class
 from gradlint.interpreter.torch.module_methods import set_training
 from gradlint.interpreter.torch.parameters import is_module, parameters_of
-from gradlint.interpreter.torch.registration import doubt_listed_parameters
+from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
 from gradlint.interpreter.world.fragment import supposed_arguments
 from gradlint.interpreter.world.imports import Loading
 from gradlint.interpreter.world.second_call import Trial, attributes_kept, second_round
@@ -161,7 +159,7 @@ def _function(machine: Machine, state: State, function: Function, args: Args) ->
     with machine.bounded(SHARE), machine.assuming():
         # Between the top level and this call anything may have run.
         state.escape()
-        forget(state)
+        invalidate_gradients(machine, state, function.code.node)
         state.decide(DUAL, None)  # Whoever calls it may have entered one.
         region = machine.open(state)
         supposed = supposed_arguments(machine, state, function.code.node, function)
@@ -176,20 +174,12 @@ def _function(machine: Machine, state: State, function: Function, args: Args) ->
         for end, value in results:
             if not is_configuration(end, function, args.get(0, "")):
                 let_go(machine, end, (value,), function.code.node)
-        if function.owner is not None and machine.holdings.doubts:
-            for end, value in results:
-                _give_back(machine, end, value)
+            machine.announce(end, Returned(function.code.node, function.owner is not None, value))
     if machine.backwards == backwards:
         method = function.owner is not None
         left = [event.in_uncalled(method=method) for event in machine.events[events:]]
         machine.events[events:] = [event for event in left if event is not None]
     return ends
-
-
-def _give_back(machine: Machine, state: State, value: Value) -> None:
-    """A method's caller may backpropagate what it gets: the leaves behind it are used."""
-    nodes = walk(origins(state, (value,))).possible.values()
-    machine.holdings.reached |= {node.leaf for node in nodes if node.leaf is not None}
 
 
 def unsettle(state: State, made: Value) -> None:
@@ -256,7 +246,7 @@ def _class(machine: Machine, state: State, cls: Ref) -> Iterator[Trial]:
         if isinstance(made, Ref) and is_module(after, made):
             # The methods may be called in training or in evaluation.
             set_training(after, made, None)
-            doubt_listed_parameters(machine, after, made)
+            machine.announce(after, ModuleMade(record.code.node, made))
         for method in methods:
             if method.code in machine.called or machine.budget <= machine.limit:
                 continue

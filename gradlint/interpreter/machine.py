@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import libcst as cst
 
-from gradlint.detect.holdings import Holdings
-from gradlint.detect.ledger import Ledger
 from gradlint.domain.announcement import (
     Announcement,
     GraphsShared,
@@ -28,7 +26,7 @@ from gradlint.domain.announcement import (
     handlers,
 )
 from gradlint.domain.assumption import Assumption
-from gradlint.domain.event import Event, Refused
+from gradlint.domain.event import Event
 from gradlint.domain.graph import Node
 from gradlint.domain.join import Meeting
 from gradlint.domain.shape import Sym
@@ -94,7 +92,11 @@ Splitting: TypeAlias = "Callable[[Machine, list[State], Instr], list[State]]"
 
 
 class Machine:
-    """One run over one file."""
+    """One run over one file.
+
+    `iterations` says when the iterations that run began, from the outermost loop in. By the addresses of leaves:
+    `frozen` where the flag of one that required grad was switched off, `optimized` those given to an optimizer.
+    """
 
     def __init__(self, program: Program, budget: int) -> None:
         self.program = program
@@ -108,6 +110,7 @@ class Machine:
         self.give_ups: Counter[str] = Counter()
         self.exits: list[Exit] = []
         self.stack: list[Code] = []
+        self.iterations: list[int] = []
         self.called: set[Code] = set()
         self.watched: set[int] = set()
         self.expected = 0
@@ -117,11 +120,9 @@ class Machine:
         self.passed: set[Hashable] = set()
         self.doubtful: list[tuple[Event, Hashable]] = []
         self.escaped: dict[int, object] = {}
-        self.ledger = Ledger()
         self.search = Search()
-        self.optimizers: list[int] = []
-        self.by_hand: Counter[cst.CSTNode] = Counter()
-        self.scaled: set[int] = set()
+        self.frozen: dict[int, cst.CSTNode] = {}
+        self.optimized: set[int] = set()
         self.without_backward: dict[int, cst.CSTNode] = {}
         self.inferences: set[cst.CSTNode | None] = set()
         self.guarded = 0
@@ -130,9 +131,7 @@ class Machine:
         self.hooked: set[int] = set()
         self.consumers: dict[int, Consumer] = {}
         self.hooked_elsewhere: set[Value] = set()
-        self.emptied: dict[cst.CSTNode, bool] = {}
         self._builders: dict[tuple[cst.CSTNode, str], cst.CSTNode | None] = {}
-        self.holdings = Holdings()
         self.sizes: dict[Unknown, Sym] = {}
         self._symbols: dict[tuple[object, ...], Unknown] = {}
         self.observer: Observer | None = None
@@ -268,7 +267,7 @@ class Machine:
         """Give a part of the program its share of the steps; what runs out of them is given up, and counted."""
         outer, self.limit = self.limit, max(self.limit, self.budget - int(share * self.steps))
         depth, exits, expected = len(self.stack), len(self.exits), self.expected
-        loops = self.ledger.depth
+        loops = len(self.iterations)
         try:
             yield
         except OutOfBudgetError:
@@ -276,8 +275,7 @@ class Machine:
             del self.stack[depth:]
             del self.exits[exits:]
             self.expected = expected
-            self.ledger.depth = loops
-            del self.ledger.turns[loops:]
+            del self.iterations[loops:]
         finally:
             self.limit = outer
 
@@ -298,19 +296,7 @@ class Machine:
         node = self.program.nowhere
         self.assumed = self.all_assumed
         self.announce(state, PathsEnded(node))
-        for kept in self.ledger.kept():
-            self.emit(kept)
         seen = len(self.events)
-        for made, empty in self.emptied.items():
-            if empty:
-                self.emit(Refused(made, "empty-optimizer"))
-        verdicts = list(self.holdings.verdicts())
-        for absence in self.ledger.absences(
-            {verdict.node for verdict in verdicts}, complete=self.is_complete, walks=self.backwards > 0
-        ):
-            self.emit(absence)
-        for verdict in verdicts:
-            self.emit(verdict)
         self.announce(state, RunEnded(node, self.is_complete))
         dispelled = {id(event) for event, place in self.doubtful if place in self.passed}
         seen_now, missing = self.events[:seen], self.events[seen:]

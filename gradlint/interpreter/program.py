@@ -10,32 +10,27 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from gradlint.detect.frozen import thaw
-from gradlint.detect.loop_order import handed_out
-from gradlint.domain.announcement import GradientTested, GraphsEscaped, GraphsShared
+from gradlint.domain.announcement import Escaped, GradientTested, GraphsEscaped, GraphsShared
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import (
-    Bound,
-    Context,
     External,
     Function,
     Imported,
     Instance,
     Mapping,
     NoGradient,
-    Partial,
     Ref,
-    Sequence,
-    Suspended,
     Tensor,
     Unknown,
     Value,
 )
 from gradlint.interpreter.args import Args
+from gradlint.interpreter.contents import all_attributes, contents
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.annotations import annotated
 from gradlint.interpreter.torch.names import star_names
+from gradlint.interpreter.torch.switches import thaw
 from gradlint.interpreter.world.imports import UNITS, Loaded, Loading, binds, from_stars, imported
 from gradlint.source.core import Import, Param
 
@@ -225,11 +220,11 @@ class Program:
         A decorator that is not known is taken to leave the function as it is.
         """
         values = tuple(values)
-        handed_out(machine, state, values)
         if type(node) is cst.Decorator and len(values) == 1:
             return values[0]
+        machine.announce(state, Escaped(node, values))
         let_go(machine, state, values, node)
-        if machine.ledger.frozen:
+        if machine.frozen:
             thaw(machine, state, values)
         for receiver in machine.hooked_elsewhere:
             forget_attributes(state, receiver)
@@ -237,7 +232,6 @@ class Program:
             if type(value) is NoGradient and _asserts(node):
                 machine.announce(state, GradientTested(node, value.read, asserted=True))
             forget_attributes(state, value)
-            _give_away(machine, state, value)
         given = origins(state, values)
         machine.announce(state, GraphsShared(node, given))
         edges = [Edge(origin, None) for origin in given]
@@ -288,19 +282,6 @@ def forget_attributes(state: State, value: Value, depth: int = 3) -> None:
             forget_attributes(state, one, depth - 1)
 
 
-def _give_away(machine: Machine, state: State, value: Value, depth: int = 2) -> None:
-    """What something unknown is given, in lists too, it may train or give to an optimizer."""
-    if type(value) is Ref:
-        machine.holdings.handled.add(value.id)
-        record = state.heap.get(value.id)
-        items = record.items if isinstance(record, (Sequence, Mapping)) else ()
-    else:
-        items = value if type(value) is tuple else ()
-    if items and depth:
-        for item in items.values() if isinstance(items, dict) else items:
-            _give_away(machine, state, item, depth - 1)
-
-
 def _forgotten(state: State, name: str, value: Value) -> Value:
     if isinstance(value, Ref):
         record = state.heap.get(value.id)
@@ -308,77 +289,40 @@ def _forgotten(state: State, name: str, value: Value) -> Value:
     return Unknown() if value is None or isinstance(value, (int, float)) else value
 
 
-def origins(state: State, values: Iterable[Value], limit: int = 24) -> list[Node]:
-    """The graphs behind values, looked for in containers too."""
-    found: list[Node] = []
-    seen: set[int] = set()
-    stack = list(values)
-    while stack and len(found) < limit:
-        value = stack.pop()
-        if isinstance(value, Unknown):
-            shown = state.tensor_of(value)
-            if shown is not None:
-                stack.append(shown)  # By its use it is a tensor, which has a history of its own.
-            elif value.origin is not None:
-                found.append(value.origin)
-        elif isinstance(value, Ref):
-            if value.id in seen:
-                continue
-            seen.add(value.id)
-            record = state[value]
-            if isinstance(record, Tensor):
-                found.append(record.node)
-            elif isinstance(record, Sequence):
-                stack.extend(record.items)
-            elif isinstance(record, Mapping):
-                stack.extend(record.items.values())
-            elif isinstance(record, Instance) and len(seen) < 64:
-                stack.extend(record.attrs.values())
-            elif isinstance(record, Suspended) and isinstance(record.args, Args):
-                stack.extend(record.args.values())
-        elif type(value) is tuple:
-            stack.extend(value)
-        elif isinstance(value, Bound):
-            stack.append(value.receiver)
-        elif isinstance(value, Partial):
-            stack.extend(value.args)
-        elif isinstance(value, Context):
-            stack.append(value.argument)
-    return found
+def origins(state: State, values: Iterable[Value]) -> list[Node]:
+    """The graphs behind values, looked for in what they hold too, up to `MOST_GRAPHS`."""
+    found: dict[Node, None] = {}
+    for value in contents(state, values, all_attributes, calls=True):
+        # By its use something unknown may be a tensor, which has a history of its own.
+        shown = (state.tensor_of(value) or value) if isinstance(value, Unknown) else value
+        record = state.heap.get(shown.id) if isinstance(shown, Ref) else shown
+        if isinstance(record, Tensor):
+            found[record.node] = None
+        elif isinstance(record, Unknown) and record.origin is not None:
+            found[record.origin] = None
+        if len(found) == MOST_GRAPHS:
+            break
+    return list(found)
+
+
+MOST_GRAPHS = 24
+"""How many graphs the result of an unknown call is taken to depend on: a network would bring all its parameters."""
 
 
 def let_go(machine: Machine, state: State, values: Iterable[Value], node: cst.CSTNode | None = None) -> None:
     """Values go where gradlint does not look: whatever hangs on them may be backpropagated or changed there."""
+    escaped = machine.escaped
+
+    def is_gone(ref: Ref) -> bool:
+        return escaped.get(ref.id) is state.heap.get(ref.id)
+
     graphs: list[Node] = []
-    stack = list(values)
-    while stack:
-        value = stack.pop()
-        if isinstance(value, Unknown):
-            if value.origin is not None:
-                graphs.append(value.origin)
-        elif isinstance(value, Ref):
-            record = state.heap.get(value.id)
-            if machine.escaped.get(value.id) is not record:
-                machine.escaped[value.id] = record
-                stack.extend(_parts(record))
-                if isinstance(record, Tensor):
-                    graphs.append(record.node)
-        elif type(value) is tuple:
-            stack.extend(value)
-        elif isinstance(value, Bound):
-            stack.append(value.receiver)
-        elif isinstance(value, Partial):
-            stack.extend((value.function, *value.args))
+    for value in contents(state, values, all_attributes, calls=True, skip=is_gone):
+        if isinstance(value, Ref):
+            record = escaped[value.id] = state.heap.get(value.id)
+            if isinstance(record, Tensor):
+                graphs.append(record.node)
+        elif isinstance(value, Unknown) and value.origin is not None:
+            graphs.append(value.origin)
     if graphs:
         machine.announce(state, GraphsEscaped(node or machine.program.nowhere, graphs))
-
-
-def _parts(record: object) -> Iterable[Value]:
-    """What an object holds."""
-    if isinstance(record, Sequence):
-        return record.items
-    if isinstance(record, Mapping):
-        return (*record.items.values(), record.rest)
-    if isinstance(record, Suspended):
-        return record.args.values() if isinstance(record.args, Args) else ()
-    return record.attrs.values() if isinstance(record, Instance) else ()

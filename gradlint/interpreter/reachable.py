@@ -1,4 +1,4 @@
-"""What places older than a loop hold: the roots of graphs, and how a root was built up out of former ones.
+"""What places hold that are older than a stretch of the program: the roots of graphs.
 
 A place is a variable, an attribute, an item of a dict, or a whole list. A root is a node of the graph, or a value that
 is not known and that arithmetic has made of others.
@@ -13,41 +13,24 @@ from typing import NamedTuple, TypeAlias
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State, rebound
 from gradlint.domain.value import (
-    Bound,
-    Class,
-    Context,
     Instance,
     Mapping,
-    Partial,
     Ref,
     Sequence,
     Tensor,
     Unknown,
     Value,
 )
-from gradlint.domain.walk import is_reachable, reachable
+from gradlint.interpreter.contents import contents
 
 Root: TypeAlias = "Node | Unknown"
 Place: TypeAlias = "tuple[object, ...]"
 
-_GATHERING = frozenset(
-    {
-        *("add", "sub", "mul", "div", "true_divide", "add_", "sub_", "mul_", "div_", "lerp", "lerp_", "neg"),
-        *("sum", "mean", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "maximum", "minimum"),
-        *("max", "min", "where", "clone", "view", "reshape", "squeeze", "unsqueeze", "flatten", "to"),
-        *("select", "index", "index assignment", "copy_", "+", "-", "*", "/"),
-    }
-)
-"""Operations that put results together without computing a further step from them."""
-
-_ARITHMETIC = frozenset({"+", "-", "*", "/"})
+ARITHMETIC = frozenset({"+", "-", "*", "/"})
+"""The operators whose results, over values that are not known, are roots."""
 
 _LARGE = 200
 """How many items a bounded container may hold before its bound is none to speak of."""
-
-MOST = 400
-"""How many parts of one root are looked at."""
-
 
 MOST_OBJECTS = 100_000
 """How many objects are looked at for the graphs that dropped paths hold; behind that, the file counts as not read."""
@@ -106,116 +89,23 @@ def _in_record(
 
 
 def _hold(found: dict[Place, tuple[Held, ...]], state: State, place: Place, values: Iterable[Value]) -> None:
-    held = [Held(root, value) for value in values for root in _roots(state, value)]
+    roots = ((root_of(state, part), value) for value in values for part in contents(state, (value,)))
+    held = [Held(root, value) for root, value in roots if root is not None]
     if held:
         found[place] = tuple(held)
 
 
-def _roots(state: State, value: Value, depth: int = 2) -> Iterator[Root]:
-    """The roots of one value; of a tuple or list, of each of its items."""
-    if isinstance(value, Ref):
-        record = state.heap.get(value.id)
-        if isinstance(record, Tensor):
-            if record.node.tracked is not False:
-                yield record.node
-        elif isinstance(record, Sequence) and depth:
-            for item in record.items:
-                yield from _roots(state, item, depth - 1)
-        elif isinstance(record, Mapping) and depth:
-            for item in record.items.values():
-                yield from _roots(state, item, depth - 1)
-    elif isinstance(value, Unknown):
-        root = _symbol(state, value)
-        if root is not None:
-            yield root
-    elif type(value) is tuple and depth:
-        for item in value:
-            yield from _roots(state, item, depth - 1)
-
-
-def _symbol(state: State, value: Unknown) -> Root | None:
-    shown = state.tensor_of(value)
-    record = None if shown is None else state.heap.get(shown.id)
+def root_of(state: State, value: Value) -> Root | None:
+    """The root of a tensor, or of a value that is not known: a graph, or the value itself if arithmetic has made it."""
+    shown = state.tensor_of(value) if isinstance(value, Unknown) else value
+    record = state.heap.get(shown.id) if isinstance(shown, Ref) else None
     if isinstance(record, Tensor):
         return record.node if record.node.tracked is not False else None
+    if not isinstance(value, Unknown):
+        return None
     if value.origin is not None:
         return value.origin if value.origin.tracked is not False else None
-    return value if value.key is not None and value.key[0] in _ARITHMETIC else None
-
-
-class Parts(NamedTuple):
-    """What a root gathers: all the roots on the way, and those at the end of it, which are no sums themselves.
-
-    The ends are in the order in which they are found: the order of a set would differ from run to run.
-    """
-
-    all: frozenset[Root]
-    ends: tuple[Root, ...]
-
-
-def parts_of(state: State, root: Root) -> Parts:
-    """Follow a root back through sums, lists and their like."""
-    every = list(reachable([root], lambda one: _terms(state, one), MOST))
-    return Parts(frozenset(every), tuple(one for one in every if not _is_sum(one)))
-
-
-def _is_sum(root: Root) -> bool:
-    if isinstance(root, Node):
-        return root.op.removeprefix("Tensor.").removeprefix("nn.functional.") in _GATHERING
-    return root.key is not None and root.key[0] in _ARITHMETIC
-
-
-def _terms(state: State, root: Root) -> list[Root]:
-    """The roots that a sum is made of."""
-    if not _is_sum(root):
-        return []
-    if isinstance(root, Node):
-        flowing = [edge.node for edge in root.edges if edge.flows is not False and edge.cut != "zero"]
-        return [node for node in flowing if node.tracked is not False]
-    assert root.key is not None
-    symbols = [_symbol_part(state, part) for part in root.key[1:]]
-    return [part for part in symbols if part is not None]
-
-
-def _symbol_part(state: State, part: object) -> Root | None:
-    if isinstance(part, Unknown):
-        return _symbol(state, part)
-    if isinstance(part, Ref):
-        return next(_roots(state, part, 0), None)
-    return None
-
-
-def reaches(starts: Iterable[Root], target: Root) -> bool:
-    """Whether a gradient from one of the starts may flow to the target."""
-    if not isinstance(target, Node):
-        return False
-    return is_reachable(target, (start for start in starts if isinstance(start, Node)))
-
-
-def is_held(state: State, address: int) -> bool:
-    """Whether an object can still be got at: a list whose name has been given to a new one keeps nothing alive."""
-    seen: set[int] = set()
-    # Temporaries are numbers, and hold what an expression once has met.
-    stack = [value for names in state.frames.values() for name, value in names.items() if isinstance(name, str)]
-    while stack:
-        value = stack.pop()
-        if isinstance(value, Ref):
-            if value.id == address:
-                return True
-            if value.id in seen:
-                continue
-            seen.add(value.id)
-            record = state.heap.get(value.id)
-            if isinstance(record, Sequence):
-                stack.extend(record.items)
-            elif isinstance(record, (Mapping, Instance, Class)):
-                held = record.items if isinstance(record, Mapping) else record.attrs
-                stack.extend(held.values())
-        elif isinstance(value, Context):
-            stack.extend((value.argument, value.former))
-        elif type(value) is tuple or isinstance(value, (Bound, Partial)):
-            stack.extend(value)
-    return False
+    return value if value.key is not None and value.key[0] in ARITHMETIC else None
 
 
 def graphs_in(state: State, values: Iterable[Value]) -> Iterator[Node]:
@@ -235,34 +125,20 @@ class Search:
 
     def graphs(self, state: State, values: Iterable[Value]) -> Iterator[Node]:
         """All graphs in values, in what they hold, and in the module's globals."""
-        seen: set[int] = set()
-        heap = state.heap
         # A frame that nothing encloses is a module's.
         outermost = [names.values() for names in state.frames.values() if "<outer>" not in names]
-        stack = [value for group in (values, *outermost) for value in group if type(value) in _CARRYING]
-        while stack and self.left > 0:
+        starts = [value for group in (values, *outermost) for value in group if type(value) in _CARRYING]
+        for value in contents(state, starts, lambda record: self._carriers_of(record, state.heap)):
             self.left -= 1
-            value = stack.pop()
-            if isinstance(value, Unknown):
-                if value.origin is not None:
-                    yield value.origin
-            elif type(value) is tuple:
-                stack.extend(value)
-            elif isinstance(value, Ref):
-                if value.id in seen:
-                    continue
-                seen.add(value.id)
-                record = heap.get(value.id)
-                if isinstance(record, Instance):
-                    stack.extend(self._of(record, heap))
-                elif isinstance(record, Tensor):
-                    yield record.node
-                elif isinstance(record, Sequence):
-                    stack.extend(record.items)
-                elif isinstance(record, Mapping):
-                    stack.extend(record.items.values())
+            record = state.heap.get(value.id) if isinstance(value, Ref) else None
+            if isinstance(record, Tensor):
+                yield record.node
+            elif isinstance(value, Unknown) and value.origin is not None:
+                yield value.origin
+            if self.left <= 0:
+                break
 
-    def _of(self, record: Instance, heap: Mapped[int, object]) -> tuple[Value, ...]:
+    def _carriers_of(self, record: Instance, heap: Mapped[int, object]) -> tuple[Value, ...]:
         """The attributes that may hold a graph: a parameter is none, whatever becomes of it."""
         known = self._carriers.get(id(record))
         if known is None:

@@ -1,4 +1,4 @@
-"""What a rule is: one file that names a fault, documents it, shows it, and recognises it in one event."""
+"""The base class of rules, and the types of their examples, edits and reports."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from gradlint.domain.finding import SEVERITY_OF, Effect, Severity
 
 
 class Bad(NamedTuple):
-    """A program that shows the fault; the tests lint it and execute it under torch.
+    """A program with the fault; the tests lint it and execute it under torch.
 
-    `code` marks each line where a finding is expected with `# GRDxyz`, and findings must match exactly.
-    A program whose rule has the effect `raises` must raise an exception whose text matches `error`, at the line
+    `code` marks each line where a finding is expected with `# GRDxyz`, and findings must match exactly. A
+    program whose rule has the effect `raises` must raise an exception whose text matches `error`, at the line
     that ends in `# raises`, or else at the first line with a mark. A silent effect is shown by `shows`: an
-    expression that is evaluated after the program ran through, in its global names, and must be true.
+    expression that is evaluated in the program's globals after it has run, and must be true.
     """
 
     code: str
@@ -28,7 +28,7 @@ class Bad(NamedTuple):
 
 
 class Good(NamedTuple):
-    """A program near the fault that is right: no finding, and it runs under torch.
+    """A correct program close to the fault: it has no finding, and runs under torch.
 
     `shows` is an expression evaluated after the run, as in `Bad`.
     """
@@ -38,21 +38,21 @@ class Good(NamedTuple):
 
 
 class Change(NamedTuple):
-    """An edit: the source of a node is replaced by a text; parentheses around an expression stay."""
+    """An edit that replaces the source of a node by a text; parentheses around an expression stay."""
 
     node: cst.CSTNode
     text: str
 
 
 class Wrap(NamedTuple):
-    """An edit: the statement in which a node stands goes below a header such as `with torch.no_grad():`."""
+    """An edit that puts the statement around a node under a header such as `with torch.no_grad():`."""
 
     node: cst.CSTNode
     header: str
 
 
 class Below(NamedTuple):
-    """An edit: the statement in which a node stands goes below a header, with those of its block that need it.
+    """An edit that puts the statement around a node under a header, with the statements of its block that need it.
 
     That is all down to the last one that reads what it assigns, or what is computed from that; there is no repair where
     one of them calls `backward` or `step`, or defines something.
@@ -63,17 +63,17 @@ class Below(NamedTuple):
 
 
 class Before(NamedTuple):
-    """An edit: a statement on a row of its own before the one in which a node stands."""
+    """An edit that inserts a statement before the one around a node."""
 
     node: cst.CSTNode
     text: str
 
 
 class Statement(NamedTuple):
-    """An edit: the text takes the place of the statement that consists of the node and nothing else.
+    """An edit that replaces the statement that consists of the node and nothing else.
 
-    Where the node is a part of something, `inside` takes the place of the node, or there is no repair. Where the text
-    is empty, the statement goes.
+    If the node is only a part of a statement, `inside` replaces the node, or there is no repair. An empty text
+    removes the statement.
     """
 
     node: cst.CSTNode
@@ -82,7 +82,7 @@ class Statement(NamedTuple):
 
 
 class Behind(NamedTuple):
-    """An edit: a statement on a row of its own behind the assignment of a node to a name."""
+    """An edit that inserts a statement after the assignment of a node to a name."""
 
     node: cst.CSTNode
     name: str
@@ -90,16 +90,17 @@ class Behind(NamedTuple):
 
 
 class Rebinding(NamedTuple):
-    """An edit: `name = <node>`, where the name stands in the node, writes to what the name means, below a header."""
+    """An edit that turns `name = <node>`, where the node reads the name, into an in-place update under a header."""
 
     node: cst.CSTNode
     header: str
 
 
 class Reading(NamedTuple):
-    """An edit: in `name = <node>`, the name that is read inside the node goes through a method without arguments.
+    """An edit that, in `name = <node>`, calls a method without arguments on the name that the node reads.
 
-    So do all names of a tuple, and attributes such as `self.state`; there is no repair where none is read.
+    The same applies to all names of a tuple and to attributes such as `self.state`; if none is read, there
+    is no repair.
     """
 
     node: cst.CSTNode
@@ -107,10 +108,10 @@ class Reading(NamedTuple):
 
 
 class Reduced(NamedTuple):
-    """An edit: an expression goes through a method without arguments, such as `sum`.
+    """An edit that calls a method without arguments, such as `sum`, on an expression.
 
-    Where a name in it is read as a number further down its block (`loss.item()`), that name goes through the method, in
-    a statement before, so that the number is one as well.
+    If a name in it is read as a number further down its block (`loss.item()`), the method is called on that name, in
+    a statement before, so that the number is reduced as well.
     """
 
     node: cst.BaseExpression
@@ -119,7 +120,7 @@ class Reduced(NamedTuple):
 
 
 class Remove(NamedTuple):
-    """An edit: the statement in which a node stands goes."""
+    """An edit that removes the statement around a node."""
 
     node: cst.CSTNode
 
@@ -132,10 +133,10 @@ FixKind: TypeAlias = Literal["safe", "unsafe", "safe or unsafe"]
 
 @dataclass(frozen=True)
 class Repair:
-    """How to mend what a report says, in syntax nodes: changes to make together.
+    """A fix for a report, in syntax nodes: changes that are made together.
 
-    A safe one keeps the program's values wherever the program worked. `imports` are dotted paths that stand in the
-    new text, such as `torch.nn.functional`: they are written as the module calls them, and imported if need be.
+    A safe fix keeps the values of every program that worked. `imports` are dotted paths used in the new text, such
+    as `torch.nn.functional`: they are written under the module's names for them, and imported if necessary.
     """
 
     message: str
@@ -146,7 +147,7 @@ class Repair:
 
 @dataclass(frozen=True)
 class Report:
-    """What a rule says of one event, in syntax nodes; `check.py` turns nodes into places."""
+    """A rule's report about one event, in syntax nodes; `check.py` turns nodes into places."""
 
     node: cst.CSTNode
     message: str
@@ -158,12 +159,13 @@ class Report:
 
 
 class Rule(ABC):
-    """One fault. Subclasses stand one to a file; file, class, and code match.
+    """One fault. Each subclass has its own file; file, class, and code match.
 
-    `fix` says what repairs the rule may offer; the tests compare it with those of the examples.
-    `torch_says` holds patterns of the errors that confirm a finding, where those of the examples here are too few.
-    The docstring of the subclass is its documentation: the first line is the summary, then paragraphs headed
-    `What torch does`, `Why it matters`, `When it may be wrong`, `Instead`, `References`.
+    `bad` and `good` hold one or two pairs that teach; the other examples stand in `tests/rules/<family>/<name>.md`.
+    `fix` says which kinds of fix the rule may offer; the tests compare it with those of the examples. `torch_says`
+    holds patterns of the errors that confirm a finding, if those of the examples do not suffice. The docstring of
+    the subclass is its documentation: the first line is the summary, then paragraphs headed `What torch does`,
+    `Why it matters`, `When it may be wrong`, `Instead`, `References`.
     """
 
     code: ClassVar[str]
@@ -178,19 +180,19 @@ class Rule(ABC):
 
     @property
     def severity(self) -> Severity:
-        """The severity of a finding for which `check` names no other."""
+        """Return the severity of a finding for which `check` sets no other."""
         return SEVERITY_OF[self.effect]
 
     @property
     def errors(self) -> tuple[str, ...]:
-        """Patterns of the errors that confirm a finding: `torch_says`, or else those of the examples."""
+        """Return patterns of the errors that confirm a finding: `torch_says`, or else those of the examples."""
         return self.torch_says or tuple(sorted({bad.error for bad in self.bad if bad.error is not None}))
 
     @property
     def error(self) -> str | None:
-        """One pattern for all `errors`; None where no error confirms a finding."""
+        """Return one pattern for all `errors`, or None if no error confirms a finding."""
         return "|".join(f"(?:{error})" for error in self.errors) or None
 
     @abstractmethod
     def check(self, event: Event) -> Iterator[Report]:
-        """Yield what there is to say about one event of a type in `events`; a pure function."""
+        """Yield the reports about one event of a type in `events`. Pure."""

@@ -1,4 +1,4 @@
-"""All rules, found in the files of the families; a rule that does not load stops the run."""
+"""The rules, discovered in the files of the families; a rule that fails to load stops the run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CODE = re.compile(r"GRD[0-8]\d\d")
 
 @cache
 def all_rules() -> tuple[Rule, ...]:
-    """One instance of each rule, by code."""
+    """Return one instance of each rule, ordered by code."""
     families = (importlib.import_module(f"gradlint.rules.{family}") for family in _FAMILIES)
     names = (
         f"{family.__name__}.{found.name}" for family in families for found in pkgutil.iter_modules(family.__path__)
@@ -26,7 +26,7 @@ def all_rules() -> tuple[Rule, ...]:
 
 
 def ordered(rules: list[Rule]) -> tuple[Rule, ...]:
-    """The rules by code, each code and each name used once."""
+    """Return the rules ordered by code, after checking that codes and names are unique."""
     seen: dict[str, str] = {}
     for rule in rules:
         for word in (rule.code, rule.name):
@@ -37,12 +37,12 @@ def ordered(rules: list[Rule]) -> tuple[Rule, ...]:
 
 
 def rules_about(word: str) -> tuple[Rule, ...]:
-    """The rules that a code, a prefix of one, or a name speaks of."""
+    """Return the rules that a code, a prefix of a code, or a name refers to."""
     return tuple(rule for rule in all_rules() if rule.name == word or rule.code.startswith(word))
 
 
 def _rule_of(module: ModuleType) -> Rule:
-    """The one rule of a file; file, class, and name must match, and the code must be well formed."""
+    """Return the one rule of a file; file, class, and name must match, and the code must be well formed."""
     classes = [
         member
         for member in vars(module).values()
@@ -51,10 +51,12 @@ def _rule_of(module: ModuleType) -> Rule:
     file = module.__name__.rpartition(".")[2]
     place = f"{module.__name__.replace('.', '/')}.py"
     if len(classes) != 1:
-        raise RuntimeError(f"{place} must hold one rule, and holds {len(classes)}")
+        raise RuntimeError(f"{place} must define exactly one rule, but defines {len(classes)}")
     rule = classes[0]()
     if (rule.name, type(rule).__name__.lower()) != (file.replace("_", "-"), file.replace("_", "")):
-        raise RuntimeError(f"{place} holds {type(rule).__name__}, named `{rule.name}`: they differ")
+        raise RuntimeError(
+            f"{place} defines {type(rule).__name__}, named `{rule.name}`: file, class and name must match"
+        )
     if not _CODE.fullmatch(rule.code):
         raise RuntimeError(f"{place} has the code `{rule.code}`, which is not of the form GRD123")
     return rule

@@ -94,33 +94,6 @@ class Overrides:
         )
 
 
-class Configs:
-    """The configuration of each directory, looked up once; or one and the same for all."""
-
-    def __init__(self, fixed: Config | None = None, overrides: Overrides | None = None) -> None:
-        self._overrides = overrides or Overrides()
-        self._fixed = None if fixed is None else self._overrides.apply(fixed)
-        self._found: dict[Path, Config] = {}
-
-    def of(self, directory: Path) -> Config:
-        """The configuration that holds for the files in an absolute directory: the nearest, going up."""
-        if self._fixed is not None:
-            return self._fixed
-        if directory not in self._found:
-            self._found[directory] = self._look_up(directory)
-        return self._found[directory]
-
-    def _look_up(self, directory: Path) -> Config:
-        from gradlint.settings.file import configured_in
-
-        found = configured_in(directory)
-        if found is not None:
-            return self._overrides.apply(found)
-        if directory == directory.parent:
-            return self._overrides.apply(Config())
-        return self.of(directory.parent)
-
-
 def parse_file_ignores(root: Path, items: Iterable[str]) -> tuple[FileIgnore, ...]:
     """Read `PATTERN:CODE`, more of them or more codes behind commas: `tests/*:GRD1,GRD301,demo.py:GRD2`."""
     collected: list[tuple[str, list[str]]] = []

@@ -164,18 +164,15 @@ def _with_indices(args: Args) -> dict[str, object]:
 
 def _register(count: int) -> None:
     end = f"{count}d"
-    rule(f"conv{end}", f"nn.functional.conv{end}")(_convolution(count))
-    rule(f"conv_transpose{end}", f"nn.functional.conv_transpose{end}")(_deconvolution(count))
+    rule(f"conv{end}")(_convolution(count))
+    rule(f"conv_transpose{end}")(_deconvolution(count))
     plain, adaptive = _pool(_pooled, count), _pool(_adaptive, count)
     for kind in ("max", "avg", "lp"):
-        rule(f"nn.functional.{kind}_pool{end}")(plain)
-    rule(f"nn.functional.adaptive_avg_pool{end}", f"nn.functional.adaptive_max_pool{end}")(adaptive)
-    rule(f"max_pool{end}")(plain)
-    rule(f"nn.functional.max_pool{end}_with_indices")(lambda args: plain(_with_indices(args)))
-    rule(f"nn.functional.adaptive_max_pool{end}_with_indices")(lambda args: adaptive(_with_indices(args)))
+        rule(f"{kind}_pool{end}")(plain)
+    rule(f"adaptive_avg_pool{end}", f"nn.functional.adaptive_max_pool{end}")(adaptive)
+    rule(f"max_pool{end}_with_indices")(lambda args: plain(_with_indices(args)))
+    rule(f"adaptive_max_pool{end}_with_indices")(lambda args: adaptive(_with_indices(args)))
     if count == 1:
-        rule("avg_pool1d")(plain)
-        rule("adaptive_avg_pool1d")(adaptive)
         # Unlike its namesake in `nn.functional` this one always gives the indices, too.
         rule("adaptive_max_pool1d")(lambda args: adaptive(_with_indices(args)))
 
@@ -197,11 +194,10 @@ def _fractional(args: Args, count: int) -> Shape:
 
 
 for _count in (2, 3):
-    rule(f"nn.functional.fractional_max_pool{_count}d")(_pool(_fractional, _count))
+    rule(f"fractional_max_pool{_count}d")(_pool(_fractional, _count))
 
 
-@rule("nn.functional.interpolate", "nn.functional.upsample", "nn.functional.upsample_nearest",
-      "nn.functional.upsample_bilinear")  # fmt: skip
+@rule("interpolate", "upsample", "upsample_nearest", "upsample_bilinear")
 def _interpolate(args: Args) -> Result:
     self = tensor(args)
     if self.shape is None or len(self.shape) < 3:
@@ -224,7 +220,7 @@ def _scaled(length: Dim, factor: object) -> Dim:
     return Sym()
 
 
-@rule("pixel_shuffle", "nn.functional.pixel_shuffle")
+@rule("pixel_shuffle")
 def _pixel_shuffle(args: Args) -> Result:
     self, factor = tensor(args), size(args.get("upscale_factor"))
     if self.shape is None or len(self.shape) < 3:
@@ -235,7 +231,7 @@ def _pixel_shuffle(args: Args) -> Result:
     return Operand((*batch, fewer, product((height, factor)), product((width, factor))), self.dtype)
 
 
-@rule("pixel_unshuffle", "nn.functional.pixel_unshuffle")
+@rule("pixel_unshuffle")
 def _pixel_unshuffle(args: Args) -> Result:
     self, factor = tensor(args), size(args.get("downscale_factor"))
     if self.shape is None or len(self.shape) < 3:
@@ -261,7 +257,7 @@ def _im2col(args: Args) -> Result:
     return Operand((*batch, rows, product(places)), self.dtype)
 
 
-@rule("nn.functional.fold")
+@rule("fold")
 def _fold(args: Args) -> Result:
     self, wanted = tensor(args), sizes(args.get("output_size"))
     if self.shape is None or wanted is None or len(self.shape) not in (2, 3):
@@ -273,7 +269,7 @@ def _fold(args: Args) -> Result:
     return Operand((*self.shape[:-2], channels, *wanted), self.dtype)
 
 
-@rule("grid_sampler", "nn.functional.grid_sample", "grid_sampler_2d", "grid_sampler_3d")
+@rule("grid_sampler", "grid_sample", "grid_sampler_2d", "grid_sampler_3d")
 def _grid_sample(args: Args) -> Result:
     self, grid = tensor(args), tensor(args, "grid")
     if self.shape is None or grid.shape is None or len(self.shape) < 3 or len(grid.shape) < 3:
@@ -281,7 +277,7 @@ def _grid_sample(args: Args) -> Result:
     return Operand((*self.shape[:2], *grid.shape[1:-1]), self.dtype)
 
 
-@rule("nn.functional.affine_grid", "affine_grid_generator")
+@rule("affine_grid", "affine_grid_generator")
 def _affine_grid(args: Args) -> Result:
     theta, entries = tensor(args, "theta"), listed(args.get("size"))
     shape = reshaped(None, entries)
@@ -290,7 +286,7 @@ def _affine_grid(args: Args) -> Result:
     return Operand((shape[0], *shape[2:], len(shape) - 2), theta.dtype)
 
 
-@rule("nn.functional.max_unpool1d", "nn.functional.max_unpool2d", "nn.functional.max_unpool3d")
+@rule("max_unpool1d", "max_unpool2d", "max_unpool3d")
 def _max_unpool(args: Args) -> Result:
     self, wanted = tensor(args), given(args, "output_size")
     if self.shape is None:
@@ -303,7 +299,7 @@ def _max_unpool(args: Args) -> Result:
     return Operand((*lead, *lengths), self.dtype)
 
 
-@rule("nn.functional.glu")
+@rule("glu")
 def _glu(args: Args) -> Result:
     """Half of the dimension, which torch demands to be even."""
     self, dim = tensor(args), args.get("dim", -1)

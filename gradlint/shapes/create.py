@@ -214,7 +214,7 @@ def _window(args: Args) -> Result:
     return Operand((size(args.get("window_length")),), typed(args, dtypes.DEFAULT))
 
 
-@rule("vander", "linalg.vander")
+@rule("vander")
 def _vander(args: Args) -> Result:
     self = tensor(args, "x", "input")
     columns = args.get("N")

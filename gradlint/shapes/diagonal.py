@@ -72,7 +72,7 @@ def _embedded(shape: tuple[Dim, ...], offset: object, one: object, other: object
     return tuple([side if i in (first, second) else next(rest) for i in range(len(shape) + 1)])
 
 
-@rule("constant_pad_nd", "nn.functional.pad")
+@rule("constant_pad_nd", "pad")
 def _pad(args: Args) -> Result:
     """Pairs of paddings, for the last dimension first; negative ones crop."""
     self, pads = as_operand(given(args, "input", "self")), args.get("pad")

@@ -80,6 +80,6 @@ def _shape_of(state: State, value: Value) -> Shape:
     """The shape of a parameter; a number is as good as a tensor without sizes."""
     record = state.heap.get(value.id) if isinstance(value, Ref) else None
     if isinstance(record, Tensor):
-        return record.shape
+        return record.shape  # The sizes are ints and symbols.
     numeric = isinstance(value, (int, float)) or (isinstance(value, Unknown) and value.kind in ("number", "int"))
     return () if numeric else None

@@ -5,8 +5,17 @@ from __future__ import annotations
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.dtype import is_name
 from gradlint.domain.shape import Sym, broadcast_all
+from gradlint.facts.traits import (
+    BROADCASTS,
+    BROADCASTS_FLOATING,
+    CASTS,
+    COMPARES,
+    SAME_SIZE,
+    TESTS,
+    UNARY_FLOATING,
+    UNARY_SAME,
+)
 from gradlint.shapes.rule import (
-    RULES,
     Args,
     Operand,
     Result,
@@ -22,88 +31,6 @@ from gradlint.shapes.rule import (
     typed,
     unpacked,
 )
-
-_KEEPING = """
-    alias_copy bernoulli ceil clone conj conj_physical contiguous coalesce cpu cuda data detach dropout
-    feature_dropout fill fix floor frac hardshrink mps nan_to_num neg negative pin_memory positive relu
-    renorm resolve_conj resolve_neg retain_grad round sgn sign threshold
-    trunc to_dense xpu __neg__ __pos__ native_channel_shuffle channel_shuffle
-    alpha_dropout feature_alpha_dropout bitwise_not __invert__ fliplr flipud
-    nn.functional.alpha_dropout nn.functional.celu nn.functional.channel_shuffle nn.functional.dropout
-    nn.functional.dropout1d nn.functional.dropout2d nn.functional.dropout3d nn.functional.elu
-    nn.functional.feature_alpha_dropout nn.functional.gelu nn.functional.hardshrink nn.functional.hardsigmoid
-    nn.functional.hardswish nn.functional.hardtanh nn.functional.leaky_relu nn.functional.logsigmoid
-    nn.functional.mish nn.functional.prelu nn.functional.relu nn.functional.relu6 nn.functional.rrelu
-    nn.functional.selu nn.functional.silu nn.functional.softplus nn.functional.softshrink
-    nn.functional.threshold celu selu rrelu prelu
-    nn.functional.group_norm nn.functional.instance_norm nn.functional.layer_norm nn.functional.rms_norm
-    nn.functional.batch_norm batch_norm grad to_mkldnn to_sparse group_norm instance_norm layer_norm
-    rms_norm index_add index_copy index_fill index_put index_reduce scatter scatter_add scatter_reduce
-    put select_scatter slice_scatter diagonal_scatter as_strided_scatter
-    tril triu flip roll matrix_exp linalg.matrix_exp cholesky linalg.cholesky cholesky_inverse
-    linalg.inv inverse matrix_power linalg.matrix_power linalg.householder_product fft.fftshift fft.ifftshift
-    msort
-    """
-"""The result has the size and the type of the input."""
-
-_FLOATING = """
-    acos acosh arccos arccosh arcsin arcsinh arctan arctanh asin asinh atan atanh cos cosh deg2rad digamma erf
-    erfc erfinv exp exp2 expm1 i0 lgamma log log10 log1p log2 logit mvlgamma polygamma rad2deg reciprocal
-    rsqrt sigmoid sin sinc sinh sqrt tan tanh special.airy_ai special.bessel_j0 special.bessel_j1
-    special.bessel_y0 special.bessel_y1 special.digamma special.entr special.erf special.erfc special.erfcx
-    special.erfinv special.exp2 special.expit special.expm1 special.gammaln special.i0 special.i0e special.i1
-    special.i1e special.log1p special.log_ndtr special.logit special.modified_bessel_i0
-    special.modified_bessel_i1 special.modified_bessel_k0 special.modified_bessel_k1 special.multigammaln
-    special.ndtr special.ndtri special.psi special.scaled_modified_bessel_k0 special.scaled_modified_bessel_k1
-    special.sinc special.spherical_bessel_j0 nn.functional.sigmoid nn.functional.tanh nn.functional.softsign
-    nn.functional.tanhshrink
-"""
-"""The result has the size of the input; integers become the default type."""
-
-_TESTING = "isfinite isinf isnan isneginf isposinf isreal logical_not signbit"
-"""The result has the size of the input and is bool."""
-
-_MEETING = """
-    add sub subtract mul multiply maximum minimum fmax fmin fmod remainder floor_divide
-    bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift gcd lcm nextafter rsub logaddexp
-    logaddexp2 heaviside __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __floordiv__ __rfloordiv__ __mod__
-    __rmod__ __and__ __rand__ __or__ __ror__ __xor__ __rxor__ __lshift__ __rlshift__ __rshift__ __rrshift__
-    clamp_min clamp_max
-"""
-"""The operands are broadcast and promoted."""
-
-_MEETING_FLOATING = """
-    atan2 arctan2 copysign hypot igamma igammac special.gammainc special.gammaincc xlogy true_divide
-    __truediv__ __rtruediv__ __rdiv__ __div__ special.xlogy special.xlog1py special.zeta
-    special.chebyshev_polynomial_t special.chebyshev_polynomial_u special.chebyshev_polynomial_v
-    special.chebyshev_polynomial_w special.hermite_polynomial_h special.hermite_polynomial_he
-    special.laguerre_polynomial_l special.legendre_polynomial_p special.shifted_chebyshev_polynomial_t
-    special.shifted_chebyshev_polynomial_u special.shifted_chebyshev_polynomial_v
-    special.shifted_chebyshev_polynomial_w
-"""
-"""The operands are broadcast and promoted; integers become the default type."""
-
-_COMPARING = """
-    eq ge greater greater_equal gt isclose le less less_equal logical_and logical_or logical_xor lt ne
-    not_equal __eq__ __ge__ __gt__ __le__ __lt__ __ne__
-"""
-"""The operands are broadcast; the result is bool."""
-
-_CASTS = {
-    "bfloat16": "bfloat16",
-    "bool": "bool",
-    "byte": "uint8",
-    "cdouble": "complex128",
-    "cfloat": "complex64",
-    "chalf": "complex32",
-    "char": "int8",
-    "double": "float64",
-    "float": "float32",
-    "half": "float16",
-    "int": "int32",
-    "long": "int64",
-    "short": "int16",
-}
 
 _OTHERS = ("other", "exponent", "tensor2", "n", "k")
 
@@ -143,20 +70,15 @@ def _comparing(args: Args) -> Result:
     return Operand(broadcast_all((left.shape, right.shape)), "bool")
 
 
-def _register(names: str, function: Rule) -> None:
-    for name in names.split():
-        rule(name)(function)
-
-
-for _names, _function in (
-    (_KEEPING, keep),
-    (_FLOATING, _floating),
-    (_TESTING, _testing),
-    (_MEETING, _meeting),
-    (_MEETING_FLOATING, _meeting_floating),
-    (_COMPARING, _comparing),
+for _trait, _function in (
+    (UNARY_SAME | SAME_SIZE, keep),
+    (UNARY_FLOATING, _floating),
+    (TESTS, _testing),
+    (BROADCASTS, _meeting),
+    (BROADCASTS_FLOATING, _meeting_floating),
+    (COMPARES, _comparing),
 ):
-    _register(_names, _function)
+    rule(*_trait)(_function)
 
 
 def _cast(dtype: str) -> Rule:
@@ -166,11 +88,11 @@ def _cast(dtype: str) -> Rule:
     return cast
 
 
-for _name, _dtype in _CASTS.items():
-    RULES[f"Tensor.{_name}"] = _cast(_dtype)
+for _name, _dtype in CASTS.items():
+    rule(_name)(_cast(_dtype))
 
 
-@rule("abs", "absolute", "__abs__", "real", "imag")
+@rule("abs", "real", "imag")
 def _real(args: Args) -> Result:
     self = tensor(args)
     return Operand(self.shape, dtypes.to_real(self.dtype))
@@ -189,7 +111,7 @@ def _square(args: Args) -> Result:
     return Operand(self.shape, promoted((self, as_operand(2))))
 
 
-@rule("pow", "__pow__", "__rpow__")
+@rule("pow", "__rpow__")
 def _pow(args: Args) -> Result:
     base, exponent = pair_of(args)
     return met((base, exponent))
@@ -203,7 +125,7 @@ def _float_power(args: Args) -> Result:
     return Operand(result.shape, dtype)
 
 
-@rule("div", "divide")
+@rule("div")
 def _div(args: Args) -> Result:
     """Division computes in floating point unless a rounding mode keeps the operands' type."""
     result = met(pair_of(args))
@@ -234,7 +156,7 @@ def _frexp(args: Args) -> Result:
     return Several((Operand(self.shape, self.dtype), Operand(self.shape, "int32")), fields=("mantissa", "exponent"))
 
 
-@rule("clamp", "clip")
+@rule("clamp")
 def _clamp(args: Args) -> Result:
     return met([tensor(args), *_present(args, "min", "max")])
 
@@ -303,27 +225,26 @@ def _to(args: Args) -> Result:
     return Operand(self.shape, dtype)
 
 
-@rule("softmax", "log_softmax", "nn.functional.softmax", "nn.functional.log_softmax", "nn.functional.softmin",
-      "special.softmax", "special.log_softmax")  # fmt: skip
+@rule("softmax", "log_softmax", "softmin")
 def _softmax(args: Args) -> Result:
     self = tensor(args)
     return Operand(self.shape, typed(args, self.dtype))
 
 
-@rule("nn.functional.gumbel_softmax")
+@rule("gumbel_softmax")
 def _gumbel_softmax(args: Args) -> Result:
     self = tensor(args, "logits")
     return Operand(self.shape, self.dtype)
 
 
-@rule("nn.functional.local_response_norm")
+@rule("local_response_norm")
 def _local_response_norm(args: Args) -> Result:
     """Integers become floating unless there are none."""
     self = tensor(args)
     return Operand(self.shape, self.dtype if dtypes.is_floating(self.dtype) else None)
 
 
-@rule("nn.functional.normalize")
+@rule("normalize")
 def _normalize(args: Args) -> Result:
     self = tensor(args)
     return Operand(self.shape, self.dtype)

@@ -17,6 +17,8 @@ from importlib import import_module
 
 from gradlint.domain.dtype import DType, forget_default
 from gradlint.domain.shape import Sym, replace
+from gradlint.facts.aliases import canonical, is_inplace
+from gradlint.facts.traits import RESHAPES_INPLACE
 from gradlint.shapes.index import Indexed, indexed
 from gradlint.shapes.module import module_result
 from gradlint.shapes.rule import (
@@ -62,34 +64,13 @@ _FAMILIES = (
 for _family in _FAMILIES:
     import_module(f"{__package__}.{_family}")
 
-RESHAPING = frozenset(
-    (
-        "squeeze",
-        "unsqueeze",
-        "t",
-        "transpose",
-        "swapaxes",
-        "swapdims",
-        "resize_as",
-        "as_strided",
-    )
-)
-"""Operations of which even the in-place form has another shape than the tensor had."""
-
-RESHAPED = RESHAPING | {"resize", "set", "addbmm"}
-"""Those, and others after whose in-place form a tensor may have any shape."""
-
-_SPECIAL_SAME = ("special.", "nn.functional.")
-"""Prefixes under which torch repeats functions that it also has without one."""
-
 _resolved: dict[str, Rule | None] = {}
 
 
 def result(op: str, args: Args) -> Result:
-    """The result of one call: `op` by its canonical name, arguments by torch's parameter names.
+    """The result of one call: `op` by any of its names, arguments by torch's parameter names.
 
-    `Tensor.add`, `add` and `torch.add` are the same operation, `add_` its in-place form; `input` and `self`
-    are the same argument. An operation without a rule gives a result of which nothing is known.
+    `input` and `self` are the same argument. An operation without a rule gives a result of which nothing is known.
     """
     function = _resolved.get(op)
     if function is None:
@@ -111,37 +92,12 @@ def has_rule(op: str) -> bool:
 
 
 def _resolve(op: str) -> Rule | None:
-    """Find the rule of a name: as it is, without its prefix, or as the in-place form of another."""
+    """Find the rule of an operation; most of what writes in place gives what it wrote to."""
     op = op.removeprefix("torch.")
-    method = op.startswith("Tensor.")
-    bare = op.removeprefix("Tensor.") if method else op
-    for name in (op, bare) if method else (op, f"Tensor.{op}"):
-        if name in RULES:
-            return RULES[name]
-    for prefix in _SPECIAL_SAME:
-        if bare.startswith(prefix) and bare.removeprefix(prefix) in RULES:
-            return RULES[bare.removeprefix(prefix)]
-    if bare.endswith("_") and not bare.endswith("__"):
-        return _resolve(bare[:-1]) if bare[:-1] in RESHAPING else _itself
-    return _itself if bare in _AUGMENTED else None
-
-
-_ARITHMETIC = (
-    "add",
-    "sub",
-    "mul",
-    "div",
-    "truediv",
-    "floordiv",
-    "mod",
-    "pow",
-    "and",
-    "or",
-    "xor",
-    "lshift",
-    "rshift",
-)
-_AUGMENTED = frozenset(f"__i{name}__" for name in _ARITHMETIC)
+    name = canonical(op)
+    if is_inplace(op) and not is_inplace(name) and name not in RESHAPES_INPLACE:
+        return _itself
+    return RULES.get(name, _itself if is_inplace(op) else None)
 
 
 def _itself(args: Args) -> Result:

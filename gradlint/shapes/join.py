@@ -49,7 +49,7 @@ def _unified(dims: Sequence[Dim]) -> Dim:
     return dims[0]
 
 
-@rule("cat", "concat", "concatenate")
+@rule("cat")
 def _cat(args: Args) -> Result:
     items, each = _items(args)
     dim = given(args, "dim", "axis", default=0)
@@ -142,7 +142,7 @@ def _hstack(args: Args) -> Result:
     return _cat_raised(args, 1, 0 if len(shapes[0]) == 1 else 1)
 
 
-@rule("vstack", "row_stack")
+@rule("vstack")
 def _vstack(args: Args) -> Result:
     return _cat_raised(args, 2, 0)
 

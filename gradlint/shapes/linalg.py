@@ -37,19 +37,19 @@ def _smaller(rows: Dim, columns: Dim) -> Dim:
     return min(rows, columns) if isinstance(rows, int) and isinstance(columns, int) else Sym()
 
 
-@rule("linalg.cond")
+@rule("cond")
 def _cond(args: Args) -> Result:
     self = _matrix(args)
     return Operand(_batch(self.shape), dtypes.to_real(self.dtype))
 
 
-@rule("det", "linalg.det", "logdet")
+@rule("det", "logdet")
 def _det(args: Args) -> Result:
     self = _matrix(args)
     return Operand(_batch(self.shape), self.dtype)
 
 
-@rule("slogdet", "linalg.slogdet")
+@rule("slogdet")
 def _slogdet(args: Args) -> Result:
     self, shape = _matrix(args), _batch(_matrix(args).shape)
     return Several(
@@ -57,12 +57,12 @@ def _slogdet(args: Args) -> Result:
     )
 
 
-@rule("linalg.matrix_rank")
+@rule("matrix_rank")
 def _matrix_rank(args: Args) -> Result:
     return Operand(_batch(_matrix(args).shape), "int64")
 
 
-@rule("pinverse", "linalg.pinv")
+@rule("pinverse", "pinv")
 def _pinv(args: Args) -> Result:
     self = _matrix(args)
     batch = _batch(self.shape)
@@ -83,7 +83,7 @@ def _norm(args: Args) -> Result:
     return Operand(reduced(self.shape, dim, keepdim), dtype)
 
 
-@rule("linalg.matrix_norm")
+@rule("matrix_norm")
 def _matrix_norm(args: Args) -> Result:
     self = _matrix(args)
     shape = reduced(self.shape, args.get("dim", (-2, -1)), flag(args, "keepdim", False))
@@ -102,14 +102,14 @@ def solved(left: Shape, right: Shape) -> Shape:
     return None if batch is None else (*batch, *right[-2:])
 
 
-@rule("linalg.solve")
+@rule("solve")
 def _solve(args: Args) -> Result:
     left, right = tensor(args, "A"), tensor(args, "B")
     side = flag(args, "left", True)
     return Operand(solved(left.shape, right.shape) if side else None, agreed(left, right))
 
 
-@rule("linalg.solve_triangular")
+@rule("solve_triangular")
 def _solve_triangular(args: Args) -> Result:
     left, right = tensor(args, "A", "self", "input"), tensor(args, "B")
     if left.shape is None or right.shape is None or len(right.shape) < 2:
@@ -157,7 +157,7 @@ def _decomposed(args: Args, cut: bool | None, fields: tuple[str, ...], *, transp
     )
 
 
-@rule("linalg.svdvals")
+@rule("svdvals")
 def _svdvals(args: Args) -> Result:
     self = _matrix(args)
     batch = _batch(self.shape)
@@ -165,14 +165,14 @@ def _svdvals(args: Args) -> Result:
     return Operand(shape, dtypes.to_real(self.dtype))
 
 
-@rule("linalg.eigh")
+@rule("eigh")
 def _eigh(args: Args) -> Result:
     self = _matrix(args)
     values = Operand(self.shape[:-1] if self.shape else None, dtypes.to_real(self.dtype))
     return Several((values, Operand(self.shape, self.dtype)), fields=("eigenvalues", "eigenvectors"))
 
 
-@rule("linalg.eig")
+@rule("eig")
 def _eig(args: Args) -> Result:
     self = _matrix(args)
     dtype = dtypes.to_complex(self.dtype)
@@ -180,19 +180,19 @@ def _eig(args: Args) -> Result:
     return Several((values, Operand(self.shape, dtype)), fields=("eigenvalues", "eigenvectors"))
 
 
-@rule("linalg.eigvalsh")
+@rule("eigvalsh")
 def _eigvalsh(args: Args) -> Result:
     self = _matrix(args)
     return Operand(self.shape[:-1] if self.shape else None, dtypes.to_real(self.dtype))
 
 
-@rule("linalg.eigvals")
+@rule("eigvals")
 def _eigvals(args: Args) -> Result:
     self = _matrix(args)
     return Operand(self.shape[:-1] if self.shape else None, dtypes.to_complex(self.dtype))
 
 
-@rule("qr", "linalg.qr")
+@rule("qr")
 def _qr(args: Args) -> Result:
     self = _matrix(args)
     mode, some = args.get("mode", "reduced"), flag(args, "some", True)
@@ -205,14 +205,14 @@ def _qr(args: Args) -> Result:
     return Several((Operand(left, self.dtype), Operand(right, self.dtype)), fields=("Q", "R"))
 
 
-@rule("linalg.solve_ex")
+@rule("solve_ex")
 def _solve_ex(args: Args) -> Result:
     solution = _solve(args)
     info = Operand(_batch(tensor(args, "A").shape), "int32")
     return Several((solution, info), fields=("result", "info"))
 
 
-@rule("linalg.lu_factor")
+@rule("lu_factor")
 def _lu_factor(args: Args) -> Result:
     self = _matrix(args)
     batch = _batch(self.shape)
@@ -220,7 +220,7 @@ def _lu_factor(args: Args) -> Result:
     return Several((Operand(self.shape, self.dtype), Operand(pivots, "int32")), fields=("LU", "pivots"))
 
 
-@rule("linalg.lstsq")
+@rule("lstsq")
 def _lstsq(args: Args) -> Result:
     """The solution; what the other three are depends on the driver."""
     left, right = tensor(args, "A", "self", "input"), tensor(args, "B", "b")
@@ -231,7 +231,7 @@ def _lstsq(args: Args) -> Result:
     return Several((Operand(shape, agreed(left, right)), NOTHING, NOTHING, NOTHING), fields=fields)
 
 
-@rule("linalg.inv_ex", "linalg.cholesky_ex")
+@rule("inv_ex", "cholesky_ex")
 def _with_info(args: Args) -> Result:
     self = _matrix(args)
     name = "inverse" if "A" in args else "L"

@@ -40,7 +40,7 @@ def _meeting(args: Args) -> Result:
     return loss_result(args, shape, promoted(operands[:2]))
 
 
-@rule("nn.functional.l1_loss")
+@rule("l1_loss")
 def _l1(args: Args) -> Result:
     """The absolute difference is real even of complex numbers."""
     operands = [tensor(args), tensor(args, "target")]
@@ -48,26 +48,17 @@ def _l1(args: Args) -> Result:
     return loss_result(args, shape, to_real(promoted(operands)))
 
 
-rule(
-    "nn.functional.mse_loss",
-    "nn.functional.smooth_l1_loss",
-    "nn.functional.huber_loss",
-    "nn.functional.soft_margin_loss",
-    "nn.functional.gaussian_nll_loss",
-    "nn.functional.kl_div",
-    "kl_div",
-)(_meeting)
+rule("mse_loss", "smooth_l1_loss", "huber_loss", "soft_margin_loss", "gaussian_nll_loss", "kl_div")(_meeting)
 
 
-@rule("nn.functional.poisson_nll_loss", "poisson_nll_loss")
+@rule("poisson_nll_loss")
 def _poisson(args: Args) -> Result:
     operands = [tensor(args), tensor(args, "target")]
     shape = broadcast_all([operand.shape for operand in operands])
     return loss_result(args, shape, to_float(promoted(operands)))
 
 
-@rule("nn.functional.binary_cross_entropy", "nn.functional.binary_cross_entropy_with_logits",
-      "binary_cross_entropy_with_logits")  # fmt: skip
+@rule("binary_cross_entropy", "binary_cross_entropy_with_logits")
 def _binary(args: Args) -> Result:
     """Torch demands equal sizes of input and target; weights are broadcast into them."""
     self, target = tensor(args), tensor(args, "target")
@@ -89,10 +80,7 @@ def _classified(args: Args) -> Result:
     return loss_result(args, unreduced, self.dtype)
 
 
-rule(
-    "nn.functional.cross_entropy",
-    "nn.functional.nll_loss",
-)(_classified)
+rule("cross_entropy", "nll_loss")(_classified)
 
 
 def _without_last(args: Args) -> Result:
@@ -101,33 +89,28 @@ def _without_last(args: Args) -> Result:
     return loss_result(args, self.shape[:-1] if self.shape else self.shape, self.dtype)
 
 
-rule(
-    "nn.functional.multi_margin_loss",
-    "nn.functional.multilabel_margin_loss",
-    "nn.functional.multilabel_soft_margin_loss",
-)(_without_last)
+rule("multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss")(_without_last)
 
 
-@rule("nn.functional.hinge_embedding_loss", "hinge_embedding_loss")
+@rule("hinge_embedding_loss")
 def _hinge_embedding(args: Args) -> Result:
     operands = [tensor(args), tensor(args, "target")]
     return loss_result(args, broadcast_all([operand.shape for operand in operands]), promoted(operands))
 
 
-@rule("nn.functional.margin_ranking_loss", "margin_ranking_loss")
+@rule("margin_ranking_loss")
 def _margin_ranking(args: Args) -> Result:
     operands = [tensor(args, name) for name in ("input1", "input2", "target")]
     return loss_result(args, broadcast_all([operand.shape for operand in operands]), to_float(promoted(operands)))
 
 
-@rule("nn.functional.cosine_embedding_loss", "cosine_embedding_loss")
+@rule("cosine_embedding_loss")
 def _cosine_embedding(args: Args) -> Result:
     self = tensor(args, "input1")
     return loss_result(args, tensor(args, "target").shape, to_float(self.dtype))
 
 
-@rule("nn.functional.triplet_margin_loss", "triplet_margin_loss",
-      "nn.functional.triplet_margin_with_distance_loss")  # fmt: skip
+@rule("triplet_margin_loss", "triplet_margin_with_distance_loss")
 def _triplet(args: Args) -> Result:
     operands = [tensor(args, name) for name in ("anchor", "positive", "negative")]
     shape = broadcast_all([operand.shape for operand in operands])
@@ -135,7 +118,7 @@ def _triplet(args: Args) -> Result:
     return loss_result(args, shape[:-1] if shape and known else None, to_real(to_float(promoted(operands))))
 
 
-@rule("nn.functional.ctc_loss", "ctc_loss")
+@rule("ctc_loss")
 def _ctc(args: Args) -> Result:
     """One number for each sample of the batch, which is the second dimension of the scores."""
     scores = tensor(args, "log_probs")

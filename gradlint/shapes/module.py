@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from gradlint.domain.shape import Dim, Shape, Sym, product
+from gradlint.facts.aliases import canonical
 from gradlint.shapes.product import attention_weights
 from gradlint.shapes.rule import (
     NOTHING,
@@ -28,7 +29,7 @@ Config: TypeAlias = Mapping[str, object]
 ModuleRule: TypeAlias = Callable[[Config, Args], Result]
 
 MODULES: dict[str, ModuleRule] = {}
-"""The rule of each module class by its name below `torch.nn`."""
+"""The rule of each module class that says more than the function it calls, by its name below `torch.nn`."""
 
 
 def module_result(cls: str, config: Config, inputs: Args) -> Result:
@@ -36,8 +37,13 @@ def module_result(cls: str, config: Config, inputs: Args) -> Result:
 
     Both are bound by torch's parameter names, `input` for what a module calls so.
     """
-    function = MODULES.get(cls.removeprefix("torch.").removeprefix("nn."))
-    return NOTHING if function is None else function(config, inputs)
+    name = cls.removeprefix("torch.").removeprefix("nn.")
+    function = MODULES.get(name)
+    if function is not None:
+        return function(config, inputs)
+    called = RULES.get(canonical(f"nn.{name.removeprefix('Lazy')}"))
+    # What the call gives comes after what the constructor was given.
+    return NOTHING if called is None else called({**config, **inputs})
 
 
 def module(*names: str) -> Callable[[ModuleRule], ModuleRule]:
@@ -53,69 +59,12 @@ def module(*names: str) -> Callable[[ModuleRule], ModuleRule]:
     return register
 
 
-_KEEPING = """
-    AlphaDropout BatchNorm1d BatchNorm2d BatchNorm3d CELU Dropout Dropout1d Dropout2d Dropout3d ELU
-    FeatureAlphaDropout GELU GroupNorm Hardshrink Hardsigmoid Hardswish Hardtanh Identity InstanceNorm1d
-    InstanceNorm2d InstanceNorm3d LayerNorm LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LeakyReLU
-    LocalResponseNorm LogSigmoid Mish PReLU RMSNorm RReLU ReLU ReLU6 SELU SiLU Softplus Softshrink
-    SyncBatchNorm Threshold ChannelShuffle CrossMapLRN2d LazyInstanceNorm1d LazyInstanceNorm2d
-    LazyInstanceNorm3d LogSoftmax Softmax Softmax2d Softmin
-"""
-
-_FUNCTIONS = {
-    "AdaptiveAvgPool": "adaptive_avg_pool",
-    "AdaptiveMaxPool": "adaptive_max_pool",
-    "AvgPool": "avg_pool",
-    "LPPool": "lp_pool",
-    "MaxPool": "max_pool",
-}
-"""Pooling classes and the functions they call, both followed by a number of dimensions."""
-
-_LOSSES = {
-    "BCELoss": "binary_cross_entropy",
-    "BCEWithLogitsLoss": "binary_cross_entropy_with_logits",
-    "CTCLoss": "ctc_loss",
-    "CosineEmbeddingLoss": "cosine_embedding_loss",
-    "CrossEntropyLoss": "cross_entropy",
-    "GaussianNLLLoss": "gaussian_nll_loss",
-    "HingeEmbeddingLoss": "hinge_embedding_loss",
-    "HuberLoss": "huber_loss",
-    "KLDivLoss": "kl_div",
-    "L1Loss": "l1_loss",
-    "MSELoss": "mse_loss",
-    "MarginRankingLoss": "margin_ranking_loss",
-    "MultiLabelMarginLoss": "multilabel_margin_loss",
-    "MultiLabelSoftMarginLoss": "multilabel_soft_margin_loss",
-    "MultiMarginLoss": "multi_margin_loss",
-    "NLLLoss": "nll_loss",
-    "NLLLoss2d": "nll_loss",
-    "SmoothL1Loss": "smooth_l1_loss",
-    "SoftMarginLoss": "soft_margin_loss",
-    "TripletMarginLoss": "triplet_margin_loss",
-    "TripletMarginWithDistanceLoss": "triplet_margin_with_distance_loss",
-}
-
-_OTHERS = {
-    "CosineSimilarity": "cosine_similarity",
-    "Fold": "fold",
-    "FractionalMaxPool2d": "fractional_max_pool2d",
+_NOT_MEASURED = {
     "FractionalMaxPool3d": "fractional_max_pool3d",
-    "GLU": "glu",
-    "MaxUnpool1d": "max_unpool1d",
-    "MaxUnpool2d": "max_unpool2d",
     "MaxUnpool3d": "max_unpool3d",
-    "PairwiseDistance": "pairwise_distance",
-    "PixelShuffle": "pixel_shuffle",
-    "PixelUnshuffle": "pixel_unshuffle",
-    "Sigmoid": "sigmoid",
-    "Softsign": "softsign",
-    "Tanh": "tanh",
-    "Tanhshrink": "tanhshrink",
-    "Unfold": "unfold",
-    "Upsample": "interpolate",
-    "UpsamplingBilinear2d": "interpolate",
-    "UpsamplingNearest2d": "interpolate",
+    "NLLLoss2d": "nll_loss",
 }
+"""Modules that the facts have no row of, and the functions that they call."""
 
 
 def _keeping(config: Config, inputs: Args) -> Result:
@@ -127,18 +76,15 @@ def _calling(name: str) -> ModuleRule:
     """A module that calls a function with its own settings; those of the call come last."""
 
     def call(config: Config, inputs: Args) -> Result:
-        return RULES[f"nn.functional.{name}"]({**config, **inputs})
+        return RULES[name]({**config, **inputs})
 
     return call
 
 
 def _register() -> None:
-    module(*_KEEPING.split())(_keeping)
-    for cls, name in (*_LOSSES.items(), *_OTHERS.items()):
+    module("CrossMapLRN2d", "Identity", "SyncBatchNorm")(_keeping)
+    for cls, name in _NOT_MEASURED.items():
         module(cls)(_calling(name))
-    for cls, name in _FUNCTIONS.items():
-        for count in (1, 2, 3):
-            module(f"{cls}{count}d")(_calling(f"{name}{count}d"))
     for count in (1, 2, 3):
         module(f"Conv{count}d", f"LazyConv{count}d")(_convolution(count))
         module(f"ConvTranspose{count}d", f"LazyConvTranspose{count}d")(_deconvolution(count))
@@ -172,7 +118,7 @@ def _embedding(config: Config, inputs: Args) -> Result:
 @module("EmbeddingBag")
 def _embedding_bag(config: Config, inputs: Args) -> Result:
     weight = Operand((size(config.get("num_embeddings")), size(config.get("embedding_dim"))), _weight_type(config))
-    return RULES["nn.functional.embedding_bag"]({**config, **inputs, "weight": weight})
+    return RULES["embedding_bag"]({**config, **inputs, "weight": weight})
 
 
 def _weight_type(config: Config) -> str | None:
@@ -190,7 +136,7 @@ def _convolution(count: int) -> ModuleRule:
         self = tensor(inputs)
         weight = Operand((size(config.get("out_channels")), Sym(), *_kernel(config, count)))
         args = {**config, "input": self, "weight": weight}
-        return RULES[f"nn.functional.conv{count}d"](args)
+        return RULES[f"conv{count}d"](args)
 
     return convolve
 
@@ -203,7 +149,7 @@ def _deconvolution(count: int) -> ModuleRule:
         args = {**config, "input": self, "weight": weight, "groups": 1}
         if inputs.get("output_size") is not None:
             args["output_padding"] = None
-        return RULES[f"nn.functional.conv_transpose{count}d"](args)
+        return RULES[f"conv_transpose{count}d"](args)
 
     return deconvolve
 
@@ -211,7 +157,7 @@ def _deconvolution(count: int) -> ModuleRule:
 def _padding(count: int) -> ModuleRule:
     def pad(config: Config, inputs: Args) -> Result:
         entries = pair(config.get("padding"), 2 * count)
-        return RULES["nn.functional.pad"]({"input": tensor(inputs), "pad": entries})
+        return RULES["pad"]({"input": tensor(inputs), "pad": entries})
 
     return pad
 
@@ -219,7 +165,7 @@ def _padding(count: int) -> ModuleRule:
 @module("PoissonNLLLoss")
 def _poisson_loss(config: Config, inputs: Args) -> Result:
     """The call's `log_input` is the prediction, the constructor's says whether it is a logarithm."""
-    return RULES["nn.functional.poisson_nll_loss"]({**config, "input": inputs.get("log_input"), **inputs})
+    return RULES["poisson_nll_loss"]({**config, "input": inputs.get("log_input"), **inputs})
 
 
 @module("Flatten")

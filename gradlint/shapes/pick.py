@@ -88,22 +88,17 @@ def _topk(args: Args) -> Result:
     return values_and_indices(shape, self.dtype)
 
 
-@rule("nn.functional.embedding")
+@rule("embedding")
 def _embedding(args: Args) -> Result:
-    self, weight = tensor(args), tensor(args, "weight")
+    # `torch.embedding` takes the weight first, and calls the positions `indices`.
+    self, weight = tensor(args, "input", "self", "indices"), tensor(args, "weight")
     if self.shape is None:
         return Operand(None, weight.dtype)
     columns: Dim = weight.shape[1] if weight.shape is not None and len(weight.shape) == 2 else Sym()
     return Operand((*self.shape, columns), weight.dtype)
 
 
-@rule("embedding")
-def _embedding_function(args: Args) -> Result:
-    """`torch.embedding` takes the weight first and calls the positions `indices`."""
-    return _embedding({"input": args.get("indices"), "weight": args.get("weight")})
-
-
-@rule("nn.functional.embedding_bag")
+@rule("embedding_bag")
 def _embedding_bag(args: Args) -> Result:
     """One row for each bag: for each row of the input, or for each offset (the last may be only an end)."""
     self, weight, offsets = tensor(args), tensor(args, "weight"), tensor(args, "offsets")
@@ -116,7 +111,7 @@ def _embedding_bag(args: Args) -> Result:
     return Operand((bags, columns), weight.dtype)
 
 
-@rule("nn.functional.one_hot")
+@rule("one_hot")
 def _one_hot(args: Args) -> Result:
     """A new last dimension, as long as there are classes; -1 counts them at run time."""
     self, classes = tensor(args, "input", "tensor", "self"), args.get("num_classes", -1)
@@ -206,7 +201,7 @@ def _diff(args: Args) -> Result:
     return Operand(replace(self.shape, place, Sym()), None if extended else dtype)
 
 
-@rule("trapezoid", "trapz")
+@rule("trapezoid")
 def _trapezoid(args: Args) -> Result:
     y = tensor(args, "y")
     place = None if y.shape is None else axis(args.get("dim", -1), len(y.shape))

@@ -41,7 +41,7 @@ def multiplied(one: Shape, other: Shape) -> Shape:
     return None if batch is None else (*batch, one[-2], other[-1])
 
 
-@rule("matmul", "linalg.matmul", "__matmul__", "mm", "bmm", "mv")
+@rule("matmul", "mm", "bmm", "mv")
 def _matmul(args: Args) -> Result:
     one, other = tensor(args), tensor(args, "other", "mat2", "vec", "tensor")
     return Operand(multiplied(one.shape, other.shape), agreed(one, other))
@@ -59,7 +59,7 @@ def _rmatmul(args: Args) -> Result:
     return Operand(multiplied(one.shape, other.shape), agreed(one, other))
 
 
-@rule("linalg.multi_dot", "chain_matmul")
+@rule("multi_dot", "chain_matmul")
 def _multi_dot(args: Args) -> Result:
     items = tensors(given(args, "tensors", "matrices"))
     if not items:
@@ -98,7 +98,7 @@ def _addr(args: Args) -> Result:
     return Operand(shape, promoted((tensor(args), one, other)))
 
 
-@rule("outer", "ger")
+@rule("outer")
 def _outer(args: Args) -> Result:
     one, other = tensor(args), tensor(args, "vec2")
     known = one.shape is not None and other.shape is not None
@@ -196,7 +196,7 @@ def _label(known: Dim | None, dim: Dim) -> Dim:
     return known if at_least_two(known) else Sym()
 
 
-@rule("nn.functional.linear")
+@rule("linear")
 def _linear(args: Args) -> Result:
     self, weight = tensor(args), tensor(args, "weight")
     dtype = agreed(self, weight)
@@ -207,7 +207,7 @@ def _linear(args: Args) -> Result:
     return Operand((*self.shape[:-1], *weight.shape[:-1]), dtype)
 
 
-@rule("nn.functional.bilinear", "bilinear")
+@rule("bilinear")
 def _bilinear(args: Args) -> Result:
     one, weight = tensor(args, "input1"), tensor(args, "weight")
     dtype = agreed(one, tensor(args, "input2"), weight)
@@ -216,7 +216,7 @@ def _bilinear(args: Args) -> Result:
     return Operand((*one.shape[:-1], weight.shape[0] if weight.shape else Sym()), dtype)
 
 
-@rule("nn.functional.scaled_dot_product_attention")
+@rule("scaled_dot_product_attention")
 def _attention(args: Args) -> Result:
     query, key, value = tensor(args, "query"), tensor(args, "key"), tensor(args, "value")
     dtype = agreed(query, key, value)
@@ -242,14 +242,14 @@ def _cdist(args: Args) -> Result:
     return Operand(None if batch is None else (*batch, one.shape[-2], other.shape[-2]), dtype)
 
 
-@rule("pdist", "nn.functional.pdist")
+@rule("pdist")
 def _pdist(args: Args) -> Result:
     self = tensor(args)
     rows = self.shape[0] if self.shape else None
     return Operand((rows * (rows - 1) // 2 if isinstance(rows, int) else Sym(),), self.dtype)
 
 
-@rule("cosine_similarity", "nn.functional.cosine_similarity")
+@rule("cosine_similarity")
 def _cosine_similarity(args: Args) -> Result:
     one, other = tensor(args, "x1"), tensor(args, "x2")
     shape, dtype = broadcast(one.shape, other.shape), promoted((one, other))
@@ -259,7 +259,7 @@ def _cosine_similarity(args: Args) -> Result:
     return Operand((*shape[:index], *shape[index + 1 :]), dtype)
 
 
-@rule("pairwise_distance", "nn.functional.pairwise_distance")
+@rule("pairwise_distance")
 def _pairwise_distance(args: Args) -> Result:
     """The norm of the difference along the last dimension."""
     one, other = tensor(args, "x1"), tensor(args, "x2")
@@ -270,13 +270,13 @@ def _pairwise_distance(args: Args) -> Result:
     return Operand((*shape[:-1], 1) if keepdim else shape[:-1], dtype)
 
 
-@rule("cross", "linalg.cross")
+@rule("cross")
 def _cross(args: Args) -> Result:
     one, other = tensor(args), as_operand(args.get("other"))
     return Operand(broadcast(one.shape, other.shape), promoted((one, other)))
 
 
-@rule("linalg.vecdot")
+@rule("vecdot")
 def _vecdot(args: Args) -> Result:
     one, other = tensor(args, "x", "input"), tensor(args, "y")
     shape = broadcast(one.shape, other.shape)
@@ -285,7 +285,7 @@ def _vecdot(args: Args) -> Result:
     return Operand((*shape[:index], *shape[index + 1 :]) if known else None, agreed(one, other))  # type: ignore
 
 
-@rule("nn.functional.multi_head_attention_forward")
+@rule("multi_head_attention_forward")
 def _multi_head_attention(args: Args) -> Result:
     """The result has the shape of the query, which comes before batch; weights only if they are asked for."""
     query, key = tensor(args, "query"), tensor(args, "key")

@@ -76,8 +76,8 @@ def _truth(dtype: DType) -> DType:
 rule("sum", "nansum", "prod")(_reduction(dtypes.to_sum))
 rule("mean", "nanmean", "amax", "amin")(_reduction(lambda dtype: dtype))
 rule("argmax", "argmin", "count_nonzero")(_reduction(lambda dtype: "int64"))
-rule("norm", "linalg.vector_norm", "nuclear_norm", "frobenius_norm")(_reduction(dtypes.to_real))
-rule("logsumexp", "special.logsumexp")(_reduction(dtypes.to_float))
+rule("norm", "vector_norm", "nuclear_norm", "frobenius_norm")(_reduction(dtypes.to_real))
+rule("logsumexp")(_reduction(dtypes.to_float))
 
 
 @rule("all", "any")
@@ -199,7 +199,7 @@ def _trace(args: Args) -> Result:
     return Operand((), dtypes.to_sum(tensor(args).dtype))
 
 
-@rule("equal", "allclose", "is_nonzero", "item", "tolist", "numpy", "numel", "nelement", "dim", "ndimension")
+@rule("equal", "allclose", "is_nonzero", "item", "tolist", "numpy", "numel", "dim", "ndimension")
 def _no_tensor(args: Args) -> Result:
     """The result is no tensor at all."""
     return NOTHING

@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.dtype import DType, Ranked
 from gradlint.domain.shape import Dim, Shape, Sym, axis, broadcast_all
+from gradlint.facts.aliases import canonical
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +67,14 @@ _WORKED_UPON: Final = ("input", "self", "A", "x", "tensor")
 """What torch calls the first argument of functions, methods and linear algebra."""
 
 RULES: dict[str, Rule] = {}
-"""The rule of each operation by its canonical name: `matmul`, `nn.functional.conv2d`, `Tensor.unfold`."""
+"""The rule of each operation by its canonical name: `matmul`, `conv2d`, `nn.functional.unfold`."""
 
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
-    """Register a function as the rule of the named operations; a name has one rule."""
+    """Register a function as the rule of the named operations; an operation has one rule."""
 
     def register(function: Rule) -> Rule:
-        for name in names:
+        for name in map(canonical, names):
             if name in RULES:
                 raise ValueError(f"two size rules for {name}")
             RULES[name] = function

@@ -113,7 +113,7 @@ def _permuted(shape: Shape, entries: Sequence[object] | None) -> Shape:
     return tuple([shape[index] for index in order])
 
 
-@rule("transpose", "swapaxes", "swapdims", "transpose_copy")
+@rule("transpose", "transpose_copy")
 def _transpose(args: Args) -> Result:
     self = tensor(args)
     return Operand(_swapped(self.shape, given(args, "dim0", "axis0"), given(args, "dim1", "axis1")), self.dtype)
@@ -144,7 +144,7 @@ def _matrix_transpose(args: Args) -> Result:
     return Operand(_swapped(self.shape, -2, -1), self.dtype)
 
 
-@rule("movedim", "moveaxis")
+@rule("movedim")
 def _movedim(args: Args) -> Result:
     self = tensor(args)
     if self.shape is None:
@@ -276,7 +276,7 @@ def _select(args: Args) -> Result:
     return Operand(None if self.shape is None or index is None else replace(self.shape, index), self.dtype)
 
 
-@rule("Tensor.unfold", "unfold_copy")
+@rule("unfold", "unfold_copy")
 def _unfold(args: Args) -> Result:
     """Sliding windows along one dimension; the window becomes a new last dimension."""
     self = tensor(args)

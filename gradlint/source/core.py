@@ -7,8 +7,9 @@ stays structured, so that the abstract machine can split states at an `If` and m
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import EllipsisType
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import libcst as cst
 
@@ -305,6 +306,9 @@ class Param:
 class Code:
     """A function body, lowered on first use."""
 
+    lower: ClassVar[Callable[[Code], Block]]
+    """Lowers a body: `gradlint.source.lower` sets it, since this file knows nothing of syntax."""
+
     __slots__ = ("_body", "is_async", "is_generator", "name", "node", "params", "renames", "size")
 
     def __init__(
@@ -327,9 +331,7 @@ class Code:
     def body(self) -> Block:
         """The instructions."""
         if self._body is None:
-            from gradlint.source.lower.scope import lower_body
-
-            self._body = lower_body(self)
+            self._body = Code.lower(self)
         return self._body
 
 

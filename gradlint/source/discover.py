@@ -11,7 +11,8 @@ from pathlib import Path
 
 from pathspec import GitIgnoreSpec
 
-from gradlint.settings.config import Config, Configs
+from gradlint.settings.config import Config
+from gradlint.settings.nearest import Configs
 from gradlint.source.gitignore import Gitignores
 from gradlint.source.unusable import Unusable, unreadable
 

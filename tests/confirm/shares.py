@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from functools import cache
 
 from gradlint.confirm.prove import Prover
 from gradlint.entrypoints.proving import prover
+from gradlint.rules.base import Good, Rule
 from gradlint.rules.registry import all_rules
 from tests.confirm.examples import Claim, forced_on_good, found_in_bad
 from tests.rules.examples import good_of
@@ -31,14 +33,21 @@ WISHED = {
 """What is measured is what the author wishes: no execution tells a wish from an accident."""
 
 
-def good_examples() -> dict[str, tuple[Claim, ...]]:
-    """What is forced on each good example, without those that wish for what would be found."""
+@cache
+def good_examples() -> dict[str, tuple[Rule, Good]]:
+    """The good examples by name, without those that wish for what would be found."""
     return {
-        name: tuple(Claim(name, rule, good.code, finding) for finding in forced_on_good(rule, good.code))
+        name: (rule, good)
         for rule in all_rules()
         for name, good in good_of(rule).items()
         if rule.effect != "invalid" and name not in WISHED
     }
+
+
+def forced_on(name: str) -> tuple[Claim, ...]:
+    """What is forced on a good example."""
+    rule, good = good_examples()[name]
+    return tuple(Claim(name, rule, good.code, finding) for finding in forced_on_good(rule, good.code))
 
 
 def main(codes: list[str]) -> int:
@@ -69,8 +78,8 @@ def _bad(torch: Prover, codes: list[str]) -> Counter[str]:
 
 def _good(torch: Prover, codes: list[str]) -> tuple[int, int]:
     asked, wrong = 0, 0
-    for name, claims in good_examples().items():
-        for claim in claims if not codes or name.split("-")[0] in codes else ():
+    for name in good_examples():
+        for claim in forced_on(name) if not codes or name.split("-")[0] in codes else ():
             asked += 1
             if torch.confirm(claim.finding, claim.code).verdict == "confirmed":
                 wrong += 1

@@ -13,13 +13,11 @@ from gradlint.domain.confirmation import Confirmation
 from gradlint.rules.registry import all_rules
 from tests.confirm.examples import Claim, found_in_bad
 from tests.confirm.fresh import fault_of
-from tests.confirm.shares import LEAST, good_examples
+from tests.confirm.shares import LEAST, forced_on, good_examples
 from tests.harness.torch_run import run_under_torch
 
 LONGEST = 20
 """How many lines a repro may have that a person is to paste somewhere: of an error all, of an effect nine in ten."""
-
-GOOD = good_examples()
 
 
 class Answer(NamedTuple):
@@ -80,7 +78,9 @@ def test_the_error_is_the_same_without_a_sandbox(asked: list[Answer], confirmed:
 
 def _check_error(verdict: Confirmation) -> None:
     assert verdict.repro is not None and verdict.error is not None
-    raised = run_under_torch(verdict.repro).raised
+    outcome = run_under_torch(verdict.repro)
+    assert outcome.broken is None, verdict.repro
+    raised = outcome.raised
     assert raised is not None, verdict.repro
     assert f"{raised.type}: {_words(raised.text)}" == _words(verdict.error)
     assert verdict.repro.splitlines()[(raised.line or 0) - 1].endswith(f"# {raised.type}")
@@ -95,7 +95,9 @@ def test_the_effect_is_shown_without_a_sandbox(asked: list[Answer], confirmed: l
 
 def _check_effect(verdict: Confirmation) -> None:
     assert verdict.repro is not None
-    raised = run_under_torch(verdict.repro).raised
+    outcome = run_under_torch(verdict.repro)
+    assert outcome.broken is None, verdict.repro
+    raised = outcome.raised
     assert raised is not None, verdict.repro
     if verdict.repro.splitlines()[-1].startswith("assert "):
         assert (raised.type, raised.line) == ("AssertionError", verdict.repro.count("\n")), verdict.repro
@@ -127,10 +129,10 @@ def test_repros_are_short(confirmed: list[Answer]) -> None:
     assert measured[len(measured) * 9 // 10] <= LONGEST, measured
 
 
-@pytest.mark.parametrize("claims", GOOD.values(), ids=GOOD.keys())
-def test_nothing_forced_on_a_good_example_is_confirmed(quick_prover: Prover, claims: tuple[Claim, ...]) -> None:
+@pytest.mark.parametrize("name", good_examples())
+def test_nothing_forced_on_a_good_example_is_confirmed(quick_prover: Prover, name: str) -> None:
     """Wherever the rule could have spoken, torch does not show what it would have said."""
-    asked = [(claim.finding, quick_prover.confirm(claim.finding, claim.code)) for claim in claims]
+    asked = [(claim.finding, quick_prover.confirm(claim.finding, claim.code)) for claim in forced_on(name)]
     assert [finding for finding, verdict in asked if verdict.verdict == "confirmed"] == []
 
 

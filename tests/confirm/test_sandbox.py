@@ -117,7 +117,7 @@ def test_a_repro_leaves_nothing_to_the_next(sandbox: Sandbox) -> None:
 @pytest.mark.parametrize(
     ("script", "outcome", "message"),
     [
-        ("while True:\n    pass\n", "timeout", "no end within 0.5 s"),
+        ("while True:\n    pass\n", "timeout", "no end within 0.5 s of processor time"),
         ("x = [0]\nwhile True:\n    x = x * 2\n", "memory", "more memory"),
         ("import torch\nx = torch.ones(10 ** 12)\n", "memory", "can't allocate memory"),
         ("import os\n", "denied", "line 1: `import os` is not allowed"),
@@ -129,6 +129,16 @@ def test_there_may_be_no_result(sandbox: Sandbox, script: str, outcome: str, mes
     ran = sandbox.run(script, seconds=0.5 if outcome == "timeout" else 5.0)
     assert ran.outcome == outcome
     assert ran.message is not None and message in ran.message
+
+
+def test_only_the_time_counts_in_which_a_repro_computes(sandbox: Sandbox) -> None:
+    """One that waits for its turn on a busy machine is not late; one that neither ends nor computes is."""
+    wait = "import time\ntime.sleep({})\n"
+    assert sandbox.run_past_the_gate(wait.format(0.6), (), "cpu", 0.2).outcome == "finished"
+    before = sandbox.clock()
+    ran = sandbox.run_past_the_gate(wait.format(60), (), "cpu", 0.1)
+    assert (ran.outcome, ran.message) == ("timeout", "no end within 1 s by the clock")
+    assert sandbox.clock() - before >= 1.0
 
 
 def test_lazy_parts_of_torch_and_numpy_load_behind_the_walls(sandbox: Sandbox) -> None:

@@ -75,6 +75,7 @@ def test_json_is_for_programs(run: Run, tree: Tree) -> None:
             "location": {"row": 3, "column": 1},
             "end_location": {"row": 3, "column": 8},
             "related": [{"filename": "a.py", "location": {"row": 2, "column": 5}, "message": "the leaf is made here"}],
+            "assumptions": [],
             "url": "https://example.org/leaf-inplace.html",
             "fix": None,
         }

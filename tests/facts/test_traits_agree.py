@@ -74,7 +74,7 @@ MORE: dict[str, tuple[object, ...]] = {
 }
 """What an operation takes beside its first tensor."""
 
-METHODS = {"T", "mT", "type", "dropout", "alpha_dropout", "polygamma"}
+METHODS = {"T", "mT", "H", "mH", "type", "dropout", "alpha_dropout", "polygamma"}
 """What is called as a method, or as a function that is not told to train."""
 
 NOT_HERE = {"index", "nn.Identity", "uninitialised", "cuda"}
@@ -215,6 +215,10 @@ def test_views_of_what_is_contiguous() -> None:
     views = traits.RESHAPES | traits.VIEWS_IF_CONTIGUOUS | traits.ALWAYS_VIEWS | traits.PERMUTES | {"expand"}
     assert wrong(all_of(views), shares) == []
     assert wrong(all_of(traits.EXPANDS, ["broadcast_tensors"]), shares) == []
+
+
+def test_transposes() -> None:
+    assert wrong(all_of(traits.TRANSPOSES), lambda name: torch.equal(call(name, X), X.permute(1, 0))) == []
 
 
 def test_picks_have_no_other_elements() -> None:

@@ -13,6 +13,7 @@ from tests.golden.packages import Package, extracted
 from tests.harness.markdown import Block, blocks_of
 from tests.other_files.programs import is_project, project_of
 from tests.programs.corpus import load, mutants
+from tests.rules.examples import bad_of, good_of
 from tests.torch_agrees.generate import generate
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,10 +52,10 @@ def units_of(group: str) -> list[Unit]:
 def examples() -> Iterator[Program]:
     """The examples of all rules, and the programs on the pages that hold the long tail of each."""
     for rule in all_rules():
-        for number, bad in enumerate(rule.bad, 1):
-            yield single(f"{rule.code}-bad-{number}", bad.code)
-        for number, good in enumerate(rule.good, 1):
-            yield single(f"{rule.code}-good-{number}", good.code)
+        for name, bad in bad_of(rule).items():
+            yield single(name, bad.code)
+        for name, good in good_of(rule).items():
+            yield single(name, good.code)
     yield from programs_on(sorted(RULE_PAGES.rglob("*.md")))
 
 
@@ -82,7 +83,7 @@ def seeds() -> Iterator[Program]:
 
 def programs_on(pages: Iterable[Path]) -> Iterator[Program]:
     """Each block is a program; those below one heading that name their files are one together."""
-    blocks = (block for page in pages for block in blocks_of(page))
+    blocks = (block for page in pages for block in blocks_of(page) if not block.is_example)
     for _, group in groupby(blocks, key=lambda block: (block.page, block.headings)):
         together = list(group)
         if is_project(together):

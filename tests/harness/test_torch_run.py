@@ -64,6 +64,12 @@ def test_a_program_that_hangs_or_dies_is_told_and_survived(worker: TorchWorker, 
     assert worker.run("pass\n").broken is None
 
 
+def test_only_the_time_counts_in_which_a_program_computes(worker: TorchWorker) -> None:
+    """One that waits for its turn on a busy machine is not late; one that waits for ever is."""
+    assert worker.run("import time\ntime.sleep(0.6)\n", seconds=0.2).broken is None
+    assert worker.run("import time\ntime.sleep(60)\n", seconds=0.1).broken == "no end within 0.1 s"
+
+
 def test_an_expression_that_raises_is_no_truth(worker: TorchWorker) -> None:
     """A slip in `shows` is told, instead of counting as false."""
     assert "NameError" in str(worker.run("pass\n", shows="missing").broken)

@@ -1,7 +1,8 @@
 """The process that executes programs under torch: it has torch loaded and forks a child for each program.
 
 One request is one line of JSON on standard input (`code`, `shows`, `seconds`), one answer is one line on
-standard output. A fork costs little, and what a program does to global state of torch does not meet the next.
+standard output. A fork costs little, and what a program does to global state of torch does not meet the next. The
+seconds are of processor time: on a busy machine a program has as many as on an idle one.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import select
 import signal
 import sys
 import tempfile
+import time
 import traceback
 import types
 import warnings
@@ -24,6 +26,9 @@ import torch.utils.data
 
 from gradlint.confirm.worker.measures import MEASURES
 from tests.harness.program import FILENAME, Fact, Outcome, Raised, Revealed
+
+_PATIENCE = 10.0
+"""How often its processor time a program may take by the clock."""
 
 
 def main() -> None:
@@ -44,21 +49,19 @@ def _answer(request: dict[str, Any], answers: TextIO) -> None:
         _be_the_child(request, writer)
     os.close(writer)
     with os.fdopen(reader, "rb") as pipe:
-        text = _read_in_time(pipe.fileno(), request["seconds"])
+        text = _read_in_time(pipe.fileno(), request["seconds"] * _PATIENCE)
     if text is None:
         os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
-    if text is None:
-        outcome = json.dumps(Outcome(broken=f"no end within {request['seconds']} s").to_json())
-    else:
-        outcome = text or json.dumps(Outcome(broken=f"the process died, wait status {status}").to_json())
-    print(outcome, file=answers, flush=True)
+    is_late = text is None or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGPROF)
+    why = f"no end within {request['seconds']} s" if is_late else f"the process died, wait status {status}"
+    print(text or json.dumps(Outcome(broken=why).to_json()), file=answers, flush=True)
 
 
 def _read_in_time(descriptor: int, seconds: float) -> str | None:
-    """All that the child writes, or None if it stays silent too long."""
-    parts: list[bytes] = []
-    while select.select([descriptor], [], [], seconds)[0]:
+    """All that the child writes, or None if it does not come to an end."""
+    end, parts = time.monotonic() + seconds, list[bytes]()
+    while select.select([descriptor], [], [], max(0.0, end - time.monotonic()))[0]:
         part = os.read(descriptor, 1 << 16)
         if not part:
             return b"".join(parts).decode()
@@ -74,6 +77,7 @@ def _be_the_child(request: dict[str, Any], writer: int) -> None:
             os.dup2(silence, standard)
         # What a program warns of is not judged here, and a warning must not stop it.
         warnings.simplefilter("ignore")
+        signal.setitimer(signal.ITIMER_PROF, request["seconds"])
         with tempfile.TemporaryDirectory() as empty:
             os.chdir(empty)
             outcome = execute(request["code"], request["shows"])

@@ -6,8 +6,10 @@ from functools import cache
 
 import libcst as cst
 
+from gradlint.domain.dtype import members
 from gradlint.domain.graph import Node
 from gradlint.domain.join import Meeting
+from gradlint.domain.shape import Dim
 from gradlint.domain.state import State
 from gradlint.domain.value import Class, Function, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.interpreter.machine import Machine
@@ -162,6 +164,11 @@ def again(state: State) -> State:
     return other
 
 
+def _size(dim: Dim) -> object:
+    """A size that can be compared: a symbol equals itself alone, and each join makes new ones."""
+    return dim if isinstance(dim, int) else ("size", dim.many)
+
+
 class _View:
     """One look at a state. Addresses are numbered as they are met, so that equal views differ in names only."""
 
@@ -215,8 +222,8 @@ class _View:
             "parameter": tensor.parameter,
             "retains": tensor.retains,
             "inference": tensor.inference,
-            "dtype": tensor.dtype,
-            "shape": tensor.shape,
+            "dtype": None if tensor.dtype is None else ("dtype", members(tensor.dtype)),
+            "shape": None if tensor.shape is None else tuple(map(_size, tensor.shape)),
             "view": tensor.view and (tensor.view.kind, self._number(tensor.view.base)),
             "counter": self._number(tensor.counter),
             "memory": self._number(tensor.memory),

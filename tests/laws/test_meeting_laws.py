@@ -24,6 +24,11 @@ def holds(general: object, special: object) -> bool:
     """Whether what is known of a merged value is true of the value on one path; unknown is true of all."""
     if general is None or (isinstance(general, tuple) and general[:1] == ("unknown",)):
         return True
+    if isinstance(general, tuple) and general[:1] == ("size",):
+        many = special == ("size", True) or (isinstance(special, int) and special >= 2)
+        return many or not general[1]
+    if isinstance(general, tuple) and isinstance(special, tuple) and general[:1] == special[:1] == ("dtype",):
+        return bool(general[1] >= special[1])
     if isinstance(general, tuple) and isinstance(special, tuple):
         return len(general) == len(special) and all(map(holds, general, special))
     if isinstance(general, dict) and isinstance(special, dict):

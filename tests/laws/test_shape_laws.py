@@ -12,7 +12,6 @@ from gradlint.domain.shape import (
     broadcast,
     broadcast_all,
     covers,
-    is_expansion,
     is_single,
     join,
     numel,
@@ -96,7 +95,6 @@ def test_what_is_certain_of_two_shapes_stays_true(
 ) -> None:
     (one, other), (less, lesser), _ = case
     assert implies(same_shape(less, lesser), same_shape(one, other))
-    assert implies(is_expansion(less, lesser), is_expansion(one, other))
     assert same_shape(less, lesser) == same_shape(lesser, less)
 
 

@@ -13,7 +13,7 @@ from tests.harness.judge import finding_complaints, raise_complaints
 from tests.harness.lint import findings_of
 from tests.harness.marks import marks_of
 from tests.harness.torch_run import run_under_torch
-from tests.rules.examples import bad_of, good_of
+from tests.rules.examples import PAGES, bad_of, good_of
 from tests.rules.expectation import expected_raise
 
 BAD = {name: (rule, bad) for rule in all_rules() for name, bad in bad_of(rule).items()}
@@ -28,9 +28,15 @@ every_good = pytest.mark.parametrize(("rule", "good"), GOOD.values(), ids=GOOD.k
 
 @every_rule
 def test_a_rule_teaches_by_both_kinds_of_example(rule: Rule) -> None:
-    """Two at least of each, those of the page included."""
-    assert len(bad_of(rule)) >= 2
-    assert len(good_of(rule)) >= 2
+    """One or two of each in the class, and two at least with those of the page."""
+    for given, every in ((rule.bad, bad_of(rule)), (rule.good, good_of(rule))):
+        assert 1 <= len(given) <= 2 <= len(every)
+
+
+def test_each_page_is_about_a_rule() -> None:
+    """It has the name of the rule, and stands in the folder of its family."""
+    pages = {page.relative_to(PAGES).with_suffix("").as_posix() for page in PAGES.rglob("*.md")}
+    assert pages <= {f"{type(rule).__module__.split('.')[-2]}/{rule.name}" for rule in all_rules()}
 
 
 @every_bad

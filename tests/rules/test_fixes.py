@@ -10,9 +10,10 @@ import pytest
 
 from gradlint.check import check_source
 from gradlint.domain.finding import Finding
+from gradlint.facts.names import TENSOR, names_of
 from gradlint.fixes.mend import mend
 from gradlint.outcome import Checked, Mended
-from gradlint.rules.authoring.repairs import IN_PLACE_ONLY
+from gradlint.rules.authoring.repairs import plain_method
 from gradlint.rules.base import Bad, Rule
 from gradlint.rules.registry import all_rules
 from gradlint.settings.config import Config
@@ -77,9 +78,12 @@ def test_a_safe_fix_keeps_the_values(name: str) -> None:
 
 def test_methods_out_of_place_exist() -> None:
     """`x.f_()` becomes `x = x.f()` only where torch has the other."""
-    lacks = "name[-1] == '_' != name[0] and not name.endswith('__') and not hasattr(torch.Tensor, name[:-1])"
-    shows = f"{{name for name in dir(torch.Tensor) if {lacks}}} <= {set(IN_PLACE_ONLY)}"
+    plain = {name: plain for name in names_of(TENSOR) or () if (plain := plain_method(name)) is not None}
+    assert len(plain) > 100
+    shows = f"all(hasattr(torch.Tensor, name) for name in {[*plain.values()]})"
     assert run_under_torch("import torch", shows).shown is True
+    assert [name for name in ("add_", "clamp_", "subtract_", "relu_") if name not in plain] == []
+    assert [name for name in ("gt_", "greater_", "fill_", "copy_", "bernoulli_", "normal_") if name in plain] == []
 
 
 @pytest.mark.parametrize(
@@ -94,6 +98,8 @@ def test_methods_out_of_place_exist() -> None:
         "    loss.backward()\n    kept += [loss]\n",
         # Another shape or type may come in with the new data.
         "w = torch.ones(3, requires_grad=True)\nw.data = x.double()\n",
+        # A function writes in place: its namespace must not become the result.
+        "w = torch.ones(2, requires_grad=True)\na, b = (w * 1).unbind()\ntorch.relu_(a)\n",
         # The flags differ from call to call.
         "def f(a, b, mean):\n    return torch.nn.functional.mse_loss(a, b, size_average=mean)\nf(x, x, True)\n",
     ],

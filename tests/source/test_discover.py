@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gradlint.settings.config import Config, Configs
+from gradlint.settings.config import Config
+from gradlint.settings.nearest import Configs
 from gradlint.source.discover import Discovery
 
 

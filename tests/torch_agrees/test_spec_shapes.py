@@ -16,6 +16,7 @@ import torch
 from gradlint import facts
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.shape import Sym
+from gradlint.facts.aliases import PREFIXES
 from gradlint.shapes.create import nested_shape, nested_type
 from gradlint.shapes.infer import (
     Operand,
@@ -39,6 +40,7 @@ from tests.torch_agrees.shape_samples import (
     operation_calls,
 )
 from tests.torch_agrees.torch_calls import Call, bind_by_number, operand, type_name
+from tools.facts.names import attribute
 
 Value = Any
 
@@ -279,13 +281,8 @@ def test_shape_errors_are_answered_with_unknown() -> None:
 
 
 def _is_in_torch(name: str) -> bool:
-    """Whether torch has a function, or a method or attribute of tensors, of this name."""
-    if hasattr(torch.Tensor, name.removeprefix("Tensor.")):
-        return True
-    owner: Value = torch
-    for part in name.split("."):
-        owner = getattr(owner, part, None)
-    return owner is not None
+    """Whether torch has a function, or a method or attribute of tensors, of this canonical name."""
+    return any(attribute(f"{prefix}{name}") is not None for prefix in ("", *PREFIXES))
 
 
 def test_every_rule_is_about_something_of_torch() -> None:

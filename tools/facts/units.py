@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 
 import torch
 from torch.overrides import TorchFunctionMode
-from torch.testing._internal.common_methods_invocations import op_db
-from torch.testing._internal.common_modules import module_db
 
 from tools.facts import module_recipes, recipes, samples
 from tools.facts.call import Call, ModuleSpec, run
@@ -62,6 +60,10 @@ class Measured:
 
 def all_units(limits: Limits = FULL) -> dict[str, Callable[[], Measured]]:
     """Return every unit by name; op_db lists some operations several times, with different samples."""
+    # Loaded late: it takes longer than torch itself, and most of this module does without.
+    from torch.testing._internal.common_methods_invocations import op_db
+    from torch.testing._internal.common_modules import module_db
+
     ops: dict[str, list[Any]] = {}
     for op in op_db:
         ops.setdefault(op.name, []).append(op)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import time
 
 from gradlint.confirm.effects.measure import Measure, Variant
 from gradlint.confirm.prepare.candidates import Sketch
@@ -78,7 +77,7 @@ class Silence:
             verdict = self._try_way(way, exact=not way.holes and not way.driven and not made.dropped)
             if verdict is not None:
                 return verdict
-            if time.monotonic() > self._end:
+            if self._is_late():
                 break
         return Confirmation("unconfirmed", self._why)
 
@@ -101,7 +100,7 @@ class Silence:
                 self._why = f"the repro ends otherwise: {(ran.message or ran.outcome)[:120]}"
                 self.is_slow |= ran.outcome == "timeout"
                 self.failed = max(self.failed or 0, failed_row(script, ran)) or None
-            if passed >= _ENOUGH or time.monotonic() > self._end:
+            if passed >= _ENOUGH or self._is_late():
                 break
         return None
 
@@ -144,6 +143,9 @@ class Silence:
         # Values made for the purpose may be the wrong ones to see a difference with.
         return False if measured and self._measure.proof == "" else None
 
+    def _is_late(self) -> bool:
+        return self._sandbox.clock() > self._end
+
     def _first_run(self, script: Script) -> Ran:
         return self._run(script, self._measure.variants[0])
 
@@ -152,16 +154,16 @@ class Silence:
         compared = () if self._measure.compared is None else (f"str({self._measure.compared})",)
         probes = (*self._measure.probes, *compared)
         text = variant.around(script.text)
-        ran = self._sandbox.run(text, probes, seconds=max(0.2, min(2.0, self._end - time.monotonic())))
+        ran = self._sandbox.run(text, probes, seconds=max(0.2, min(2.0, self._end - self._sandbox.clock())))
         shift = text[: text.index(script.text.split("\n")[0])].count("\n")
         lines = tuple(line - shift for line in ran.lines if 0 < line - shift <= len(script.lines))
         return ran._replace(lines=lines, line=lines[-1] if lines else None)
 
     def _confirmed(self, script: Script) -> Confirmation:
         if self._shrink:
-            self._end = time.monotonic() + self._shrink
+            self._end = self._sandbox.clock() + self._shrink
             span = self._finding.span
-            script = shrunk(script, self._still, range(span.start.row, span.end.row + 1), self._end)
+            script = shrunk(script, self._still, range(span.start.row, span.end.row + 1), self._is_late)
         return Confirmation("confirmed", f"measured: {self._measure.said}", repro=self._repro(script))
 
     def _still(self, smaller: Script) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -80,7 +79,7 @@ class Raising:
                 # What runs behind an error of the program's own is no longer the program.
                 script, ran, exact = again, self._run(again), False
             self._note(script, ran, exact=exact)
-            if time.monotonic() > self._end or self._passed >= _ENOUGH:
+            if self._is_late() or self._passed >= _ENOUGH:
                 return None
         return None
 
@@ -137,14 +136,20 @@ class Raising:
         return None
 
     def _confirmed(self, script: Script, ran: Ran) -> Confirmation:
+        small, final = script, ran
+
         def still(smaller: Script) -> bool:
+            nonlocal final
             again = self._run(smaller)
             same = again.error_type == ran.error_type and _gist(again.message) == _gist(ran.message)
             origin = smaller.origin(again.line or 0) == script.origin(ran.line or 0)
-            return same and origin and self._shows(smaller, again)
+            shown = same and origin and self._shows(smaller, again)
+            final = again if shown else final
+            return shown
 
-        small = shrunk(script, still, self._claim.own, self._end + self._shrink) if self._shrink else script
-        final = self._run(small) if self._shrink else ran
+        if self._shrink:
+            self._end += self._shrink
+            small = shrunk(script, still, self._claim.own, self._is_late)
         repro = _marked(small, final)
         return Confirmation("confirmed", "torch raised the error", f"{final.error_type}: {final.message}", repro=repro)
 
@@ -167,8 +172,11 @@ class Raising:
         ran = self._run(marked, (f"len({_MARK}) > 0",))
         return ran.outcome == "finished" and ran.values[0].value is True
 
+    def _is_late(self) -> bool:
+        return self._sandbox.clock() > self._end
+
     def _run(self, script: Script, probes: tuple[str, ...] = ()) -> Ran:
-        seconds = max(0.2, min(2.0, self._end - time.monotonic()))
+        seconds = max(0.2, min(2.0, self._end - self._sandbox.clock()))
         return self._sandbox.run(script.text, probes, seconds=seconds, slips=self._claim.slips)
 
 

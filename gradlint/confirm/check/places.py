@@ -6,6 +6,9 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import STEEP
+
 Role: TypeAlias = (
     Literal["value", "input", "pair", "receiver", "target", "around", "networks", "inside", "within", "exponents"]
     | Literal["bare", "rebound", "retained", "turns", "static", "saved", "arriving"]
@@ -25,7 +28,6 @@ _GIVEN = "given_first"
 _OF_NETWORKS = frozenset(
     ("parameters", "named_parameters", "buffers", "named_buffers", "state_dict", "load_state_dict")
 )
-_STEEP = frozenset(("exp", "expm1", "softmax", "log_softmax", "sigmoid"))
 _FUNCTIONS_OF = ("torch", "F", "functional", "np")
 
 
@@ -290,7 +292,7 @@ def _strain(node: ast.expr) -> ast.expr:
 
 
 def _is_steep(node: ast.Call) -> bool:
-    return isinstance(node.func, ast.Attribute) and node.func.attr in _STEEP
+    return isinstance(node.func, ast.Attribute) and canonical(node.func.attr) in STEEP
 
 
 def _holds(outer: ast.AST, inner: ast.AST) -> bool:

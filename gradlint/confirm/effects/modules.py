@@ -92,7 +92,7 @@ TWINS = Measure(
     ("len(seen) > 1", "twins()"),
     shown=(Variant(_TWINS),),
     proof="assert not twins(), 'one network has both names'",
-    watches=(Watch("networks", r"told apart"), Watch("value", alone=True)),
+    watches=(Watch("networks", at=("apart",)), Watch("value", alone=True)),
     early=True,
 )
 
@@ -112,7 +112,7 @@ KEPT_CHANGES = Measure(
     ("any(state is not None for _, state in loads)", "any(is_itself(*both) for both in loads)"),
     shown=(Variant(_KEPT),),
     proof="assert not any(is_itself(*both) for both in loads), 'these are the values that it has'",
-    watches=(Watch("value"), Watch("receiver", r"loads what"), Watch("input", r"loads what")),
+    watches=(Watch("value"), Watch("receiver", at=("loaded",)), Watch("input", at=("loaded",))),
     early=True,
 )
 

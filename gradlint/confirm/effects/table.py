@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 
 from gradlint.confirm.effects import functions, kept, missing, modules, training, wrong
 from gradlint.confirm.effects.measure import Measure
 from gradlint.domain.finding import Finding
-
-_SCALED = re.compile(r"of a scaled loss")
 
 
 def _joined(families: Iterable[Mapping[str, Measure]]) -> dict[str, Measure]:
@@ -31,6 +28,5 @@ def measure_of(finding: Finding) -> Measure | None:
         return None
     if finding.name == "activation-loss-mismatch":
         return None if finding.evidence is None else wrong.GETS.get(str(finding.evidence.fact("kind")))
-    if finding.name == "clip-misplaced" and any(_SCALED.search(other.message) for other in finding.related):
-        return training.STILL_SCALED
-    return MEASURES.get(finding.name)
+    fault = None if finding.evidence is None else finding.evidence.fault
+    return training.FAULTS.get(fault or "") or MEASURES.get(finding.name)

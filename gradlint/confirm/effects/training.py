@@ -293,7 +293,7 @@ UNTRAINED = Measure(
     ("len(steps) > 0 and len(arrivals) > 0 or any(not group for group in owned)", "untrained()"),
     shown=(Variant(_SHOWN_UNTRAINED), Variant(_SHOWN_EMPTY), Variant(_UNTRAINED)),
     proof="assert not untrained(), 'what gets gradients is not trained'",
-    watches=(Watch("value", r"made here|came after"), Watch("value", alone=True)),
+    watches=(Watch("value", at=("made",)), Watch("value", alone=True)),
 )
 
 UNREACHED = Measure(
@@ -372,6 +372,9 @@ NOT_CALLED = Measure(
     watches=(Watch("bare"),),
     early=True,
 )
+
+FAULTS = {"ClippedScaled": STILL_SCALED}
+"""By the fault, where it asks for another measure than its rule."""
 
 RULES = {
     "zero-grad-missing": STALE,

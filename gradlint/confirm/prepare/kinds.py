@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 
 from gradlint.facts.table import load
+from gradlint.facts.traits import FACTORIES, FROM_SIZES
 from gradlint.interpreter.world import guesses
 
 
@@ -42,7 +43,7 @@ _DICT = _words("items keys values get update setdefault")
 _STR = _words("startswith endswith lower upper strip format join replace")
 _TENSOR = _words("shape grad grad_fn requires_grad data dtype is_leaf T mT H ndim _version is_cuda real imag")
 _METHOD = _words("backward item detach numpy tolist requires_grad_ retain_grad register_hook size dim numel")
-_SIZES = _words("zeros ones randn rand empty eye arange randint randperm full linspace")
+_SIZES = FROM_SIZES | FACTORIES | {"randint", "randperm"}
 
 
 def kinds_of(text: str, scope: Iterable[ast.AST], parents: Parents) -> tuple[str, ...]:

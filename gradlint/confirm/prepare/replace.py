@@ -7,6 +7,7 @@ from collections.abc import Collection
 from typing import Protocol, cast
 
 from gradlint.confirm.prepare.bindings import Names
+from gradlint.facts import load
 
 
 class Unknowns(Protocol):
@@ -101,7 +102,7 @@ def _computes(node: ast.ClassDef) -> bool:
     """Whether a class has what modules have: a forward, or parts that are modules."""
     return any(
         (isinstance(part, ast.FunctionDef) and part.name in ("forward", "training_step"))
-        or (isinstance(part, ast.Attribute) and part.attr in ("Linear", "Conv2d", "parameters"))
+        or (isinstance(part, ast.Attribute) and (part.attr == "parameters" or f"nn.{part.attr}" in load()))
         for part in ast.walk(node)
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import signal
 from typing import Literal, NamedTuple
 
 Device = Literal["cpu", "meta"]
@@ -67,3 +68,12 @@ def decode(text: str, token: str) -> Ran | None:
         return ran._replace(values=tuple(Probed(*value) for value in ran.values))
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         return None
+
+
+_PATIENCE = 10.0
+"""How often its processor time a repro may take by the clock: on a busy machine it waits for its turn."""
+
+
+def patience(seconds: float) -> float:
+    """How long to wait for what may take so much processor time; as long where the system does not count that."""
+    return seconds * _PATIENCE if hasattr(signal, "setitimer") else seconds

@@ -18,16 +18,17 @@ from types import TracebackType
 from typing import IO
 
 from gradlint.confirm.gate.admit import admit
-from gradlint.confirm.run.protocol import Device, Ran, Request, decode
+from gradlint.confirm.run.protocol import Device, Ran, Request, decode, patience
 
-_ROOT = Path(__file__).resolve().parents[2]
+_ROOT = Path(__file__).resolve().parents[3]
 _START_SECONDS = 120.0
 _LONGEST_ANSWER = 1 << 20
 _GRACE_SECONDS = 10.0
-"""What the worker may take beyond a repro's own time before it is given up itself."""
+"""What the worker may take beyond the time that it waits for a repro before it is given up itself."""
 
 # The directory of the checked program must not be where modules come from: it may hold a `torch.py`. In isolated
-# mode Python looks into its own directories only; ours joins them at the end, and only to load the worker.
+# mode Python looks into its own directories only; ours joins them only to load the worker, which must not be that of
+# another gradlint, and comes first behind torch.
 _START = """
 import sys
 sys.path.extend(path for path in {site!r} if path not in sys.path)
@@ -36,7 +37,7 @@ try:
 except ImportError as error:
     print('{{"missing": "torch cannot be imported"}}', flush=True)
     raise SystemExit(0)
-sys.path.append({root!r})
+sys.path.insert(0, {root!r})
 from gradlint.confirm.worker.serve import serve
 sys.path.remove({root!r})
 serve(fork={fork!r})
@@ -58,6 +59,7 @@ class Sandbox:
         self._process: subprocess.Popen[bytes] | None = None
         self._home: tempfile.TemporaryDirectory[str] | None = None
         self._lines: queue.SimpleQueue[bytes] | None = None
+        self._computed = 0.0
         self.walls: tuple[str, ...] = ()
         self.torch: str = ""
 
@@ -74,6 +76,10 @@ class Sandbox:
         """The working directory of the worker: empty, and it stays so."""
         assert self._home is not None, "a sandbox that has not been started has none"
         return self._home.name
+
+    def clock(self) -> float:
+        """The processor time of this process and of its repros: a deadline by it is the same on a busy machine."""
+        return time.process_time() + self._computed
 
     def start(self) -> None:
         """Start the worker and wait until it has torch; raises `TorchMissingError` if there is none."""
@@ -126,13 +132,15 @@ class Sandbox:
         self.start()
         begun = time.monotonic()
         request = Request(script, probes, device, seconds, secrets.token_hex(16), slips)
-        line = self._ask(request, seconds + _GRACE_SECONDS if self._fork else seconds)
+        line = self._ask(request, patience(seconds) + (_GRACE_SECONDS if self._fork else 0.0))
+        taken = time.monotonic() - begun
         ran = decode(line, request.token)
         # Without fork the process of the worker was that of the repro, and has seen enough.
         if ran is None or not self._fork:
             self._kill()
-        taken = time.monotonic() - begun
-        return (ran or _no_answer(taken, seconds))._replace(seconds=taken)
+            ran = (ran or _no_answer(taken, seconds))._replace(seconds=taken)
+        self._computed += ran.seconds
+        return ran
 
     def close(self) -> None:
         """End the worker and remove its directory."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterator
 
 from gradlint.confirm.prepare.script import Line, Script
@@ -10,16 +9,18 @@ from gradlint.confirm.prepare.script import Line, Script
 _MOST_RUNS = 120
 
 
-def shrunk(script: Script, still: Callable[[Script], bool], pinned: Collection[int], end: float) -> Script:
-    """The smallest program found that still shows it; lines that come from a row of `pinned` stay."""
-    return _Shrinker(still, pinned, end).run(script)
+def shrunk(
+    script: Script, still: Callable[[Script], bool], pinned: Collection[int], is_late: Callable[[], bool]
+) -> Script:
+    """The smallest program found in time that still shows it; lines that come from a row of `pinned` stay."""
+    return _Shrinker(still, pinned, is_late).run(script)
 
 
 class _Shrinker:
-    def __init__(self, still: Callable[[Script], bool], pinned: Collection[int], end: float) -> None:
+    def __init__(self, still: Callable[[Script], bool], pinned: Collection[int], is_late: Callable[[], bool]) -> None:
         self._still = still
         self._pinned = pinned
-        self._end = end
+        self._is_late = is_late
         self._runs = 0
 
     def run(self, script: Script) -> Script:
@@ -57,7 +58,7 @@ class _Shrinker:
         return len(smaller.numbers_of(self._pinned)) == len(script.numbers_of(self._pinned))
 
     def _is_spent(self) -> bool:
-        return self._runs > _MOST_RUNS or time.monotonic() > self._end
+        return self._runs > _MOST_RUNS or self._is_late()
 
 
 def _is_program(script: Script) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import signal
 import sys
 from time import process_time
 
@@ -19,6 +20,8 @@ def put_on(seconds: float, taken: int | None) -> None:
         import resource
     except ImportError:  # Windows has no such limits; the README says so.
         return
+    # The timer is exact and can be taken off; the limit counts whole seconds and cannot.
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     time = math.ceil(seconds + process_time()) + 1
     wanted = {
         "RLIMIT_CPU": (time, time + 1),

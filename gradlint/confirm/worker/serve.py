@@ -16,7 +16,7 @@ import torch
 import torch.utils.checkpoint
 import torch.utils.data
 
-from gradlint.confirm.run.protocol import Ran, Request, decode, encode
+from gradlint.confirm.run.protocol import Ran, Request, decode, encode, patience
 from gradlint.confirm.worker.child import Prepared, be_the_child
 from gradlint.confirm.worker.taken import Taken
 
@@ -80,19 +80,21 @@ def _in_a_child(request: Request, prepared: Prepared) -> Ran:
         be_the_child(request, prepared, writer)
     os.close(writer)
     begun = time.monotonic()
-    text = _read_in_time(reader, request.seconds)
+    text = _read_in_time(reader, patience(request.seconds))
     os.close(reader)
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child, signal.SIGKILL)
     with contextlib.suppress(ProcessLookupError):
         os.kill(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
-    return _outcome(text, status, request)._replace(seconds=time.monotonic() - begun)
+    _, status, usage = os.wait4(child, 0)
+    # What neither ended nor computed has used up the time of whoever waits.
+    taken = time.monotonic() - begun if text is None else usage.ru_utime + usage.ru_stime
+    return _outcome(text, status, request)._replace(seconds=taken)
 
 
 def _outcome(text: str | None, status: int, request: Request) -> Ran:
     if text is None:
-        return Ran("timeout", message=f"no end within {request.seconds:g} s")
+        return Ran("timeout", message=f"no end within {patience(request.seconds):g} s by the clock")
     ran = decode(text, request.token)
     if ran is not None:
         return ran
@@ -101,8 +103,8 @@ def _outcome(text: str | None, status: int, request: Request) -> Ran:
     ended_by = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
     if ended_by in (getattr(signal, "SIGSYS", -1), getattr(signal, "SIGXFSZ", -1)):
         return Ran("denied", message="a system call that computing does not need")
-    if ended_by == signal.SIGXCPU:
-        return Ran("timeout", message="the limit on processor time")
+    if ended_by in (signal.SIGPROF, signal.SIGXCPU):
+        return Ran("timeout", message=f"no end within {request.seconds:g} s of processor time")
     return Ran("crashed", message=f"the process of the repro died, wait status {status}")
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from gradlint.detect.detector import Detector
 from gradlint.detect.formula import activation, loss_broadcast, masked_nan, root_at_zero, spelling
 from gradlint.detect.formula.register import JUDGES
-from gradlint.detect.formula.terms import plain
 from gradlint.domain.announcement import Operated
 from gradlint.domain.state import State
+from gradlint.facts.aliases import canonical
 
 FAMILIES = (activation, masked_nan, loss_broadcast, root_at_zero, spelling)
 """Each registers its judges."""
@@ -24,6 +24,6 @@ class FormulaDetector(Detector[None]):
 
     def on_operated(self, state: State, it: Operated) -> None:
         """Report what the judges of this operation find."""
-        for judge in JUDGES.get(plain(it.op), ()):
+        for judge in JUDGES.get(canonical(it.op), ()):
             for fault in judge(state, it):
                 self.report(fault)

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gradlint.detect.formula.terms import LONGEST, VIEWS, plain
+from gradlint.detect.formula.terms import LONGEST
 from gradlint.domain.graph import Edge, Node, Term
-
-_STEADY = VIEWS | {
-    *("linear", "bilinear", "conv1d", "conv2d", "conv3d", "embedding", "matmul", "mm", "bmm", "layer_norm", "softmax"),
-    *("relu", "leaky_relu", "elu", "gelu", "silu", "tanh", "sigmoid", "softplus", "log_softmax", "normalize"),
-    *("add", "sub", "mul", "div", "neg", "pow", "exp", "log", "sin", "cos", "sum", "mean", "cat", "stack"),
-}
-"""Operations that give the same for the same: they draw no numbers, and keep nothing from call to call."""
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import STEADY
 
 
 def is_alike(one: Node, other: Node, unwritten: Callable[[Node], bool], depth: int = LONGEST) -> bool:
@@ -23,7 +18,12 @@ def is_alike(one: Node, other: Node, unwritten: Callable[[Node], bool], depth: i
     """
     if one is other:
         return one.leaf is None or unwritten(one)
-    if depth == 0 or plain(one.op) not in _STEADY or one.op != other.op or len(one.edges) != len(other.edges):
+    if (
+        depth == 0
+        or canonical(one.op) not in STEADY
+        or canonical(one.op) != canonical(other.op)
+        or len(one.edges) != len(other.edges)
+    ):
         return False
     if _settings(one) != _settings(other):
         return False

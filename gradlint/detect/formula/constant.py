@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from gradlint.detect.formula.terms import LONGEST, VIEWS, op_of, operand, pair, term
+from gradlint.detect.formula.terms import LONGEST, op_of, operand, pair, term
 from gradlint.domain.graph import Node, Term
 from gradlint.domain.state import State
 from gradlint.domain.value import Tensor
-
-_FILLED = {"zeros": 0.0, "zeros_like": 0.0, "ones": 1.0, "ones_like": 1.0}
+from gradlint.facts.traits import CLAMPS, ELEMENTS, ONES, ZEROS
 
 
 def constant(state: State, found: Term, depth: int = LONGEST) -> float | None:
@@ -15,7 +14,7 @@ def constant(state: State, found: Term, depth: int = LONGEST) -> float | None:
     name, node = op_of(found), found.node
     if node.leaf is not None:
         made = term(node, "value")
-        return None if made is None or is_written(state, node) else _FILLED.get(op_of(made))
+        return None if made is None or is_written(state, node) else _filled(op_of(made))
     if depth == 0 or not node.operands:
         return None
     left, right = pair(node)
@@ -26,11 +25,16 @@ def constant(state: State, found: Term, depth: int = LONGEST) -> float | None:
     inner = constant(state, left, depth - 1)
     if inner is None:
         return None
-    if name in VIEWS or name in ("mean", "clone", "abs"):
+    if name in ELEMENTS or name in ("mean", "abs"):
         return abs(inner) if name == "abs" else inner
-    if name == "clamp":
+    if name in CLAMPS:
         return _clamped(node, inner)
     return _computed(name, inner, right) if isinstance(right, (int, float)) or right is None else None
+
+
+def _filled(name: str) -> float | None:
+    """The number that a creation function fills a tensor with."""
+    return 0.0 if name in ZEROS else 1.0 if name in ONES else None
 
 
 def is_written(state: State, leaf: Node) -> bool:

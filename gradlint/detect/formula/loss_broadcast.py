@@ -10,18 +10,14 @@ from gradlint.detect.formula.terms import op_of, operand, pair, term
 from gradlint.domain.announcement import Operated
 from gradlint.domain.fault.losses import CrossedShapes
 from gradlint.domain.graph import Term
+from gradlint.domain.shape import Dim
 from gradlint.domain.state import State
+from gradlint.facts.traits import ARITHMETIC, COLUMNS, DISTANCES, UNARY
 
-Sizes: TypeAlias = "tuple[object, ...]"
-
-_LINEAR = frozenset({"linear", "addmm", "matmul", "mm", "gather", "embedding", "bilinear"})
-"""Operations that give columns of their own accord; whoever writes `unsqueeze` or `[:, None]` wants the pairs."""
-
-_ELEMENTWISE = frozenset({"sigmoid", "tanh", "relu", "softplus", "exp", "leaky_relu", "dropout", "neg", "abs", "log"})
-_ARITHMETIC = frozenset({"add", "sub", "mul", "div"})
+Sizes: TypeAlias = "tuple[Dim, ...]"
 
 
-@judges("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+@judges(*DISTANCES)
 def _pointwise(state: State, it: Operated) -> Iterator[CrossedShapes]:
     """A loss that compares element by element."""
     prediction, target = it.operands.get("input"), it.operands.get("target")
@@ -56,7 +52,7 @@ def _reduced(state: State, it: Operated) -> Iterator[CrossedShapes]:
 def _crossings(it: Operated, found: Term, depth: int) -> Iterator[CrossedShapes]:
     """Find the arithmetic, in the formula of a term, in which a natural column meets a row."""
     name = op_of(found)
-    if name not in _ARITHMETIC or depth == 0:
+    if name not in ARITHMETIC or depth == 0:
         return
     left, right = pair(found.node)
     for one, other in ((left, right), (right, left)):
@@ -80,14 +76,14 @@ def _is_column(found: Term, depth: int = 8) -> bool:
     if shape is None or len(shape) != 2 or shape[1] != 1 or shape[0] == 1:
         return False
     name = op_of(found)
-    if name in _LINEAR:
+    if name in COLUMNS:
         return True
     if depth == 0:
         return False
-    if name in _ELEMENTWISE:
+    if name in UNARY:
         inner = term(found.node)
         return inner is not None and _is_column(inner, depth - 1)
-    if name in _ARITHMETIC:
+    if name in ARITHMETIC:
         return any(isinstance(one, Term) and _is_column(one, depth - 1) for one in pair(found.node))
     return False
 

@@ -5,16 +5,33 @@ The condition itself proves that the excluded numbers come up: `where(x > 0, log
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+import operator
+from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
 from gradlint.detect.formula.register import judges
-from gradlint.detect.formula.terms import VIEWS, op_of, operand, pair, plain, term
+from gradlint.detect.formula.terms import op_of, operand, pair, term
 from gradlint.domain.announcement import Operated
 from gradlint.domain.fault.numerics import MaskedSingularity
 from gradlint.domain.graph import Node, Term
 from gradlint.domain.state import State
 from gradlint.domain.walk import reachable
+from gradlint.facts.aliases import bare, canonical
+from gradlint.facts.traits import (
+    ARITHMETIC,
+    COMPARISONS,
+    CONVERTS,
+    ELEMENTS,
+    FINITE_TESTS,
+    MIRRORED,
+    NEGATED,
+    POLES,
+    ROOTS,
+    SINGULAR,
+    UNARY,
+    ZERO_AT_ZERO,
+)
 
 
 class Excluded(NamedTuple):
@@ -60,7 +77,7 @@ def _nan_to_num(state: State, it: Operated) -> Iterator[MaskedSingularity]:
     if isinstance(values, Term) and values.grad is True and state.grad is True:
         found = singular(values, None)
         if found is not None:
-            yield MaskedSingularity(found.syntax, plain(found.op), it.node, "nan_to_num")
+            yield MaskedSingularity(found.syntax, bare(found.op), it.node, "nan_to_num")
 
 
 @judges("mul")
@@ -70,7 +87,7 @@ def _mul(state: State, it: Operated) -> Iterator[MaskedSingularity]:
     for mask, values in ((left, right), (right, left)):
         if isinstance(mask, Term) and isinstance(values, Term):
             mask = _uncast(mask)
-            if op_of(mask) in _COMPARISONS:
+            if op_of(mask) in COMPARISONS:
                 yield from _hidden(state, it, values, mask, True, "product")
 
 
@@ -84,13 +101,8 @@ def _subscript(state: State, it: Operated) -> Iterator[MaskedSingularity]:
 
 def _uncast(mask: Term) -> Term:
     """A mask before it was made a number."""
-    inner = term(mask.node) if op_of(mask) in ("float", "double", "to", "type_as", "half") else None
+    inner = term(mask.node) if op_of(mask) in CONVERTS else None
     return inner or mask
-
-
-_COMPARISONS = frozenset({"gt", "ge", "lt", "le", "ne", "eq"})
-_SWAPPED = {"gt": "lt", "lt": "gt", "ge": "le", "le": "ge", "ne": "ne", "eq": "eq"}
-_OPPOSITE = {"gt": "le", "le": "gt", "lt": "ge", "ge": "lt", "ne": "eq", "eq": "ne"}
 
 
 def excluded(condition: Term, taken: bool) -> list[Excluded]:
@@ -104,13 +116,13 @@ def excluded(condition: Term, taken: bool) -> list[Excluded]:
     if name == "bool":
         inner = term(node)
         return [] if inner is None or not taken else [Excluded(inner.node, True, False)]
-    if name not in _COMPARISONS:
+    if name not in COMPARISONS:
         return []
     left, right = pair(node)
     if isinstance(left, Term) and isinstance(right, (int, float)):
-        found = _against(left, name if taken else _OPPOSITE[name], right)
+        found = _against(left, name if taken else NEGATED[name], right)
     elif isinstance(right, Term) and isinstance(left, (int, float)):
-        found = _against(right, _SWAPPED[name] if taken else _OPPOSITE[_SWAPPED[name]], left)
+        found = _against(right, MIRRORED[name] if taken else NEGATED[MIRRORED[name]], left)
     else:
         return []
     return [found]
@@ -118,9 +130,20 @@ def excluded(condition: Term, taken: bool) -> list[Excluded]:
 
 def _against(subject: Term, kept: str, bound: float) -> Excluded:
     """What `subject kept bound` leaves out: zero itself, and numbers below zero."""
-    zero = {"gt": bound >= 0, "ge": bound > 0, "lt": bound <= 0, "le": bound < 0, "ne": bound == 0, "eq": bound != 0}
-    negative = {"gt": True, "ge": True, "lt": bound < 0, "le": bound < 0, "ne": bound < 0, "eq": True}
-    return Excluded(subject.node, zero[kept], negative[kept])
+    compare = _COMPARE[kept]
+    negative = not all(compare(number, bound) for number in (-math.inf, min(bound, _BELOW_ZERO), _BELOW_ZERO))
+    return Excluded(subject.node, not compare(0, bound), negative)
+
+
+_BELOW_ZERO = -5e-324
+_COMPARE: dict[str, Callable[[float, float], bool]] = {
+    "gt": operator.gt,
+    "ge": operator.ge,
+    "lt": operator.lt,
+    "le": operator.le,
+    "ne": operator.ne,
+    "eq": operator.eq,
+}
 
 
 Selection: TypeAlias = Literal["where", "masked_fill", "masked_select", "product", "subscript"]
@@ -133,18 +156,14 @@ def _hidden(
     if state.grad is not True or values.grad is not True:
         return
     found: Node | None = None
-    if op_of(condition) in _DEFECTS:
+    if op_of(condition) in FINITE_TESTS:
         subject = term(condition.node)
         if subject is not None and subject.node is values.node:
             found = singular(values, None)
     for one in excluded(condition, taken):
         found = found or singular(values, one)
     if found is not None:
-        yield MaskedSingularity(found.syntax, plain(found.op), it.node, by)
-
-
-_DEFECTS = frozenset({"isnan", "isinf", "isfinite"})
-"""Conditions that say outright that the values are infinite or NaN at times."""
+        yield MaskedSingularity(found.syntax, bare(found.op), it.node, by)
 
 
 def singular(values: Term, without: Excluded | None, steps: int = 24) -> Node | None:
@@ -154,7 +173,7 @@ def singular(values: Term, without: Excluded | None, steps: int = 24) -> Node | 
     """
 
     def factors(node: Node) -> list[Node]:
-        if plain(node.op) not in _ELEMENTWISE:
+        if canonical(node.op) not in _ELEMENTWISE:
             return []
         return [one.node for one in node.operands.values() if isinstance(one, Term) and is_part(one.node)]
 
@@ -165,30 +184,27 @@ def singular(values: Term, without: Excluded | None, steps: int = 24) -> Node | 
     return next((node for node in parts if _is_singular(node, without)), None)
 
 
-_ELEMENTWISE = VIEWS | {
-    *("add", "sub", "mul", "div", "neg", "pow", "abs", "square", "exp", "log", "log2", "log10", "log1p", "sqrt"),
-    *("sin", "cos", "tan", "tanh", "sigmoid", "acos", "asin", "atan", "reciprocal", "rsqrt", "rsub", "float", "sub"),
-}
+_ELEMENTWISE = ELEMENTS | UNARY | ARITHMETIC | {"pow"}
 """Operations that give an element to each element: a zero gradient stays zero on its way through them."""
 
 
 def _is_singular(node: Node, without: Excluded | None) -> bool:
-    name = plain(node.op)
+    name = canonical(node.op)
     left, right = pair(node)
     if name == "div" and isinstance(right, Term):
         return without is None or (without.zero and vanishes_with(right.node, without.subject))
     if not isinstance(left, Term):
         return False
     if without is None:
-        return name in _SINGULAR
+        return name in SINGULAR
     if left.node is not without.subject:
         # What vanishes with the subject is zero where that is, and nothing is known of numbers below zero.
         without = without._replace(negative=False)
         if not without.zero or not vanishes_with(left.node, without.subject):
             return False
-    if name in ("log", "log2", "log10", "reciprocal"):
+    if name in POLES:
         return without.zero
-    if name in ("sqrt", "rsqrt"):
+    if name in ROOTS:
         return without.zero or without.negative
     return name == "pow" and _is_singular_power(operand(node, "exponent"), without)
 
@@ -197,16 +213,12 @@ def vanishes_with(node: Node, subject: Node, steps: int = 4) -> bool:
     """Whether a value is zero wherever the subject is: a product with it, or a power of one."""
     if node is subject:
         return True
-    if not steps or plain(node.op) not in _VANISHING:
+    if not steps or canonical(node.op) not in ZERO_AT_ZERO:
         return False
     factors = [one for one in pair(node) if isinstance(one, Term)]
-    if plain(node.op) in ("div", "true_divide"):
+    if canonical(node.op) == "div":
         factors = factors[:1]
     return any(vanishes_with(one.node, subject, steps - 1) for one in factors)
-
-
-_VANISHING = frozenset({"mul", "div", "true_divide", "neg", "abs", "square", "float", "to", "double"})
-_SINGULAR = frozenset({"log", "log2", "log10", "reciprocal", "sqrt", "rsqrt", "acos", "asin"})
 
 
 def _is_singular_power(exponent: object, without: Excluded) -> bool:

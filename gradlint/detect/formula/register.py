@@ -12,7 +12,7 @@ from gradlint.domain.state import State
 Judge: TypeAlias = "Callable[[State, Operated], Iterator[Fault]]"
 
 JUDGES: dict[str, list[Judge]] = {}
-"""Judges by the plain name of the operation."""
+"""Judges by the canonical name of the operation."""
 
 
 def judges(*names: str) -> Callable[[Judge], Judge]:

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 from gradlint.detect.formula.constant import constant
 from gradlint.detect.formula.register import judges
-from gradlint.detect.formula.terms import plain
 from gradlint.detect.formula.zeros import zeros_in
 from gradlint.domain.announcement import Operated
 from gradlint.domain.fault.numerics import SingularPoint
 from gradlint.domain.graph import Term
-from gradlint.domain.shape import is_single
+from gradlint.domain.shape import Dim, is_single
 from gradlint.domain.state import State
+from gradlint.facts.aliases import bare
+from gradlint.facts.traits import SINGULAR_AT_ONE
 
 
 @judges("sqrt")
@@ -27,16 +28,16 @@ def _pole(state: State, it: Operated) -> Iterator[SingularPoint]:
     found = _input(state, it)
     zeros = None if found is None else zeros_in(state, found)
     if zeros is not None and zeros.kind != "fresh":
-        yield SingularPoint(it.node, plain(it.op), zeros.syntax, zeros.kind, "infinite")
+        yield SingularPoint(it.node, bare(it.op), zeros.syntax, zeros.kind, "infinite")
 
 
-@judges("acos", "asin", "atanh")
+@judges(*SINGULAR_AT_ONE)
 def _bound(state: State, it: Operated) -> Iterator[SingularPoint]:
     """torch.acos(x) with x exactly 1 or -1"""
     found = _input(state, it)
     number = None if found is None else constant(state, found)
     if found is not None and number in (1.0, -1.0):
-        yield SingularPoint(it.node, plain(it.op), found.node.syntax, "bound", "infinite", number)
+        yield SingularPoint(it.node, bare(it.op), found.node.syntax, "bound", "infinite", number)
 
 
 @judges("pow")
@@ -57,7 +58,7 @@ def _judge(state: State, it: Operated) -> Iterator[SingularPoint]:
     found = _input(state, it)
     zeros = None if found is None else zeros_in(state, found)
     if zeros is not None:
-        yield SingularPoint(it.node, plain(it.op), zeros.syntax, zeros.kind, "NaN")
+        yield SingularPoint(it.node, bare(it.op), zeros.syntax, zeros.kind, "NaN")
 
 
 @judges("std", "var")
@@ -71,10 +72,10 @@ def _spread(state: State, it: Operated) -> Iterator[SingularPoint]:
     shape = found.shape
     if not plain_call or not shape:
         return
-    alone = is_single(shape) if dim is None else _is_one(shape, dim)  # type: ignore[arg-type]
+    alone = is_single(shape) if dim is None else _is_one(shape, dim)
     if alone is True:
-        yield SingularPoint(it.node, plain(it.op), found.node.syntax, "single", "NaN")
+        yield SingularPoint(it.node, bare(it.op), found.node.syntax, "single", "NaN")
 
 
-def _is_one(shape: tuple[object, ...], dim: object) -> bool:
+def _is_one(shape: tuple[Dim, ...], dim: object) -> bool:
     return isinstance(dim, int) and not isinstance(dim, bool) and -len(shape) <= dim < len(shape) and shape[dim] == 1

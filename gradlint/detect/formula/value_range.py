@@ -2,44 +2,29 @@
 
 from __future__ import annotations
 
-from gradlint.detect.formula.terms import LONGEST, VIEWS, op_of, operand, pair, term, unwrapped
+from gradlint.detect.formula.terms import LONGEST, op_of, operand, pair, term, unwrapped
 from gradlint.domain.graph import Term
-
-_BOUNDED = frozenset(
-    {
-        *("sigmoid", "tanh", "softmax", "sin", "cos", "cosine_similarity", "normalize", "hardtanh", "hardsigmoid"),
-        *("log_softmax", "logsigmoid", "relu6", "erf", "softsign", "atan", "asin", "acos", "rand", "rand_like"),
-        *("sign", "sgn", "eq", "ne", "lt", "gt", "le", "ge", "nn.CosineSimilarity", "gumbel_softmax", "one_hot"),
-        *("linspace", "logspace", "eye", "zeros", "ones", "zeros_like", "ones_like", "hann_window"),
-    }
+from gradlint.facts.traits import (
+    BOUNDED,
+    CLAMPS,
+    COMPARISONS,
+    COPIES,
+    ELEMENTS,
+    FILLED,
+    JOINS,
+    LOG_PROBABILITIES,
+    NEVER_NEGATIVE,
+    NORMS,
+    ONES,
+    PEAKS,
+    PRODUCTS,
+    RANGES,
+    SCALES,
+    ZEROS,
 )
-"""Operations whose results are small or negative, whatever goes in."""
 
-_NEVER_NEGATIVE = frozenset(
-    {
-        *("abs", "square", "relu", "norm", "cdist", "exp", "softplus", "sqrt", "sigmoid"),
-        *(
-            "softmax",
-            "cosine_distance",
-            "mse_loss",
-            "l1_loss",
-            "smooth_l1_loss",
-            "std",
-            "var",
-            "dist",
-            "arange",
-            "rand",
-        ),
-    }
-)
-"""Operations whose results are never below zero."""
-
-_PASSING = VIEWS | {"dropout", "masked_fill", "mean", "where", "tril", "triu", "max", "min", "amax", "amin", "stack"}
-"""Operations whose results are within the range of their input, or nearly so."""
-
-_PEAKS = frozenset({"max", "amax", "logsumexp", "maximum"})
-
-_PRODUCTS = frozenset({"matmul", "mm", "bmm"})
+_BOUNDED = BOUNDED | COMPARISONS | ZEROS | ONES | {"linspace", "logspace"}
+"""Operations whose results are small or negative, whatever goes in; of some, the program states the bounds."""
 
 
 def is_bounded(found: Term, depth: int = LONGEST) -> bool:
@@ -55,11 +40,11 @@ def is_bounded(found: Term, depth: int = LONGEST) -> bool:
     left, right = pair(node)
     if name == "neg":
         return isinstance(left, Term) and (is_never_negative(left) or is_bounded_twice(left, depth - 1))
-    if name in ("clamp", "clamp_max", "hardtanh"):
+    if name in CLAMPS:
         return operand(node, "max") is not None
     if name in ("masked_fill", "where") and _is_guard(found):
         return True
-    if name in _PASSING:
+    if name in RANGES:
         inner = term(node, "input", "tensor")
         return inner is not None and is_bounded(inner, depth - 1)
     if name == "sub":
@@ -68,7 +53,7 @@ def is_bounded(found: Term, depth: int = LONGEST) -> bool:
         return all(not isinstance(one, Term) or is_bounded(one, depth - 1) for one in (left, right))
     if name in ("mul", "div"):
         return _is_scaled_bounded(left, right, depth)
-    if name in _PRODUCTS:
+    if name in PRODUCTS:
         other = term(node, "other", "mat2", "vec")
         return isinstance(left, Term) and other is not None and _is_unit(left) and _is_unit(other)
     return False
@@ -82,7 +67,7 @@ def _is_guard(found: Term) -> bool:
     return isinstance(filled, (int, float)) and abs(filled) < 100
 
 
-_CONSTANT = frozenset({"zeros", "zeros_like", "ones", "ones_like", "tensor", "full", "full_like"})
+_CONSTANT = ZEROS | ONES | FILLED | {"tensor"}
 
 
 def _is_difference_bounded(left: object, right: object, depth: int) -> bool:
@@ -113,30 +98,33 @@ def _is_scaled_bounded(left: object, right: object, depth: int) -> bool:
 
 def is_bounded_twice(found: Term, depth: int = LONGEST) -> bool:
     """Whether the values are certainly bounded on both sides."""
-    return op_of(found) not in ("log_softmax", "logsigmoid", "neg", "sub") and is_bounded(found, depth)
+    return op_of(found) not in LOG_PROBABILITIES | {"neg", "sub"} and is_bounded(found, depth)
 
 
 def is_never_negative(found: Term, depth: int = LONGEST) -> bool:
     """Whether no value is below zero."""
     name, node = op_of(found), found.node
-    if name in _NEVER_NEGATIVE:
+    if name in NEVER_NEGATIVE:
         return True
     if node.leaf is not None:
         made = term(node, "value")
-        return made is not None and op_of(made) in _NEVER_NEGATIVE
+        return made is not None and op_of(made) in NEVER_NEGATIVE
     if depth == 0 or not node.operands:
         return False
     left, right = pair(node)
+    if name == "arange":
+        start = operand(node, "start")
+        return not isinstance(start, (int, float)) or start >= 0
     if name == "pow":
         return isinstance(right, (int, float)) and right % 2 == 0
-    if name == "clamp":
+    if name in CLAMPS:
         low = operand(node, "min")
         return isinstance(low, (int, float)) and low >= 0
-    if name in ("mul", "div", "add"):
+    if name in SCALES or name == "add":
         if name == "mul" and isinstance(left, Term) and isinstance(right, Term) and left.node is right.node:
             return True
         return all(_is_operand_never_negative(one, depth) for one in (left, right))
-    if name in (_PASSING | {"sum"}):
+    if name in (RANGES | {"sum"}):
         inner = term(node, "input", "tensor")
         return inner is not None and is_never_negative(inner, depth - 1)
     return False
@@ -151,7 +139,7 @@ def _is_operand_never_negative(one: object, depth: int) -> bool:
 def _is_peak(found: Term, depth: int = 8) -> bool:
     """Whether a term is the maximum of something, or comes close to it."""
     name = op_of(found)
-    if name in _PEAKS:
+    if name in PEAKS:
         return True
     picks = term(found.node, "index", "indices") if name in ("gather", "take_along_dim") else None
     if picks is not None and op_of(unwrapped(picks)) in ("max", "argmax"):
@@ -161,7 +149,7 @@ def _is_peak(found: Term, depth: int = 8) -> bool:
     inner = term(found.node, "input", "tensor")
     if inner is None and len(found.node.edges) == 1:
         inner = Term(found.node.edges[0].node)
-    return inner is not None and (name in VIEWS or name in ("detach", "data", "")) and _is_peak(inner, depth - 1)
+    return inner is not None and (name in ELEMENTS | COPIES or name in ("data", "")) and _is_peak(inner, depth - 1)
 
 
 def _is_unit(found: Term, depth: int = 8) -> bool:
@@ -171,8 +159,8 @@ def _is_unit(found: Term, depth: int = 8) -> bool:
         return True
     left, right = pair(found.node)
     if name == "div" and isinstance(left, Term) and isinstance(right, Term):
-        return any(op_of(one) == "norm" for one in (right, term(right.node) or right))
-    if depth == 0 or name not in VIEWS | {"cat", "stack"}:
+        return any(op_of(one) in NORMS for one in (right, term(right.node) or right))
+    if depth == 0 or name not in ELEMENTS | JOINS:
         return False
     inner = term(found.node, "input", "tensor", "tensors")
     return inner is not None and _is_unit(inner, depth - 1)

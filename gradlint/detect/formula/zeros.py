@@ -10,7 +10,9 @@ from gradlint.detect.formula.alike import is_alike
 from gradlint.detect.formula.constant import is_written
 from gradlint.detect.formula.terms import LONGEST, op_of, operand, pair, term
 from gradlint.domain.graph import Node, Term
+from gradlint.domain.shape import Shape
 from gradlint.domain.state import State
+from gradlint.facts.traits import CLAMPS, COPIES, DISTANCES, EXPANDS, MEANS, ZERO_AT_ZERO, ZEROS
 
 Axes: TypeAlias = "tuple[int, int] | None"
 """The two dimensions on whose diagonal the zeros stand; None where all elements are zero."""
@@ -39,33 +41,30 @@ def zeros_in(state: State, found: Term, depth: int = LONGEST) -> Zeros | None:
         return _difference(state, node, left, right)
     if not isinstance(left, Term):
         return None
-    if name in _DISTANCES:
+    if name in DISTANCES:
         target = term(node, "target")
         return (
             None if target is None else _difference(state, node, left, target) or _of_zeros(state, node, left, target)
         )
     if name == "mul" and isinstance(right, Term):
         return zeros_in(state, left, depth - 1) or zeros_in(state, right, depth - 1)
-    if name in ("abs", "square", "neg", "div", "mul", "to", "float", "double", "sin", "tanh"):
+    if name in ZERO_AT_ZERO:
         return zeros_in(state, left, depth - 1)
     if name == "pow":
         return zeros_in(state, left, depth - 1) if isinstance(right, (int, float)) and right > 0 else None
-    if name == "clamp":
+    if name in CLAMPS:
         return zeros_in(state, left, depth - 1) if _lets_zero_pass(node) else None
-    if name in ("sum", "mean"):
+    if name in MEANS:
         inner = zeros_in(state, left, depth - 1)
         return None if inner is None else _reduced(inner, node, left)
     return None
-
-
-_DISTANCES = frozenset({"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"})
 
 
 def _of_zeros(state: State, loss: Node, prediction: Term, target: Term) -> Zeros | None:
     """The loss of zeros against zeros that have no name, and so are what they were made as."""
     made, call = target.node.syntax, loss.syntax
     unnamed = isinstance(call, cst.Call) and made in [arg.value for arg in call.args]
-    return zeros_in(state, prediction) if unnamed and op_of(target) in ("zeros", "zeros_like") else None
+    return zeros_in(state, prediction) if unnamed and op_of(target) in ZEROS else None
 
 
 def _lets_zero_pass(node: Node) -> bool:
@@ -79,7 +78,7 @@ def _lets_zero_pass(node: Node) -> bool:
 def _fresh_zeros(state: State, node: Node) -> Zeros | None:
     """A leaf made of zeros that nothing has been written to."""
     made = term(node, "value")
-    if made is None or op_of(made) not in ("zeros", "zeros_like") or is_written(state, node):
+    if made is None or op_of(made) not in ZEROS or is_written(state, node):
         return None
     return Zeros(node.syntax, "fresh", None)
 
@@ -101,7 +100,7 @@ def _difference(state: State, node: Node, left: Term, right: Term) -> Zeros | No
 
 
 def _original(node: Node) -> Node:
-    while op_of(Term(node)) in _COPIES:
+    while op_of(Term(node)) in COPIES:
         inner = term(node)
         if inner is not None:
             node = inner.node
@@ -110,9 +109,6 @@ def _original(node: Node) -> Node:
         else:
             break
     return node
-
-
-_COPIES = frozenset({"clone", "contiguous", "detach"})
 
 
 class Inserted(NamedTuple):
@@ -128,7 +124,7 @@ def inserted(found: Term) -> Inserted | None:
     inner = term(node)
     if inner is None:
         return None
-    if name in ("expand", "expand_as", "contiguous"):
+    if name in EXPANDS or name == "contiguous":
         return inserted(inner)
     axis: int | None = None
     if name == "unsqueeze":
@@ -159,7 +155,7 @@ def _axis_of_none(index: object) -> int | None:
     return axis if after and ... not in entries[:axis] else None
 
 
-def _axis_of_one(before: tuple[object, ...] | None, after: tuple[object, ...] | None) -> int | None:
+def _axis_of_one(before: Shape, after: Shape) -> int | None:
     """The one place where a size of one was put in."""
     if before is None or after is None or len(after) != len(before) + 1:
         return None

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal, TypeAlias
 import libcst as cst
 
 from gradlint.domain.event import Fault
+from gradlint.domain.shape import Dim
 
 Activation: TypeAlias = Literal["scores", "probabilities", "log-probabilities"]
 
@@ -35,8 +36,8 @@ class CrossedShapes(Fault):
 
     warned: ClassVar[bool] = True
     met: cst.CSTNode
-    one: tuple[object, ...]
-    other: tuple[object, ...]
+    one: tuple[Dim, ...]
+    other: tuple[Dim, ...]
 
 
 @dataclass(frozen=True)

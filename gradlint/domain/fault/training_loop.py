@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import libcst as cst
 
@@ -31,6 +32,84 @@ class ParameterMinusItself(Fault):
 
 
 @dataclass(frozen=True)
+class ZeroGradMissing(Fault):
+    """A backward adds to gradients that `step` has used already."""
+
+    step: cst.CSTNode
+    carried: ClassVar = "gradients"
+
+
+@dataclass(frozen=True)
+class ZeroGradMisplaced(Fault):
+    """Gradients that `backward` has filled are cleared before `step` could use them."""
+
+    backward: cst.CSTNode
+    step: cst.CSTNode
+
+
+@dataclass(frozen=True)
+class StepBeforeBackward(Fault):
+    """A step finds no gradients: `backward` fills them later, and they are cleared at `cleared`, or never used."""
+
+    backward: cst.CSTNode
+    cleared: cst.CSTNode | None = None
+
+
+@dataclass(frozen=True)
+class NothingClipped(Fault):
+    """Clipping finds no gradients: of tensors that are no leaves, of none at all, or before any backward."""
+
+    kind: Literal["non-leaf", "used-up iterator", "no gradient"]
+
+
+@dataclass(frozen=True)
+class ClippedAfterStep(Fault):
+    """Gradients are clipped that `step` has used already."""
+
+    step: cst.CSTNode
+
+
+@dataclass(frozen=True)
+class ClippedScaled(Fault):
+    """Gradients are clipped while they are those of a scaled loss, of which `backward` ran."""
+
+    backward: cst.CSTNode
+
+
+@dataclass(frozen=True)
+class SteppedScaled(Fault):
+    """An optimizer steps by itself on the gradients of a scaled loss, of which `backward` ran."""
+
+    backward: cst.CSTNode
+
+
+@dataclass(frozen=True)
+class UnscaledWithoutScale(Fault):
+    """A scaler steps, and so unscales, on gradients of a loss that was not scaled, of which `backward` ran."""
+
+    backward: cst.CSTNode
+
+
+@dataclass(frozen=True)
+class SchedulerBeforeOptimizer(Fault):
+    """A learning rate scheduler steps before its optimizer does."""
+
+
+@dataclass(frozen=True)
+class ClosureWithoutBackward(Fault):
+    """The function `closure` that a step evaluates gives a loss, and runs no backward."""
+
+    closure: cst.CSTNode
+
+
+@dataclass(frozen=True)
+class LeftFrozen(Fault):
+    """All parameters of an optimizer are frozen and stay so: its step at `step` finds no gradient any more."""
+
+    step: cst.CSTNode
+
+
+@dataclass(frozen=True)
 class GraphAccumulates(Fault):
     """A place holds the graphs of all iterations of a loop; the node is where it grows.
 
@@ -42,7 +121,8 @@ class GraphAccumulates(Fault):
     term: cst.CSTNode | None
     spent: bool
     listed: bool
-    nested: bool = False
+    nested: bool
+    carried: ClassVar = "graph"
 
 
 @dataclass(frozen=True)
@@ -51,7 +131,7 @@ class EvalKeepsGraph(Fault):
 
     term: cst.CSTNode | None
     listed: bool
-    nested: bool = False
+    nested: bool
 
 
 @dataclass(frozen=True)
@@ -59,6 +139,7 @@ class StateNotDetached(Fault):
     """Each iteration computes a state from the last, `former`, and each backward runs through all before."""
 
     former: cst.CSTNode | None
+    carried: ClassVar = "graph"
 
 
 @dataclass(frozen=True)
@@ -68,6 +149,13 @@ class MethodNotCalled(Fault):
 
 @dataclass(frozen=True)
 class EpochNotSet(Fault):
-    """A further epoch goes over the data of a sampler, made at `sampler`, without a call of `set_epoch` before it."""
+    """A loop goes over the data of a distributed sampler, made at `sampler`, in the same order as the loop before."""
 
     sampler: cst.CSTNode | None
+
+
+@dataclass(frozen=True)
+class GraphSwitchedOff(Fault):
+    """What is switched off at the node is still off at `backward`, which finds no graph."""
+
+    backward: cst.CSTNode

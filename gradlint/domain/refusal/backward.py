@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import libcst as cst
 
 from gradlint.domain.announcement import BackwardCall
 from gradlint.domain.event import Refusal
+from gradlint.domain.shape import Shape
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,7 @@ class NonscalarRoot(Refusal):
     """A backward starts at a tensor of other than one element, made at `root`, without a gradient."""
 
     call: BackwardCall
-    shape: tuple[object, ...] | None
+    shape: Shape
     root: cst.CSTNode | None
 
 
@@ -33,7 +34,7 @@ class GradientShapeMismatch(Refusal):
     """The gradient that a backward is given has another shape than its tensor, which is made at `root`."""
 
     call: BackwardCall
-    shape: tuple[object, ...] | None
+    shape: Shape
     root: cst.CSTNode | None
 
 
@@ -55,6 +56,7 @@ class SecondBackward(Refusal):
     part: cst.CSTNode
     part_op: str
     read: bool = False
+    carried: ClassVar = "graph"
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,7 @@ class StaleSaved(Refusal):
     backward: cst.CSTNode
     built: cst.CSTNode | None
     leaf: bool
+    carried: ClassVar = "graph"
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Literal
 import libcst as cst
 
 from gradlint.domain.event import Event, Refusal
+from gradlint.domain.shape import Dim
 
 
 @dataclass(frozen=True)
@@ -92,8 +93,8 @@ class InplaceBroadcast(Refusal):
     """
 
     op: str
-    shape: tuple[object, ...]
-    wanted: tuple[object, ...]
+    shape: tuple[Dim, ...]
+    wanted: tuple[Dim, ...]
     made: cst.CSTNode | None = None
 
 

@@ -35,13 +35,13 @@ def _itself(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Va
 
 def _backward(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """backward(loss, **kwargs)"""
-    from gradlint.detect.loop_order import forget
     from gradlint.interpreter.torch.backward_call import tensor_backward
+    from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
     from gradlint.interpreter.torch.tensor import as_tensor
 
     loss = as_tensor(machine, state, args.get(0, "tensor", args.keywords.get("loss")), node)
     if loss is None:
-        forget(state)
+        invalidate_gradients(machine, state, node)
         return None
     keywords = {name: value for name, value in args.keywords.items() if name not in ("loss", "tensor", "model")}
     return tensor_backward(machine, state, loss, Args((None, *args.positional[1:]), keywords, args.open), node)

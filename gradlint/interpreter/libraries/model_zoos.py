@@ -10,6 +10,7 @@ import re
 
 import libcst as cst
 
+from gradlint.domain.announcement import NetworkImported
 from gradlint.domain.graph import Edge, Node, Tri
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Ref, Tensor, Unknown
@@ -45,7 +46,7 @@ def makes_network(path: str) -> bool:
 def new_network(machine: Machine, state: State, node: cst.CSTNode) -> Ref:
     """A network with parameters that require grad, of which one stands for all."""
     leaf = new_leaf(state, node, parameter=True, tags=UNCOUNTED | {SUMMARY})
-    machine.holdings.handled.add(leaf.id)  # What others have trained is no network that somebody forgot.
+    machine.announce(state, NetworkImported(node, leaf))
     return state.new(Instance(External("torch.nn.Module"), {SOME: leaf}, {}, True, node))
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gradlint.detect.network_alias import named
 from gradlint.domain import dtype as dtypes
-from gradlint.domain.announcement import AttributeRead, AttributeSet, GraphsShared
+from gradlint.domain.announcement import Assigned, AttributeRead, AttributeSet, GraphsShared
 from gradlint.domain.refusal.functions import FunctionWithoutApply
 from gradlint.domain.state import State
 from gradlint.domain.value import (
@@ -252,7 +251,7 @@ def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: 
     if not isinstance(obj, Ref):
         return
     if type(value) is Ref:
-        named(machine, state, value, node)
+        machine.announce(state, Assigned(node, value))
     record = state[obj]
     if isinstance(record, Tensor):
         set_tensor_attribute(machine, state, obj, name, value, node)

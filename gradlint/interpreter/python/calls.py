@@ -30,7 +30,7 @@ from gradlint.interpreter.python.contexts import Saved, enter_mode, leave_mode
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.torch.custom import is_function_class
 from gradlint.interpreter.torch.hooks import is_hooked
-from gradlint.interpreter.torch.registration import module_called
+from gradlint.interpreter.torch.registration import enter_module
 from gradlint.source.core import Call, Code, Return
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _call(machine: Machine, state: State, instr: Call) -> list[State]:
     func = machine.read(state, instr.func)
     args = _arguments(machine, state, instr)
     if type(func) is Ref:
-        module_called(machine, state, func, instr.node)
+        enter_module(machine, state, func, instr.node)
     target = as_function(machine, state, func, args)
     if target is None:
         state.set(instr.dest, call_value(machine, state, func, args, instr.node))

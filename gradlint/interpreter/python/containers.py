@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import libcst as cst
 
-from gradlint.domain.announcement import ContainerCopied
+from gradlint.domain.announcement import ContainerCopied, Stored
 from gradlint.domain.state import State
 from gradlint.domain.value import Mapping, Ref, Sequence, Unknown, Value
 from gradlint.interpreter.args import Args
@@ -75,7 +75,7 @@ def set_item(
     """container[index] = value"""
     record = state[obj]
     if node is not None:
-        machine.ledger.store(obj, value, node)
+        machine.announce(state, Stored(node, obj, value))
     if isinstance(record, Mapping):
         if is_key(index):
             state.put(obj.id, record._replace(items={**record.items, index: value}))
@@ -120,7 +120,7 @@ def _map(state: State, obj: Ref) -> Mapping:
 def _append(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
     record = _seq(state, obj)
     if args.positional:
-        machine.ledger.store(obj, args.positional[0], node)
+        machine.announce(state, Stored(node, obj, args.positional[0]))
         items = record.items + args.positional[:1]
         if record.kind == "deque" and record.most is not None:
             items = items[-record.most :] if record.most else ()
@@ -137,7 +137,7 @@ def _append_left(machine: Machine, state: State, obj: Ref, args: Args, node: cst
 def _insert(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
     record = _seq(state, obj)
     at, value = args.get(0, "index"), args.get(1, "object")
-    machine.ledger.store(obj, value, node)
+    machine.announce(state, Stored(node, obj, value))
     if isinstance(at, int):
         items = list(record.items)
         items.insert(at, value)
@@ -150,7 +150,7 @@ def _insert(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTN
 def _extend(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
     added = items_of(machine, state, args.get(0, "iterable"), node)
     for value in added.items:
-        machine.ledger.store(obj, value, node)
+        machine.announce(state, Stored(node, obj, value))
     record = _seq(state, obj)
     state.put(obj.id, record._replace(items=record.items + added.items, open=record.open or added.open))
     return None

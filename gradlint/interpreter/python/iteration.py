@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gradlint.detect.network_alias import named
+from gradlint.domain.announcement import Assigned
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Suspended, Tensor, Unknown, Value
 from gradlint.interpreter.machine import Machine, simple
@@ -14,6 +14,12 @@ from gradlint.source.core import Unpack
 
 PART = "part of"
 """The key of an item of something with a graph that is not known: what is done to it is done to the whole."""
+
+
+def is_used_up(state: State, value: Value) -> bool:
+    """Whether a value is an iterator that has given all it had."""
+    record = state.heap.get(value.id) if isinstance(value, Ref) else None
+    return isinstance(record, Sequence) and not record.items and not record.open and record.most == 0
 
 
 def items_of(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> Sequence:
@@ -65,7 +71,7 @@ def unpack(machine: Machine, state: State, instr: Unpack) -> None:
     if star < 0:
         for dest, item in zip(dests, known, strict=True):
             if type(item) is Ref:
-                named(machine, state, item, instr.node)
+                machine.announce(state, Assigned(instr.node, item))
             state.set(dest, item)
         return
     behind = len(dests) - star - 1

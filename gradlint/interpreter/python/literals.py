@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradlint.detect.network_alias import named
+from gradlint.domain.announcement import Assigned, Stored
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     External,
@@ -32,7 +32,7 @@ def copy(machine: Machine, state: State, instr: Copy) -> None:
     """dest = src"""
     value = machine.read(state, instr.src)
     if type(value) is Ref and type(instr.dest) is str:
-        named(machine, state, value, instr.node)
+        machine.announce(state, Assigned(instr.node, value))
     state.set(instr.dest, value)
 
 
@@ -100,7 +100,7 @@ def append(machine: Machine, state: State, instr: Append) -> None:
     assert isinstance(target, Ref)
     record = state[target]
     value = machine.read(state, instr.value)
-    machine.ledger.store(target, value, instr.node)
+    machine.announce(state, Stored(instr.node, target, value))
     if isinstance(record, Sequence):
         state.put(target.id, record._replace(items=(*record.items, value)))
         return

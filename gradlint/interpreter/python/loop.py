@@ -7,7 +7,12 @@ A loop over something unknown is taken at least once, for loops over data are. W
 
 from __future__ import annotations
 
-from gradlint.detect.graph_growth import Turns
+from collections.abc import Sequence as Paths
+
+import libcst as cst
+
+from gradlint.domain.announcement import IterationBegan, IterationEnded, LoopBegan, LoopEnded
+from gradlint.domain.graph import fresh_number
 from gradlint.domain.state import PathFact, State, rebound
 from gradlint.domain.value import Instance, Ref, Sequence, Suspended, Tensor, Unknown, Value
 from gradlint.interpreter.machine import Exit, Machine, splitting
@@ -24,6 +29,32 @@ EXACT = 8
 
 MANY = 64
 """Loops over tensors that are all known, such as the parameters of a model, are run item by item up to here."""
+
+
+class Iterations:
+    """One run of a loop, as it is announced. `before` is a copy of the state before it, which nobody changes."""
+
+    def __init__(self, machine: Machine, before: State, node: cst.CSTNode) -> None:
+        self.machine = machine
+        self.before = before
+        self.node = node
+        self.number = fresh_number()
+        machine.announce(before, LoopBegan(node, self.number))
+
+    def begin(self) -> None:
+        """An iteration begins."""
+        since = fresh_number()
+        self.machine.iterations.append(since)
+        self.machine.announce(self.before, IterationBegan(self.node, self.number, since))
+
+    def end(self, paths: Paths[State]) -> None:
+        """The iteration has ended on these paths."""
+        self.machine.iterations.pop()
+        self.machine.announce(self.before, IterationEnded(self.node, self.number, paths))
+
+    def over(self, paths: Paths[State], *, bounded: bool, listed: bool = False) -> None:
+        """That was the last iteration."""
+        self.machine.announce(self.before, LoopEnded(self.node, self.number, paths, bounded, listed))
 
 
 def run_for(machine: Machine, states: list[State], instr: For) -> list[State]:
@@ -51,15 +82,15 @@ def _for(machine: Machine, state: State, instr: For) -> list[State]:
     before = state.fork()
     live, broken = [state], []
     backwards, more = machine.backwards, False
-    behind = Turns(machine.ledger, before)
+    iterations = Iterations(machine, before, instr.node)
     while turns:
         item = turns.pop(0)
-        behind.begin()
+        iterations.begin()
         for other in live:
             other.set(instr.item, item)
         live, left = _turn(machine, live, instr.body)
         broken.extend(left)
-        behind.end(live)
+        iterations.end(live)
         if not live:
             break
         if not exact and instr.counters:
@@ -69,7 +100,7 @@ def _for(machine: Machine, state: State, instr: For) -> list[State]:
             turns.append(_like(machine, live[0], item))
             more = True
     listed = exact and _are_objects(state, iterable, items)
-    behind.judge(live, bounded=listed or _counted(state, iterable, items, exact), listed=listed)
+    iterations.over(live, bounded=listed or _counted(state, iterable, items, exact), listed=listed)
     if not exact:
         for other in live + broken:
             _widen(machine, before, other)
@@ -85,23 +116,23 @@ def _consume(machine: Machine, state: State, instr: For, generator: Ref) -> list
     numbered = isinstance(start, Suspended) and start.start is not None
     region = machine.open(state)
     before = state.fork()
-    behind = Turns(machine.ledger, before)
+    iterations = Iterations(machine, before, instr.node)
     numbers: list[Value] = [start.start if isinstance(start, Suspended) else None]
 
     def turn(states: list[State], items: list[Value]) -> list[State]:
-        behind.begin()
+        iterations.begin()
         number = numbers[-1]
         numbers.append(next_position(number))
         for one, item in zip(states, items, strict=True):
             one.set(instr.item, (number, item) if numbered else item)
         live, left = _turn(machine, states, instr.body)
         machine.exits.extend(Exit("break", one) for one in left)
-        behind.end(live)
+        iterations.end(live)
         return live
 
     ended, broken = drive(machine, state, generator, turn)
     live = [end for end, _ in ended]
-    behind.judge(live, bounded=True)
+    iterations.over(live, bounded=True)
     for other in live + broken:
         _widen(machine, before, other)
     live = machine.run(instr.orelse, live)
@@ -198,7 +229,7 @@ def _while(machine: Machine, state: State, instr: While) -> list[State]:
     live, done, broken = [state], [], []
     exact = True
     backwards = machine.backwards
-    behind = Turns(machine.ledger, before)
+    iterations = Iterations(machine, before, instr.node)
     for turn in range(EXACT + 2):
         live, ended, unsure = _heads(machine, live, instr, turn)
         done.extend(ended)
@@ -210,11 +241,11 @@ def _while(machine: Machine, state: State, instr: While) -> list[State]:
         exact = exact and turn < EXACT
         if turn and (not exact or _endless(instr)):
             _count_on(before, live, instr.counters)
-        behind.begin()
+        iterations.begin()
         live, left = _turn(machine, live, instr.body)
         broken.extend(left)
-        behind.end(live)
-    behind.judge(live, bounded=exact)
+        iterations.end(live)
+    iterations.over(live, bounded=exact)
     after = live + done
     if not exact:
         for other in after + broken:

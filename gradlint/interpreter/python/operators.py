@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from gradlint.detect.network_alias import repeated
+from gradlint.domain.announcement import Repeated
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.refusal.backward import NoneGradientUsed
 from gradlint.domain.state import State
@@ -239,7 +239,7 @@ def _sequences(
 ) -> Value:
     assert isinstance(left, Ref)
     if op == "*":
-        repeated(machine, state, record.items, right, node)
+        machine.announce(state, Repeated(node, record.items, right))
     if op == "+":
         added = items_of(machine, state, right, node)
         joined = Sequence(record.items + added.items, record.kind, record.open or added.open)

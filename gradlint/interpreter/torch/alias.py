@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.graph import Edge, Node
-from gradlint.domain.shape import Shape, numel
+from gradlint.domain.shape import Dim, Shape, numel
 from gradlint.domain.state import fresh_address
 from gradlint.domain.value import Ref, Tensor, View
 from gradlint.facts import Alias, alias_of
+from gradlint.facts.traits import ALWAYS_VIEWS, CONVERTS, EXPANDS, RESHAPES, TRANSPOSES, VIEWS_IF_CONTIGUOUS
 from gradlint.interpreter.torch.operation import Operation
 from gradlint.interpreter.torch.tensor import (
     new_tensor,
@@ -58,25 +59,22 @@ def _differ_in_marks(call: Operation, fitting: list[Alias]) -> bool:
 
     An empty view shares no storage, so a few views are measured as sometimes none.
     """
-    if call.name.rpartition(".")[2] in _ALWAYS_VIEWS:
+    if call.canonical in ALWAYS_VIEWS:
         return True
     return len({alias.kind for alias in fitting}) == 1 and len(fitting) > 1
-
-
-_ALWAYS_VIEWS = frozenset({"narrow"})
 
 
 def _alias(call: Operation, alias: Alias, base: Ref, size: Operand, made: Node, certain: bool) -> Ref:
     state = call.state
     record = tensor_at(state, base)
     shape, dtype = size.shape, size.dtype
-    is_real = call.name.rpartition(".")[2] == "real"
+    is_real = call.canonical == "real"
     # The real part of complex numbers is a view; the table has seen real ones, which are returned as they are.
     if alias.kind == "same" and not (is_real and record.dtype in dtypes.COMPLEXES):
         if (certain and not is_real) or _returns_itself(call, record, size):
             return base
         return _maybe(call, base, record, size, made)
-    if not certain and ("contiguous" not in record.tags or call.name.rpartition(".")[2] not in _VIEW_IF_CONTIGUOUS):
+    if not certain and ("contiguous" not in record.tags or call.canonical not in VIEWS_IF_CONTIGUOUS):
         return _maybe(call, base, record, size, made)
     if alias.kind == "share":
         return _share(call, alias, record, shape, dtype, made)
@@ -87,7 +85,7 @@ def _alias(call: Operation, alias: Alias, base: Ref, size: Operand, made: Node, 
         kind = "no_grad"
     elif state.grad is None and kind == "plain":
         kind = "maybe"
-    expanded = _turned(call, record) or _expanded(call.name, record, shape, alias)
+    expanded = _turned(call, record) or _expanded(call.canonical, record, shape, alias)
     grad = record.grad
     node = (
         made
@@ -99,43 +97,23 @@ def _alias(call: Operation, alias: Alias, base: Ref, size: Operand, made: Node, 
             operands=call.terms,
         )
     )
-    tags = record.tags & (CONTIGUOUS if call.name.rpartition(".")[2] in _KEEPS_LAYOUT else CONTIGUOUS - {"contiguous"})
+    tags = record.tags & (CONTIGUOUS if call.canonical in RESHAPES else CONTIGUOUS - {"contiguous"})
     ref = view_of(state, base, node, kind=kind, shape=shape, expanded=expanded, grad=grad, dtype=dtype, tags=tags)
     if "data" in record.tags:
         state.put(ref.id, tensor_at(state, ref)._replace(tags=tags | {"data"}))
     return ref
 
 
-_VIEW_IF_CONTIGUOUS = frozenset({"reshape", "flatten", "ravel", "reshape_as", "contiguous"})
-_KEEPS_LAYOUT = frozenset(
-    [
-        "view",
-        "view_as",
-        "reshape",
-        "flatten",
-        "ravel",
-        "unsqueeze",
-        "squeeze",
-        "reshape_as",
-        "unflatten",
-        "contiguous",
-    ]
-)
-
-
-_SWAPS = {"transpose": ("dim0", "dim1"), "swapaxes": ("axis0", "axis1"), "swapdims": ("dim0", "dim1")}
-
-
 def _turned(call: Operation, record: Tensor) -> tuple[bool, ...] | None:
     """Which dimensions of a transposed expansion repeat one cell; None for any other view."""
     former = record.view.expanded if record.view is not None else ()
-    name = call.name.rpartition(".")[2]
     if not former:
         return None
-    if name in ("t", "T", "mT") and len(former) == 2:
+    if call.canonical in TRANSPOSES and len(former) == 2:
         return former[::-1]
-    if name in _SWAPS:
-        one, other = (call.bound.get(dim) for dim in _SWAPS[name])
+    if call.canonical == "transpose":
+        # Some of its names call the dimensions `axis0` and `axis1`.
+        one, other = (call.bound.get(f"dim{place}", call.bound.get(f"axis{place}")) for place in (0, 1))
         if (
             isinstance(one, int)
             and isinstance(other, int)
@@ -148,12 +126,12 @@ def _turned(call: Operation, record: Tensor) -> tuple[bool, ...] | None:
     return None
 
 
-def _expanded(call_name: str, record: Tensor, shape: Shape, alias: Alias) -> tuple[bool, ...] | None:
+def _expanded(name: str, record: Tensor, shape: Shape, alias: Alias) -> tuple[bool, ...] | None:
     """Which dimensions of a view repeat one cell: those that an expansion added or made longer."""
     former = record.view.expanded if record.view is not None else ()
     if record.shape is None or shape is None or former is None:
         return None if alias.overlap or former else ()
-    if call_name.rpartition(".")[2] not in _EXPANDING or not _grows(record.shape, shape):
+    if name not in EXPANDS or not _grows(record.shape, shape):
         return () if former == () else None
     extra = len(shape) - len(record.shape)
     known = (*([False] * extra), *(former or [False] * len(record.shape)))
@@ -164,21 +142,18 @@ def _expanded(call_name: str, record: Tensor, shape: Shape, alias: Alias) -> tup
     )
 
 
-_EXPANDING = frozenset({"expand", "expand_as", "broadcast_to", "broadcast_tensors"})
-
-
-def _grows(old: tuple[object, ...], new: tuple[object, ...]) -> bool:
+def _grows(old: tuple[Dim, ...], new: tuple[Dim, ...]) -> bool:
     """Whether a view has certainly more elements than the tensor it is taken of."""
-    before, after = numel(old), numel(new)  # type: ignore[arg-type]
+    before, after = numel(old), numel(new)
     return before is not None and after is not None and after > before
 
 
 def _returns_itself(call: Operation, record: Tensor, size: Operand) -> bool:
     """Casts and moves give the same tensor back where there is nothing to do."""
-    name = call.name.rpartition(".")[2]
+    name = call.canonical
     if name == "real":
         return record.dtype is not None and record.dtype not in dtypes.COMPLEXES
-    if name in ("float", "double", "half", "bfloat16", "long", "int", "bool", "short", "to", "type_as"):
+    if name in CONVERTS:
         if name == "to" and "device" in call.bound:
             return False
         return record.dtype is not None and size.dtype == record.dtype

@@ -14,6 +14,7 @@ from gradlint.domain.refusal.tensors import NoDerivative
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value, Write
 from gradlint.facts import Entry, MustMay, alias_of
+from gradlint.facts.traits import ANY_SHAPE_INPLACE, RESHAPES_INPLACE, WEIGHTED_LOSSES
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.inplace import bump, write
@@ -27,7 +28,7 @@ from gradlint.interpreter.torch.tensor import (
     known_tensor,
     tensor_at,
 )
-from gradlint.shapes.infer import RESHAPED, RESHAPING, Operand, result
+from gradlint.shapes.infer import Operand, result
 
 
 def apply(
@@ -86,12 +87,8 @@ def _refused_inputs(call: Operation) -> None:
     wrong = any(
         given.label in refused and given.ref is not None and call.grad_of(given) is True for given in call.inputs
     )
-    if wrong or (call.config and call.name in _WEIGHTED and _weighs_by_trained(call, call.config)):
+    if wrong or (call.config and call.canonical in WEIGHTED_LOSSES and _weighs_by_trained(call, call.config)):
         call.machine.emit(NoDerivative(call.node, call.name))
-
-
-_WEIGHTED = frozenset(f"nn.{name}Loss" for name in ("CrossEntropy", "NLL", "BCE", "BCEWithLogits", "MultiMargin"))
-"""Losses that are made with weights, which may not require grad."""
 
 
 def _weighs_by_trained(call: Operation, config: Mapping[str, Value]) -> bool:
@@ -174,7 +171,7 @@ def _write(call: Operation, writes: MustMay) -> Value:
             )  # fmt: skip
             if done and label in writes.must:
                 refuse_result(call, given.ref)
-            if op.removesuffix("_") in RESHAPED:
+            if call.canonical in ANY_SHAPE_INPLACE:
                 _reshape(call, given.ref)
             last = given.ref
     views = call.labels(call.entry.row.views)
@@ -186,7 +183,7 @@ def _write(call: Operation, writes: MustMay) -> Value:
 def _reshape(call: Operation, target: Ref) -> None:
     """The tensor has another shape from here on."""
     sizes = call.sizes()
-    shape = sizes.shape if isinstance(sizes, Operand) and call.name.removeprefix("Tensor.")[:-1] in RESHAPING else None
+    shape = sizes.shape if isinstance(sizes, Operand) and call.canonical in RESHAPES_INPLACE else None
     call.state.put(target.id, tensor_at(call.state, target)._replace(shape=shape))
 
 

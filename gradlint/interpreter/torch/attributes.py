@@ -7,11 +7,10 @@ from typing import Literal, TypeAlias
 
 import libcst as cst
 
-from gradlint.detect.frozen import note_frozen
-from gradlint.detect.loop_order import dropped, stepped_by_hand
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.announcement import (
     AttributeSet,
+    GradientDropped,
     GradientRead,
     GradientReleased,
     LeafWritten,
@@ -36,11 +35,13 @@ from gradlint.domain.value import (
     Value,
     Write,
 )
+from gradlint.facts.traits import VIEW_ATTRIBUTES
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.apply import apply
 from gradlint.interpreter.torch.backward import REPLACED
 from gradlint.interpreter.torch.names import method_fact
+from gradlint.interpreter.torch.switches import note_flag
 from gradlint.interpreter.torch.tensor import STORED_ELSEWHERE, SUMMARY, known_tensor, overlap_of, tensor_at
 from gradlint.interpreter.torch.transform.levels import refuses_number
 
@@ -55,15 +56,12 @@ def tensor_attribute(machine: Machine, state: State, ref: Ref, name: str, node: 
     extra = state.attribute_of(ref, name)
     if extra is not None:
         return extra
-    if name in _VIEW_PROPERTIES:
+    if name in VIEW_ATTRIBUTES:
         entry = method_fact(name)
         if entry is not None:
             return apply(machine, state, entry, Args((ref,)), node)
     machine.announce(state, NameMissing(node, ref, name))
     return Bound(ref, name)
-
-
-_VIEW_PROPERTIES = frozenset({"T", "mT", "H", "mH", "real", "imag"})
 
 
 def _data(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
@@ -89,7 +87,6 @@ def _grad(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
         return NoGradient(record.syntax, -1, node)
     if record.retains is True or record.leaf is not True:
         return Unknown("gradient", Node("gradient", node, [Edge(record.node, False, "gradient")]), None, node)
-    machine.holdings.handled.add(ref.id)
     value = record.accumulated
     if value is None or isinstance(value, NoGradient):
         since = ref.id if value is None else value.since
@@ -219,7 +216,6 @@ def _set_data(machine: Machine, state: State, ref: Ref, value: Value, node: cst.
     if record.grad is True and record.leaf is True:
         sources = () if source is None else (Edge(source.node, None),)
         machine.announce(state, LeafWritten(node, ref.id, sources, "=", by_data=True))
-        stepped_by_hand(machine, state, ref.id, sources, node)
     # What was saved of the tensor itself sees the new memory, what was saved of a view of it does not.
     state.put(record.memory, (*state.writes(record.memory), Write(node, REPLACED, certain=False)))
     dtype = source.dtype if source is not None else None
@@ -270,7 +266,7 @@ def _set_grad(machine: Machine, state: State, ref: Ref, value: Value, node: cst.
         value = NoGradient(record.syntax, fresh_address())
     state.put(ref.id, tensor_at(state, ref)._replace(accumulated=value))
     if isinstance(value, NoGradient):
-        dropped(machine, state, ref, node)
+        machine.announce(state, GradientDropped(node, ref))
 
 
 def _set_requires_grad(machine: Machine, state: State, ref: Ref, value: Value, node: cst.CSTNode) -> None:
@@ -288,7 +284,7 @@ def set_flag(
     if SUMMARY in record.tags and wanted is not record.grad:
         wanted = None
     machine.announce(state, RequiresGradSet(node, ref, wanted))
-    note_frozen(machine, record, wanted, node)
+    note_flag(machine, record, wanted, node)
     if wanted is None:
         state.put(ref.id, record._replace(grad=None if record.grad is not wanted else record.grad))
         return

@@ -157,7 +157,6 @@ def accumulate(
         record = state.heap.get(leaf)
         if not isinstance(record, Tensor) or record.grad is not True:
             continue
-        machine.holdings.reached.add(leaf)
         _add_gradient(machine, state, leaf, record, syntax, leaf in certain)
         if create is not False and leaf in certain:
             _keep_graph(machine, state, leaf, syntax, create is True)
@@ -183,8 +182,6 @@ def _add_gradient(
     machine: Machine, state: State, leaf: int, record: Tensor, syntax: cst.CSTNode, certain: bool
 ) -> None:
     former = record.accumulated
-    if certain:
-        machine.holdings.fed[leaf] = syntax
     if isinstance(former, Ref):
         bump(machine, state, former, Write(syntax, "backward", certain))
     elif certain:

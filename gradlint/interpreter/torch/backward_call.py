@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gradlint.detect.loop_order import fed, forget
-from gradlint.domain.announcement import Backpropagated, ConstantGradient, Differentiated
+from gradlint.domain.announcement import Backpropagated, ConstantGradient, Differentiated, GradientsAsked
 from gradlint.domain.graph import Edge, Node, Tri, fresh_number
 from gradlint.domain.refusal.backward import GradInputUnused, GradInputWithoutGraph
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor, Unknown, Value
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import SAVES_AS_LISTED
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.backward import (
@@ -24,6 +25,7 @@ from gradlint.interpreter.torch.backward_roots import check_root, gradient_argum
 from gradlint.interpreter.torch.checkpoint import refuses_walk
 from gradlint.interpreter.torch.hooks import gradients_pass
 from gradlint.interpreter.torch.operands import tensors_in
+from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
 from gradlint.interpreter.torch.tensor import either, new_tensor, tensor_at
 from gradlint.interpreter.torch.transform.levels import unsupported
 
@@ -64,7 +66,7 @@ def _backward(
     node: cst.CSTNode,
 ) -> None:
     if not roots:
-        forget(state)
+        invalidate_gradients(machine, state, node)
         return
     refused = False
     for index, (root, gradient) in enumerate(zip(roots, gradients, strict=True)):
@@ -77,28 +79,14 @@ def _backward(
     if machine.reentrant and refuses_walk(machine, walk(nodes).certain, restricted, node):
         return
     found, raised = run_backward(machine, state, nodes, node, retain, restricted)
-    machine.ledger.backwards += 1
     state.trained = fresh_number()
     created = create if isinstance(create, bool) else None
     machine.announce(state, Backpropagated(node, nodes, found.certain, found.possible, only, retain, created, raised))
-    if not raised:
-        _feed_optimizers(machine, state, found, nodes, only, node)
     accumulate(machine, state, found, node, only, created)
     if not raised:
         gradients_pass(machine, state, found, node, "gradient")
         gradients_pass(machine, state, found, node, "accumulated")
     machine.backwards += 1
-
-
-def _feed_optimizers(
-    machine: Machine, state: State, found: Walk, roots: list[Node], only: set[int] | None, node: cst.CSTNode
-) -> None:
-    certain = {one.leaf for one in found.certain if one.leaf is not None and (only is None or one.leaf in only)}
-    possible = {one.leaf for one in found.possible.values() if one.leaf is not None}
-    known = all(root.op != "call" and root.tracked is not None for root in roots)
-    scaled = any(root.id in machine.scaled for root in roots) if known else None
-    blind = any(one.op in ("call", "input") for one in found.possible.values())
-    fed(machine, state, certain, possible, node, scaled=scaled, blind=blind)
 
 
 def _restricted(machine: Machine, state: State, nodes: list[Node], inputs: Value) -> set[int] | None:
@@ -122,7 +110,7 @@ def autograd_grad(machine: Machine, state: State, args: Args, node: cst.CSTNode)
         return Unknown("raised")
     inputs = args.get(1, "inputs")
     targets = roots_of(machine, state, inputs, node)
-    machine.holdings.handled |= {target.id for target in targets}
+    machine.announce(state, GradientsAsked(node, targets))
     gradients = gradient_arguments(machine, state, args.get(2, "grad_outputs"), len(roots))
     batched = args.get(7, "is_grads_batched", False) is not False
     if batched:
@@ -179,7 +167,6 @@ def _never_met(target: Node, found: Walk) -> bool:
 
 
 def _run_part(machine: Machine, state: State, part: Walk, node: cst.CSTNode, retain: bool | None) -> None:
-    machine.ledger.backwards += 1
     if troubled(machine, state, part, node):
         state.free([one.id for one in part.certain], None)
     elif retain is False:
@@ -226,16 +213,6 @@ def _gradients(
     return tuple(made)
 
 
-_LISTED = frozenset(
-    (
-        *("add", "sub", "mul", "div", "neg", "sum", "mean", "pow", "square", "exp", "sin", "cos", "tanh", "sigmoid"),
-        *("sqrt", "mm", "mv", "dot", "bmm", "view", "reshape", "flatten", "t", "transpose", "permute"),
-        *("squeeze", "unsqueeze", "select", "index"),
-    )
-)
-"""Operations that keep nothing for backward but what the facts table lists; others keep results of their own, too."""
-
-
 def _second_edges(state: State, roots: list[Ref], target: Tensor) -> list[Edge]:
     """Where a second derivative goes: to the tensors that the formulas on the way to the target have kept."""
     nodes = [tensor_at(state, root).node for root in roots]
@@ -250,6 +227,6 @@ def _second_edges(state: State, roots: list[Ref], target: Tensor) -> list[Edge]:
         certain = one.id in sure
         sources = [one if kept.own else kept.node for kept in one.saved]
         edges += [Edge(source, True if certain else None) for source in sources if source is not None]
-        if one.maybe_saved or one.tracked is None or not certain or one.op.rpartition(".")[2] not in _LISTED:
+        if one.maybe_saved or one.tracked is None or not certain or canonical(one.op) not in SAVES_AS_LISTED:
             edges += [Edge(edge.node, None) for edge in one.edges if edge.flows is not False]
     return edges

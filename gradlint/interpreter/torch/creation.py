@@ -90,15 +90,16 @@ def _typed(dtype: str) -> Native:
         values = args.positional
         if values and all(_is_size(value) for value in values):
             uninitialised = Node("uninitialised", node)
-            sizes = tuple(value if isinstance(value, (int, Sym)) else Sym() for value in values)
-            return new_tensor(state, uninitialised, dtype=dtype, shape=sizes, tags=CONTIGUOUS)
+            sizes = [operand_of(machine, state, value) for value in values]
+            shape = tuple(size if isinstance(size, (int, Sym)) else Sym() for size in sizes)
+            return new_tensor(state, uninitialised, dtype=dtype, shape=shape, tags=CONTIGUOUS)
         edges = [Edge(origin, False, "rewrap") for origin in origins(state, values) if origin.live]
         size = _size_of(machine, state, "tensor", args) if len(values) == 1 else Operand()
-        shape = size.shape if values and not isinstance(values[0], Unknown) else None
+        known = size.shape if values and not isinstance(values[0], Unknown) else None
         made = Node("tensor", node, edges, cut="rewrap" if edges else None)
         if edges and len(values) == 1:
             machine.announce(state, Rewrapped(node, values[0]))
-        return new_tensor(state, made, dtype=dtype, shape=shape, tags=CONTIGUOUS)
+        return new_tensor(state, made, dtype=dtype, shape=known, tags=CONTIGUOUS)
 
     return make
 

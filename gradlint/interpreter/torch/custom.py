@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gradlint.detect.custom_function import Inputs, look_at_backward, parts_of, static_method
+from gradlint.domain.announcement import FunctionApplied
 from gradlint.domain.dtype import can_require_grad
-from gradlint.domain.event import KeptOnCtx
-from gradlint.domain.fault.functions import MarkDirtyMissing
 from gradlint.domain.graph import Edge, Node, Saved, Tri
 from gradlint.domain.refusal.functions import DirtyNotReturned
 from gradlint.domain.refusal.inplace import LeafWrite
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Bound,
-    Class,
     Context,
     External,
     Function,
@@ -34,8 +31,8 @@ from gradlint.domain.value import (
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import find_in_class, library_base
-from gradlint.interpreter.python.contexts import ONCE, enter_mode, leave_mode
-from gradlint.interpreter.torch import faults
+from gradlint.interpreter.python.contexts import enter_mode, leave_mode
+from gradlint.interpreter.torch.custom_backward import Inputs, parts_of, run_aside, static_method
 from gradlint.interpreter.torch.inplace import bump, saved_now
 from gradlint.interpreter.torch.tensor import as_tensor, either, known_tensor, tensor_at, view_of
 from gradlint.interpreter.torch.transform.levels import refuses_custom
@@ -44,7 +41,8 @@ FUNCTIONS = frozenset({"torch.autograd.Function", "torch.autograd.function.Funct
 CTX = "torch.autograd.function.FunctionCtx"
 """The class of `ctx`, as far as gradlint knows it: what forward leaves on it stands in the attributes."""
 
-_KEPT = {"save_for_backward": "<saved>", "mark_dirty": "<dirty>", "mark_non_differentiable": "<unmarked>"}
+SAVED, DIRTY, _UNMARKED = "<saved>", "<dirty>", "<unmarked>"
+_KEPT = {"save_for_backward": SAVED, "mark_dirty": DIRTY, "mark_non_differentiable": _UNMARKED}
 """The methods of `ctx` that remember tensors, and under which attribute."""
 
 _WRAPPED = (External("builtins.staticmethod"), External("builtins.classmethod"))
@@ -72,10 +70,6 @@ def apply(machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNod
     inputs = Inputs(args.positional, {}, len(args.positional) if fewest is None else fewest)
     for _, ref in inputs.tensors(machine, state):
         inputs.writes[ref.id] = len(state.writes(tensor_at(state, ref).counter))
-    for name in ("forward", "setup_context", "backward"):
-        method = find_in_class(state, cls, name)
-        if isinstance(method, Function):
-            faults.noticed(machine, "function-nonstatic", method.code.node, name)
     needs = tuple(_needs(machine, state, value) for value in args.positional)
     ctx = state.new(Instance(External(CTX), {"needs_input_grad": needs}, {}, False, node))
     result = _run_forward(machine, state, cls, forward, ctx, inputs, node)
@@ -122,18 +116,21 @@ def _recorded(
     needs = either(tensor_at(state, ref).grad for _, ref in tensors)
     hidden = any(isinstance(value, Unknown) and known_tensor(machine, state, value) is None for value in inputs.values)
     requires: Tri = False if state.grad is False else None if state.grad is None or (hidden and not needs) else needs
-    ignored = look_at_backward(machine, state, cls, ctx, inputs, result, requires)
+    ignored = run_aside(machine, state, cls, ctx, inputs, result, requires)
     edges = [
         Edge(tensor_at(state, ref).node, False if index in ignored else tensor_at(state, ref).grad, "custom")
         for index, ref in tensors
     ]
-    for ref in kept_by(state, ctx, "mark_dirty"):
+    for ref in kept_by(state, ctx, DIRTY):
         _written(machine, state, ref, node)
     # What backward does not ask for, torch does not look at: neither that it was written, nor that it is freed.
-    saved = kept_by(state, ctx, "save_for_backward") if ctx.id in machine.unpacked else ()
+    saved = kept_by(state, ctx, SAVED) if ctx.id in machine.unpacked else ()
     kept = tuple(saved_now(machine, state, ref, "saved tensor") for ref in saved)
     made = _node(state, cls, node, edges, requires, kept, machine)
-    _judge_ctx(machine, state, cls, ctx, inputs, tensors, result)
+    results = [known_tensor(machine, state, value) for value in parts_of(result)]
+    if any(ref not in results for ref in kept_by(state, ctx, DIRTY)):
+        machine.emit(DirtyNotReturned(set_at(state, ctx, DIRTY)))
+    machine.announce(state, FunctionApplied(node, cls, ctx, inputs.values, inputs.writes, result))
     return _attached(machine, state, made, ctx, inputs, result, node)
 
 
@@ -153,11 +150,11 @@ def _node(
     return made
 
 
-def kept_by(state: State, ctx: Ref, method: str) -> tuple[Ref, ...]:
-    """The tensors that a method of `ctx` was given."""
+def kept_by(state: State, ctx: Ref, name: str) -> tuple[Ref, ...]:
+    """The tensors that `ctx` keeps under one of its own attributes, such as `SAVED`."""
     record = state[ctx]
     assert isinstance(record, Instance)
-    values = record.attrs.get(_KEPT[method], ())
+    values = record.attrs.get(name, ())
     if type(values) is not tuple:
         return ()  # Paths that saved different tensors have met.
     return tuple(one for one in values if isinstance(one, Ref) and isinstance(state.heap.get(one.id), Tensor))
@@ -168,8 +165,8 @@ def _attached(
 ) -> Value:
     """The results as the caller gets them."""
     given = {ref.id for _, ref in inputs.tensors(machine, state)}
-    dirty = {ref.id for ref in kept_by(state, ctx, "mark_dirty")}
-    unmarked = {ref.id for ref in kept_by(state, ctx, "mark_non_differentiable")}
+    dirty = {ref.id for ref in kept_by(state, ctx, DIRTY)}
+    unmarked = {ref.id for ref in kept_by(state, ctx, _UNMARKED)}
     parts: list[Value] = []
     for value in parts_of(result):
         ref = known_tensor(machine, state, value)
@@ -219,48 +216,10 @@ def _attach(state: State, ref: Ref, made: Node, counters: set[int]) -> Ref:
     return ref
 
 
-# What the author should hear about.
-
-
-def _judge_ctx(
-    machine: Machine,
-    state: State,
-    cls: Ref,
-    ctx: Ref,
-    inputs: Inputs,
-    tensors: list[tuple[int, Ref]],
-    result: Value,
-) -> None:
-    record, owner = state[ctx], state[cls]
-    assert isinstance(record, Instance)
-    given = {ref.id: ref for _, ref in tensors}
-    results = {ref.id for value in parts_of(result) if (ref := known_tensor(machine, state, value)) is not None}
-    dirty = {ref.id for ref in kept_by(state, ctx, "mark_dirty")}
-    told: list[str] = []
-    own = owner.code.node if isinstance(owner, Class) else None
-    for name, value in record.attrs.items():
-        kept = known_tensor(machine, state, value)
-        if kept is not None and not name.startswith("<") and (kept.id in given or kept.id in results):
-            machine.emit(KeptOnCtx(_set_at(record, name), name, kept.id in results, tuple(told), own))
-            told.append(name)
-    is_told = type(record.attrs.get("<dirty>", ())) is tuple  # Else paths have met of which not all marked the same.
-    if dirty - results:
-        machine.emit(DirtyNotReturned(_set_at(record, "<dirty>")))
-    for ref in given.values():
-        writes = state.writes(tensor_at(state, ref).counter)[inputs.writes.get(ref.id, 0) :]
-        certain = [write for write in writes if write.certain]
-        if certain and ref.id not in dirty and is_told:
-            machine.emit(MarkDirtyMissing(certain[0].syntax))
-    backward = static_method(state, cls, "backward")
-    once = backward is not None and any(mode.mode == ONCE for mode in backward.modes)
-    for ref in () if once else kept_by(state, ctx, "save_for_backward"):
-        if ref.id not in given and ref.id not in results:
-            faults.noticed(machine, "saved-intermediate", _set_at(record, "<saved>"))
-
-
-def _set_at(record: Instance, name: str) -> cst.CSTNode:
+def set_at(state: State, ctx: Ref, name: str) -> cst.CSTNode:
     """Where an attribute of `ctx` was set; on paths that have met, only that `apply` was called is known."""
-    assert record.syntax is not None
+    record = state[ctx]
+    assert isinstance(record, Instance) and record.syntax is not None
     return dict(reversed(record.marks)).get(name, record.syntax)
 
 
@@ -287,10 +246,7 @@ def ctx_attribute(machine: Machine, state: State, ctx: Ref, record: Instance, na
     """An attribute of `ctx` that forward has not set itself."""
     if name in ("saved_tensors", "saved_variables"):
         machine.unpacked.add(ctx.id)
-        return record.attrs.get("<saved>", ())
+        return record.attrs.get(SAVED, ())
     if name in _KEPT or name in _SILENT:
         return Bound(ctx, name)
     return machine.symbol("attr", ctx, name)
-
-
-# backward: looked at once for each call of apply, on a state that is thrown away.

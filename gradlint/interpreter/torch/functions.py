@@ -6,9 +6,7 @@ from dataclasses import replace
 
 import libcst as cst
 
-from gradlint.detect.loop_order import clipped
-from gradlint.detect.optimizers import is_used_up
-from gradlint.domain.announcement import DefaultTypeSet, TorchCalled
+from gradlint.domain.announcement import Clipped, DefaultTypeSet, TorchCalled
 from gradlint.domain.graph import fresh_number
 from gradlint.domain.state import Blocked, State
 from gradlint.domain.value import (
@@ -28,8 +26,7 @@ from gradlint.interpreter.args import Args, Native
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.program import origins
 from gradlint.interpreter.python.contexts import ONCE
-from gradlint.interpreter.python.iteration import items_of
-from gradlint.interpreter.torch import faults
+from gradlint.interpreter.python.iteration import is_used_up, items_of
 from gradlint.interpreter.torch.apply import apply
 from gradlint.interpreter.torch.backward_call import autograd_backward, autograd_grad
 from gradlint.interpreter.torch.checkpoint import checkpoint
@@ -46,7 +43,6 @@ from gradlint.interpreter.torch.names import fact, method_fact
 from gradlint.interpreter.torch.optim import is_optimizer_path, new_optimizer
 from gradlint.interpreter.torch.parameters import is_module_path
 from gradlint.interpreter.torch.pretrained import PRETRAINED
-from gradlint.interpreter.torch.registration import note_dropout
 from gradlint.interpreter.torch.scaler import SCALERS, is_scheduler_path, new_helper
 from gradlint.interpreter.torch.tensor import LIMITS, as_tensor, known_tensor, tensor_at
 from gradlint.interpreter.torch.transform.table import TRANSFORMS
@@ -81,8 +77,6 @@ def call_torch(machine: Machine, state: State, path: str, args: Args, node: cst.
         ref = as_tensor(machine, state, args.positional[0], node)
         if ref is not None:
             return METHODS[name](machine, state, ref, Args(args.positional[1:], args.keywords, args.open), node)
-    if path == "torch.nn.functional.dropout":
-        note_dropout(machine, state, args, node)
     entry = fact(name) or (method_fact(name) if name.endswith("_") and "." not in name else None)
     if entry is not None:
         return _from_table(machine, state, name, args, node)
@@ -257,12 +251,8 @@ def _clip(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
     tensor = known_tensor(machine, state, given)
     items = Sequence((tensor,)) if tensor is not None else items_of(machine, state, given, node)
     params = [ref for item in items.items if (ref := known_tensor(machine, state, item)) is not None]
-    endless = isinstance(bound, float) and bound == float("inf")
-    if used_up:
-        # Measured: torch warns of an empty generator, and clips nothing.
-        faults.noticed(machine, "clip-misplaced", node, "the iterator of parameters has been used up")
-    if len(params) == len(items.items) and not args.open and not endless:
-        clipped(machine, state, params, node, whole=not items.open)
+    known = len(params) == len(items.items) and not args.open
+    machine.announce(state, Clipped(node, params if known else (), bound, not items.open, used_up))
     for param in params:
         gradient = tensor_at(state, param).accumulated
         if isinstance(gradient, Ref):

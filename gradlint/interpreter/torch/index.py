@@ -10,6 +10,7 @@ from gradlint.domain.shape import Shape
 from gradlint.domain.state import Blocked, State
 from gradlint.domain.value import Ref, Tensor, Unknown, Value, View, Write
 from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.torch.alias import CONTIGUOUS
 from gradlint.interpreter.torch.apply import broken_view
 from gradlint.interpreter.torch.inplace import bump, saved_now, write
 from gradlint.interpreter.torch.inplace_broadcast import refuse_part
@@ -99,7 +100,7 @@ def _view(
     expanded = _expanded(record, index, shape)
     return view_of(
         state, ref, made, kind=kind, shape=shape, expanded=expanded, grad=record.grad,
-        tags=record.tags & ({"data", "cpu", "contiguous"} if _leading(index) else {"data", "cpu"}),
+        tags=record.tags & (CONTIGUOUS | {"data"} if _leading(index) else {"data", "cpu"}),
     )  # fmt: skip
 
 

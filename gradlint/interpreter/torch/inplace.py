@@ -10,13 +10,14 @@ from dataclasses import replace
 
 import libcst as cst
 
-from gradlint.detect.loop_order import stepped_by_hand
-from gradlint.domain.announcement import LeafWritten
+from gradlint.domain.announcement import LeafWritten, Written
 from gradlint.domain.graph import Edge, Node, Saved
 from gradlint.domain.refusal import inplace as refusal
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor, View, Write
 from gradlint.domain.walk import leaves
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import NOT_ITERATED, SHARES
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.tensor import both, either, overlap_of, tensor_at
 
@@ -27,17 +28,6 @@ _REFUSED_VIEWS = {
     "custom": refusal.CustomViewWrite,
 }
 """What torch raises on in a write to a view, by the kind of the view."""
-
-_ALIASES = frozenset({"data", "detach", "select", "view"})
-"""Operations that give memory of their input."""
-
-_FILLING = frozenset(
-    (
-        *("fill_", "zero_", "masked_fill_", "index_fill_", "fill_diagonal_", "tril_", "triu_", "conj_physical_"),
-        *("index_put_", "threshold_", "nn.functional.threshold", "nn.functional.threshold_", "nn.Threshold"),
-    )
-)
-"""Writes that do not go through torch's element-wise iterator: an untracked expanded tensor takes them (measured)."""
 
 
 def refused_write(state: State, ref: Ref, sources: Sequence[Edge]) -> tuple[type[refusal.RefusedWrite], Tensor] | None:
@@ -94,7 +84,7 @@ def write(
     refused = refused_write(state, ref, sources) if certain else None
     record = tensor_at(state, ref)
     expanded = bool(overlap_of(record))
-    spared = (fills or op in _FILLING) and record.grad is not True
+    spared = (fills or canonical(op) in NOT_ITERATED) and record.grad is not True
     if refused is None and certain and expanded and not spared:
         refused = refusal.OverlapWrite, record
     if refused is not None:
@@ -105,7 +95,6 @@ def write(
     leaf = _leaf_written(state, ref, record)
     if leaf is not None:
         machine.announce(state, LeafWritten(syntax, leaf, sources, op, "data" in record.tags))
-        stepped_by_hand(machine, state, leaf, sources, syntax)
     _rebase(machine, state, ref, op, syntax, sources, saved, maybe_saved, saves_result, overwrites, frees)
     return True
 
@@ -121,7 +110,7 @@ def _refuse(
 ) -> None:
     viewed = record.syntax if record.view is not None else None
     tracked = any(edge.flows is True for edge in sources)
-    held = base.node.leaf in machine.holdings.held and _reach_only(sources, base.node)
+    held = base.node.leaf in machine.optimized and _reach_only(sources, base.node)
     event = kind(syntax, op, base.syntax, viewed, base.parameter, tracked, machine.builder(syntax, op), held)
     if isinstance(event, refusal.InferenceWrite):
         event = replace(event, mode=machine.inference_mode)
@@ -133,7 +122,7 @@ def _leaf_written(state: State, ref: Ref, record: Tensor) -> int | None:
     if "data" not in record.tags:
         return ref.id if record.grad is True and record.leaf is True and record.view is None else None
     origin = record.node
-    while origin.op in _ALIASES and origin.edges:
+    while canonical(origin.op) in SHARES and origin.edges:
         origin = origin.edges[0].node
     leaf = state.heap.get(origin.leaf) if origin.leaf is not None else None
     if not isinstance(leaf, Tensor) or leaf.grad is not True or leaf.memory != record.memory:
@@ -155,9 +144,7 @@ def bump(machine: Machine, state: State, ref: Ref, what: Write) -> None:
         base = state.heap[record.view.base]
         assert isinstance(base, Tensor)
         state.put(base.counter, (*state.writes(base.counter), what._replace(certain=False)))
-    if record.memory in machine.holdings.strangers:
-        # No optimizer has it, and the program gives it its values itself: the target network of another.
-        machine.holdings.handled.add(machine.holdings.strangers[record.memory])
+    machine.announce(state, Written(what.syntax, ref))
     state.put(record.counter, (*state.writes(record.counter), what))
     if "data" in record.tags:
         state.put(record.memory, (*state.writes(record.memory), what))

@@ -8,25 +8,22 @@ from gradlint.domain.refusal.inplace import InplaceBroadcast
 from gradlint.domain.shape import Dim, Shape, at_least_two
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor
+from gradlint.facts.aliases import bare, is_inplace
+from gradlint.facts.traits import ANY_SHAPE_INPLACE
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.operands import operands_of
 from gradlint.interpreter.torch.operation import Operation
 from gradlint.interpreter.torch.tensor import tensor_at
-from gradlint.shapes.infer import RESHAPING, Operand, result
-
-_GROWING = frozenset({"addbmm"})
-"""Operations that give their target another shape (measured)."""
+from gradlint.shapes.infer import Operand, result
 
 
 def refuse_result(call: Operation, target: Ref) -> None:
     """x.add_(y): what the operation would give out of place has to have the shape of the target."""
-    bare = call.name.rpartition(".")[2]
-    plain = bare.removesuffix("_")
-    if plain in RESHAPING or plain in _GROWING or plain == bare:
+    if call.canonical in ANY_SHAPE_INPLACE or not is_inplace(call.name):
         return
-    out_of_place = result(f"Tensor.{plain}", operands_of(call.machine, call.state, call.bound))
+    out_of_place = result(call.canonical, operands_of(call.machine, call.state, call.bound))
     if isinstance(out_of_place, Operand):
-        refuse_whole(call.machine, call.state, target, bare, out_of_place.shape, call.node)
+        refuse_whole(call.machine, call.state, target, bare(call.name), out_of_place.shape, call.node)
 
 
 def refuse_whole(machine: Machine, state: State, target: Ref, op: str, wanted: Shape, node: cst.CSTNode) -> None:

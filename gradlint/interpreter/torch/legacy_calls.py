@@ -10,24 +10,11 @@ from gradlint.domain.refusal.tensors import NumberIndexed
 from gradlint.domain.state import State
 from gradlint.domain.value import Tensor, Unknown, Value
 from gradlint.facts import Entry
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import ALPHA_FIRST, FACTORS_FIRST, VALUE_FIRST
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.tensor import SCALAR, known_tensor, tensor_at
-
-_NUMBER_FIRST = {
-    "add": ("alpha", 3),
-    "add_": ("alpha", 3),
-    "sub": ("alpha", 3),
-    "sub_": ("alpha", 3),
-    "addcmul": ("value", 4),
-    "addcmul_": ("value", 4),
-    "addcdiv": ("value", 4),
-    "addcdiv_": ("value", 4),
-}
-"""Operations whose factor used to stand before the tensors: its name today, and how many arguments there are."""
-
-_BEFORE_MATRICES = frozenset({"addmm", "addmv", "addr", "addbmm", "baddbmm"})
-"""Operations whose factors `beta` and `alpha` used to stand before what they multiply."""
 
 
 def modern(machine: Machine, state: State, entry: Entry, args: Args, node: cst.CSTNode) -> Args:
@@ -55,14 +42,14 @@ def _weight_second(machine: Machine, state: State, args: Args) -> Args:
 
 def _number_last(machine: Machine, state: State, entry: Entry, args: Args, node: cst.CSTNode) -> Args:
     """x.add_(0.9, y) -> x.add_(y, alpha=0.9)"""
-    bare = entry.name.rpartition(".")[2]
-    if bare.removesuffix("_") in _BEFORE_MATRICES:
+    one = canonical(entry.name)
+    if one in FACTORS_FIRST:
         return _factors_last(machine, state, entry, args, node)
-    name, count = _NUMBER_FIRST.get(bare, ("", 0))
+    name, count = ("alpha", 3) if one in ALPHA_FIRST else ("value", 4) if one in VALUE_FIRST else ("", 0)
     target, number, *rest = args.positional
     if count != len(args.positional) or not _is_number(number) or known_tensor(machine, state, rest[0]) is None:
         return args
-    machine.announce(state, FactorsMoved(node, bare, (name,)))
+    machine.announce(state, FactorsMoved(node, entry.name.rpartition(".")[2], (name,)))
     return args._replace(positional=(target, *rest), keywords={**args.keywords, name: number})
 
 

@@ -186,11 +186,10 @@ def _to_sparse(machine: Machine, state: State, ref: Ref, args: Args, node: cst.C
 
 
 def _new(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    sizes = args.positional
-    shape = tuple(size for size in sizes if isinstance(size, int) and not isinstance(size, bool))
-    filled = not sizes or len(shape) < len(sizes)
+    sizes = tuple(size for size in args.positional if isinstance(size, int) and not isinstance(size, bool))
+    filled = not sizes or len(sizes) < len(args.positional)
     made = Node("new" if filled else "uninitialised", node)
-    return new_tensor(state, made, dtype=tensor_at(state, ref).dtype, shape=None if filled else shape)
+    return new_tensor(state, made, dtype=tensor_at(state, ref).dtype, shape=None if filled else sizes)
 
 
 def _backward(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:

@@ -49,7 +49,7 @@ from gradlint.interpreter.torch.operation import Input
 from gradlint.interpreter.torch.optim import OPTIMIZER_METHODS, fill_optimizer, is_optimizer_path
 from gradlint.interpreter.torch.parameter_shapes import parameter_shape, spelled_out
 from gradlint.interpreter.torch.parameters import is_module_path, module_base
-from gradlint.interpreter.torch.registration import attribute_set, refuse_uninitialised
+from gradlint.interpreter.torch.registration import check_part, refuse_uninitialised
 from gradlint.interpreter.torch.scaler import SCALERS, call_helper, is_scheduler_path
 from gradlint.interpreter.torch.tensor import UNCOUNTED, new_leaf, new_tensor
 from gradlint.interpreter.world.placeholders import call_supposed, is_stand_in
@@ -168,19 +168,16 @@ def set_module_attribute(
     machine.announce(state, AttributeSet(node, obj, name, value))
     former = record.attrs.get(name)
     if module_base(state, record) is not None:
-        attribute_set(machine, state, obj, record, name, value, node)
+        check_part(machine, state, obj, value, node)
         record = state[obj]  # type: ignore[assignment]
     if module_base(state, record) is not None and isinstance(former, Ref) and not record.module.loose:
         old = state.heap.get(former.id)
         if isinstance(old, Tensor) and old.parameter and _no_parameter(state, value):
             machine.emit(ParameterOverwritten(node, name, old.syntax))
             return
-        if isinstance(old, Instance) and module_base(state, old) is not None:
-            if _no_module(state, value):
-                machine.emit(ChildOverwritten(node, name))
-                return
-            if isinstance(value, Ref):
-                machine.holdings.replaced[former.id] = value
+        if isinstance(old, Instance) and module_base(state, old) is not None and _no_module(state, value):
+            machine.emit(ChildOverwritten(node, name))
+            return
     state.put(obj.id, record._replace(attrs={**record.attrs, name: value}))
 
 

@@ -7,10 +7,14 @@ from typing import TypeAlias
 
 import libcst as cst
 
-from gradlint.detect.frozen import note_frozen
-from gradlint.detect.loop_order import zeroed
-from gradlint.detect.network_alias import loaded
-from gradlint.domain.announcement import ModeSwitched, RequiresGradSet, StateDictLoaded, StateDictTaken
+from gradlint.domain.announcement import (
+    GradientsCleared,
+    ModeSwitched,
+    ParametersListed,
+    RequiresGradSet,
+    StateDictLoaded,
+    StateDictTaken,
+)
 from gradlint.domain.dtype import is_floating, named
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value, Write
@@ -25,7 +29,7 @@ from gradlint.interpreter.torch.module_parts import get_part, insert_part
 from gradlint.interpreter.torch.optim import clear_gradient
 from gradlint.interpreter.torch.parameters import children_of, is_module, modules_of, parameters_of
 from gradlint.interpreter.torch.registration import parameter_registered
-from gradlint.interpreter.torch.tensor import tensor_at
+from gradlint.interpreter.torch.switches import note_flag
 
 Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
 
@@ -43,7 +47,7 @@ def _instance(state: State, ref: Ref) -> Instance:
 def _parameters(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     found, is_open = parameters_of(state, ref)
     made = state.new(Sequence(tuple(value for _, value in found), "iterator", is_open))
-    machine.holdings.listed[made.id] = ref
+    machine.announce(state, ParametersListed(node, ref, made))
     return made
 
 
@@ -53,7 +57,7 @@ def _named_parameters(machine: Machine, state: State, ref: Ref, args: Args, node
         # A few stand for all, whose names are others.
         found = [(Unknown("str"), value) for _, value in found]  # type: ignore[misc]
     made = state.new(Sequence(tuple(found), "iterator", is_open))
-    machine.holdings.listed[made.id] = ref
+    machine.announce(state, ParametersListed(node, ref, made))
     return made
 
 
@@ -144,7 +148,6 @@ def _train(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNo
 def _eval(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     set_training(state, ref, False)
     machine.announce(state, ModeSwitched(node, ref, False))
-    machine.ledger.evaluated |= {tensor_at(state, one).node.syntax for _, one in parameters_of(state, ref)[0]}
     return ref
 
 
@@ -160,15 +163,16 @@ def _requires_grad(machine: Machine, state: State, ref: Ref, args: Args, node: c
     for _, parameter in parameters_of(state, ref)[0]:
         record = state[parameter]
         assert isinstance(record, Tensor)
-        note_frozen(machine, record, wanted if isinstance(wanted, bool) else None, node)
         machine.announce(state, RequiresGradSet(node, parameter, wanted if isinstance(wanted, bool) else None))
+        note_flag(machine, record, wanted if isinstance(wanted, bool) else None, node)
         state.put(parameter.id, record._replace(grad=wanted if isinstance(wanted, bool) else None))
     return ref
 
 
 def _zero_grad(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    zeroed(machine, state, [parameter for _, parameter in parameters_of(state, ref)[0]], node)
-    for _, parameter in parameters_of(state, ref)[0]:
+    parameters = [parameter for _, parameter in parameters_of(state, ref)[0]]
+    machine.announce(state, GradientsCleared(node, parameters))
+    for parameter in parameters:
         clear_gradient(machine, state, parameter, args, node)
     return None
 
@@ -219,14 +223,12 @@ def _apply(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNo
 
 def _state_dict(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     made = state.new(Mapping({}, True))
-    machine.holdings.listed[made.id] = ref
     machine.announce(state, StateDictTaken(node, ref, made))
     return made
 
 
 def _load(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """load_state_dict copies into each parameter in place; `strict` and `assign` may leave some as they were."""
-    loaded(machine, state, ref, args, node)
     machine.announce(state, StateDictLoaded(node, ref, args.get(0, "state_dict")))
     certain = not (args.has(1, "strict") or args.has(2, "assign") or args.open)
     for _, parameter in parameters_of(state, ref)[0]:

@@ -9,13 +9,11 @@ from __future__ import annotations
 from typing import Final
 
 from gradlint.domain.shape import at_least_two
+from gradlint.facts.traits import JOINS, SIZE_BY_OTHER
 from gradlint.interpreter.torch.operation import Input, Operation
 from gradlint.interpreter.torch.tensor import tensor_at
 
 SEVERAL: Final = frozenset({"several"})
-
-_PICKING = frozenset({"index_select", "nn.functional.grid_sample", "resize_as_"})
-"""Operations whose result was measured to be as large as their input, and need not be."""
 
 
 def gives_several(call: Operation) -> bool:
@@ -28,20 +26,17 @@ def gives_several(call: Operation) -> bool:
 def _kept(call: Operation) -> list[Input]:
     """The inputs of which each element leaves one in the result."""
     size = call.labels(call.entry.row.size).must
-    if size == {"same:input"} and call.name.removeprefix("Tensor.") not in _PICKING:
+    if size == {"same:input"} and call.canonical not in SIZE_BY_OTHER:
         return [given for given in call.inputs if given.label == "input"]
     return call.inputs if size == {"bcast"} else []
 
 
 def _joins(call: Operation) -> bool:
     """Whether two tensors or more are put together: in a loop, what two turns have given."""
-    if call.name.removeprefix("Tensor.") not in _JOINING:
+    if call.canonical not in JOINS:
         return False
     joined = {given.ref.id: given.ref for given in call.inputs if given.ref is not None and given.label == "tensors"}
     return len(joined) >= 2 and not any(0 in (tensor_at(call.state, ref).shape or ()) for ref in joined.values())
-
-
-_JOINING = frozenset({"cat", "concat", "concatenate", "stack", "hstack", "vstack", "dstack", "row_stack"})
 
 
 def _is_several(call: Operation, given: Input) -> bool:
@@ -54,14 +49,13 @@ def _has_features(call: Operation) -> bool:
     if wanted is not None and call.config is not None:
         count = call.config.get(wanted)
         return isinstance(count, int) and not isinstance(count, bool) and count >= 2
-    weight = next((one for one in call.inputs if one.label == _WEIGHTS.get(call.name)), None)
+    weight = next((one for one in call.inputs if one.label == _WEIGHTS.get(call.canonical)), None)
     if weight is None or weight.ref is None:
         return False
     shape = tensor_at(call.state, weight.ref).shape
-    size = None if shape is None or len(shape) < 2 else shape[0 if call.name == _LINEAR else -1]
+    size = None if shape is None or len(shape) < 2 else shape[0 if call.canonical == "linear" else -1]
     return size is not None and at_least_two(size)
 
 
-_LINEAR = "nn.functional.linear"
 _FEATURES = {"nn.Linear": "out_features", "nn.Embedding": "embedding_dim"}
-_WEIGHTS = {_LINEAR: "weight", "matmul": "other", "Tensor.matmul": "other"}
+_WEIGHTS = {"linear": "weight", "matmul": "other"}

@@ -12,6 +12,7 @@ from gradlint.domain.value import External, Ref, Sequence, Tensor, Unknown, Valu
 from gradlint.facts import Param, Signature
 from gradlint.facts.row import NO_CONSTANT
 from gradlint.interpreter.args import Args
+from gradlint.interpreter.contents import contents
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.tensor import is_scalar, known_tensor, size_symbol, tensor_at
 from gradlint.shapes.infer import UNKNOWN, Operand, Several
@@ -123,17 +124,8 @@ def tensors_in(machine: Machine, state: State, value: Value) -> list[Ref]:
     found = known_tensor(machine, state, value)
     if found is not None:
         return [found]
-    items: tuple[Value, ...] = ()
-    if type(value) is tuple:
-        items = value
-    elif isinstance(value, Ref):
-        record = state[value]
-        if isinstance(record, Sequence):
-            items = record.items
-    refs: list[Ref] = []
-    for item in items:
-        refs.extend(tensors_in(machine, state, item))
-    return refs
+    items = (known_tensor(machine, state, item) for item in contents(state, (value,)))
+    return [item for item in items if item is not None]
 
 
 def flag_of(machine: Machine, state: State, value: Value) -> object:

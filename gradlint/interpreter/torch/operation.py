@@ -13,6 +13,8 @@ from gradlint.domain.graph import Edge, Node, Saved, Term, Tri
 from gradlint.domain.state import State
 from gradlint.domain.value import NoGradient, Ref, Sequence, Unknown, Value
 from gradlint.facts import Entry, MustMay, Param, resolve, resolve_flag
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import LIKES
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.contexts import AUTOCAST
@@ -42,12 +44,14 @@ class Input(NamedTuple):
 class Operation:
     """One call of one operation, with its arguments bound.
 
-    `misfit`: a plain number stands where torch takes tensors only, and raises.
+    `name` is what the program calls it, for messages; `canonical` is what it is. `misfit`: a plain number stands where
+    torch takes tensors only, and raises.
     """
 
     __slots__ = (
         "_saved",
         "bound",
+        "canonical",
         "config",
         "entry",
         "flags",
@@ -76,6 +80,7 @@ class Operation:
         self._saved: MustMay | None = None
         self.entry = entry
         self.name = entry.name
+        self.canonical = canonical(entry.name)
         self.node = node
         signature = entry.row.forward if entry.row.is_module else entry.sig
         if self.name == "einsum" and len(args.positional) > 1:
@@ -174,7 +179,7 @@ class Operation:
         """The ways back to the inputs."""
         row = self.entry.row
         edges: list[Edge] = []
-        if self.name.endswith("_like") or self.name.startswith("Tensor.new_"):
+        if self.canonical in LIKES:
             return edges  # The result depends on the size and type of its input, not on its values.
         without = self.labels(row.no_derivative)
         for given in self.inputs:

@@ -7,33 +7,12 @@ import libcst as cst
 from gradlint.domain.announcement import Differenced
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor, Unknown, Value
+from gradlint.facts.traits import OPERATORS
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.apply import apply
 from gradlint.interpreter.torch.names import fact
 from gradlint.interpreter.torch.tensor import known_tensor
-
-_OPERATIONS = {
-    "+": "add",
-    "-": "sub",
-    "*": "mul",
-    "/": "div",
-    "//": "floor_divide",
-    "%": "remainder",
-    "**": "pow",
-    "@": "matmul",
-    "&": "bitwise_and",
-    "|": "bitwise_or",
-    "^": "bitwise_xor",
-    "<<": "bitwise_left_shift",
-    ">>": "bitwise_right_shift",
-    "==": "eq",
-    "!=": "ne",
-    "<": "lt",
-    "<=": "le",
-    ">": "gt",
-    ">=": "ge",
-}
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
@@ -42,7 +21,7 @@ def tensor_operator(
     machine: Machine, state: State, op: str, left: Value, right: Value, node: cst.CSTNode, inplace: bool
 ) -> Value:
     """left op right, where at least one is a tensor. `x @= y` is the one augmented assignment that rebinds."""
-    name = _OPERATIONS.get(op)
+    name = OPERATORS.get(op)
     if name is None:
         return machine.program.opaque(machine, state, (left, right), node)
     if inplace and op != "@":
@@ -51,7 +30,7 @@ def tensor_operator(
             return apply(machine, state, entry, Args((left, right)), node)
     if known_tensor(machine, state, left) is None and not isinstance(left, Unknown):
         if op in _MIRRORED:
-            name = _OPERATIONS[_MIRRORED[op]]
+            name = OPERATORS[_MIRRORED[op]]
             left, right = right, left
         elif op in ("+", "*", "==", "!=", "&", "|", "^"):
             left, right = right, left

@@ -7,15 +7,21 @@ from typing import TypeAlias
 
 import libcst as cst
 
-from gradlint.detect import loop_order as order
-from gradlint.detect.frozen import is_absent, note_idle_step
-from gradlint.detect.optimizers import SOURCES, holds_unknown, sources_of, stepped
-from gradlint.domain.announcement import GradientReleased, ParametersTaken, Stepped
+from gradlint.domain.announcement import (
+    GradientReleased,
+    GradientsCleared,
+    GradientsUsed,
+    OptimizerMade,
+    OptimizerSupposed,
+    ParametersTaken,
+    StepCalled,
+    Stepped,
+)
+from gradlint.domain.refusal.optimizers import NonleafInOptimizer, ParameterInTwoGroups, TensorForParameters
+from gradlint.domain.refusal.training_loop import ClosureIsValue, ClosureMissing
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import (
-    Bound,
     External,
-    Function,
     Instance,
     Mapping,
     NoGradient,
@@ -26,14 +32,13 @@ from gradlint.domain.value import (
     Value,
     Write,
 )
-from gradlint.domain.walk import inputs, leaves
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.calls import call_in_place
 from gradlint.interpreter.python.iteration import items_of
-from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.inplace import bump
-from gradlint.interpreter.torch.tensor import SUMMARY, known_tensor, tensor_at
+from gradlint.interpreter.torch.parameters import held_by_optimizer
+from gradlint.interpreter.torch.tensor import SUMMARY, is_absent, known_tensor, tensor_at
 
 Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
 
@@ -47,73 +52,56 @@ def new_optimizer(machine: Machine, state: State, path: str, args: Args, node: c
     """torch.optim.X(params, ...)"""
     ref = state.new(Instance(External(path), {}, {}, False, node))
     fill_optimizer(machine, state, ref, args, node)
-    order.made(machine, state, ref)
     return ref
 
 
 def supposed_optimizer(machine: Machine, state: State, params: tuple[Ref, ...], node: cst.CSTNode) -> Ref:
     """An optimizer that a file does not show: it holds these parameters, and perhaps others."""
-    machine.holdings.unknown_holder = True
-    _admit(machine, state, list(params), node)
-    attrs: dict[str, Value] = {"<params>": params, "<open>": True, SOURCES: ()}
+    attrs: dict[str, Value] = {"<params>": params, "<open>": True}
     ref = state.new(Instance(External("torch.optim.Optimizer"), attrs, {}, True, None))
-    machine.optimizers.append(ref.id)
+    machine.announce(state, OptimizerSupposed(node, ref))
+    _admit(machine, state, ParametersTaken(node, ref, None, params, complete=False))
     return ref
 
 
 def fill_optimizer(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> None:
     """What an optimizer's constructor does: it takes leaves, and at least one."""
-    unknown = args.open or holds_unknown(machine, state, args.get(0, "params"))
-    sources = sources_of(machine, state, args.get(0, "params"), node)
-    shared: list[Ref] = []
-    params, is_open = _collect(machine, state, args.get(0, "params"), node, shared)
-    _admit(machine, state, params, node)
-    _tell_shared(machine, state, shared, node)
     given = args.get(0, "params")
+    machine.announce(state, OptimizerMade(node, ref, given, args.open))
+    shared: list[Ref] = []
+    params, is_open = _collect(machine, state, given, node, shared)
+    _admit(machine, state, ParametersTaken(node, ref, given, params, complete=not is_open and not args.open))
+    _refuse_shared(machine, state, shared, node)
     if known_tensor(machine, state, given) is not None:
-        faults.refused(machine, "optimizer-wants-a-list", node)
-    else:
-        # Absence is certain only if it is so on every path that gets here.
-        empty = not params and not is_open and not args.open and _is_empty(state, given)
-        machine.emptied[node] = machine.emptied.get(node, not machine.expected) and empty
+        machine.emit(TensorForParameters(node))
     record_ = state[ref]
     assert isinstance(record_, Instance)
-    machine.holdings.unknown_holder |= unknown
-    attrs = {**record_.attrs, "<params>": tuple(params), "<open>": is_open, SOURCES: sources}
+    attrs = {**record_.attrs, "<params>": tuple(params), "<open>": is_open}
     groups = (state.new(Mapping({"params": state.new(Sequence(tuple(params), "list", is_open))}, True)),)
     attrs["param_groups"] = state.new(Sequence(groups, "list", is_open))
     state.put(ref.id, record_._replace(attrs=attrs, config=dict(args.keywords)))
 
 
-def _admit(machine: Machine, state: State, params: list[Ref], node: cst.CSTNode) -> None:
+def _admit(machine: Machine, state: State, taken: ParametersTaken) -> None:
     """An optimizer takes leaves, and non-leaves that retain their gradient."""
-    machine.announce(state, ParametersTaken(node, params))
-    for param in params:
+    for param in taken.parameters:
         record = tensor_at(state, param)
         if record.leaf is False and record.retains is False:
-            related = [] if record.syntax is None else [(record.syntax, "this operation makes it no leaf")]
-            faults.refused(machine, "nonleaf-optimizer", node, related=related)
-            machine.holdings.offered |= {leaf.syntax for leaf in leaves([record.node], inputs)}
+            machine.emit(NonleafInOptimizer(taken.node, record.syntax))
         if record.node.leaf is not None:
-            machine.holdings.held.add(record.node.leaf)
+            machine.optimized.add(record.node.leaf)
+    machine.announce(state, taken)
 
 
-def _tell_shared(machine: Machine, state: State, shared: Iterable[Ref], node: cst.CSTNode, subject: str = "") -> None:
+def _refuse_shared(
+    machine: Machine, state: State, shared: Iterable[Ref], node: cst.CSTNode, *, whole: bool = False
+) -> None:
     """A parameter in two groups is refused; in a loop, several may look like one."""
-    for one in shared if not machine.ledger.depth else ():
+    for one in shared if not machine.iterations else ():
         record = tensor_at(state, one)
         if SUMMARY not in record.tags:
-            related = [] if record.syntax is None else [(record.syntax, "the parameter is made here")]
-            faults.refused(machine, "parameter-in-two-groups", node, subject, related)
+            machine.emit(ParameterInTwoGroups(node, record.syntax, whole))
             return
-
-
-def _is_empty(state: State, value: Value) -> bool:
-    """Whether a list is empty itself; a group without parameters is let pass."""
-    if isinstance(value, Ref):
-        record = state[value]
-        return isinstance(record, Sequence) and (not record.items or record.kind in ("iterator", "generator"))
-    return value == ()
 
 
 def _collect(
@@ -154,69 +142,44 @@ def _is_picked(state: State, items: Value) -> bool:
     return isinstance(items, Ref) and state.undecided_since(items.id)
 
 
-def _params(state: State, ref: Ref) -> tuple[Ref, ...]:
-    return order.params_of(state, ref.id)
-
-
 def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """step(closure=None): parameters without a gradient are left out."""
-    machine.ledger.steps += 1
-    made = state[ref]
-    if isinstance(made, Instance) and made.attrs.get("<open>") is False:
-        note_idle_step(machine, state, ref, _params(state, ref), node)
-    result: Value = None
+    machine.announce(state, StepCalled(node, ref))
     closure = args.get(0, "closure")
     if isinstance(closure, (int, float)) or known_tensor(machine, state, closure) is not None:
-        faults.refused(machine, "closure-missing", node, "value")
+        machine.emit(ClosureIsValue(node))
         return machine.unknown("raised")
-    backwards = machine.backwards
-    if closure is not None:
-        for _ in range(_evaluations(state, ref)):
-            result = call_in_place(machine, state, closure, Args(), node)
-            if machine.backwards == backwards:
-                _judge_closure(machine, state, ref, closure, result, node)
-            if isinstance(closure, Function):
-                # What the closure has filled is used before it is called again.
-                order.stepped(machine, state, ref, node)
     if closure is None and not args.open and _wants_closure(state, ref):
-        faults.refused(machine, "closure-missing", node)
-    if closure is None:
-        _judge_scaled(machine, state, ref, node)
-        order.stepped(machine, state, ref, node)
-    elif not isinstance(closure, Function):
-        order.handed_out(machine, state, (ref,))
-    stepped(machine, state, ref, frozenset(param.id for param in _params(state, ref)), node)
-    machine.announce(state, Stepped(node, ref, _params(state, ref)))
-    for param in _params(state, ref):
-        record = state.heap.get(param.id)
-        if not isinstance(record, Tensor) or record.grad is False:
-            continue
-        certain = isinstance(record.accumulated, Ref)
-        absent = not certain and is_absent(state, param, record.accumulated)
-        if not absent:
-            bump(machine, state, param, Write(node, "optimizer.step", certain))
+        machine.emit(ClosureMissing(node))
+    result = _evaluate(machine, state, ref, closure, node)
+    params = held_by_optimizer(state, ref)
+    machine.announce(state, Stepped(node, ref, params))
+    _update(machine, state, params, node)
     return result
 
 
-def _judge_closure(machine: Machine, state: State, ref: Ref, closure: Value, result: Value, node: cst.CSTNode) -> None:
-    """A closure gives a loss back through which nothing has been backpropagated: the step finds no new gradients."""
-    function = closure.function if isinstance(closure, Bound) else closure
-    loss, known = known_tensor(machine, state, result), order.order_of(state, ref.id)
-    if not isinstance(function, Function) or loss is None or known is None or known.filled is not None:
-        return
-    root = tensor_at(state, loss).node
-    if root.leaf is None and root.tracked is True and root.id not in state.freed and root.id not in state.spent:
-        related = ((function.code.node, "this closure runs no backward"),)
-        faults.noticed(machine, "closure-missing", node, "", related)
+def _evaluate(machine: Machine, state: State, ref: Ref, closure: Value, node: cst.CSTNode) -> Value:
+    """The loss that the closure gives; what it has filled is used before it is called again."""
+    if closure is None:
+        machine.announce(state, GradientsUsed(node, ref, None, None, walked=False))
+        return None
+    backwards = machine.backwards
+    result: Value = None
+    for _ in range(_evaluations(state, ref)):
+        result = call_in_place(machine, state, closure, Args(), node)
+        machine.announce(state, GradientsUsed(node, ref, closure, result, machine.backwards > backwards))
+    return result
 
 
-def _judge_scaled(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> None:
-    """A step on the gradients of a scaled loss that no scaler has unscaled."""
-    known = order.order_of(state, ref.id)
-    if known is not None and known.filled is not None and known.scaled is True:
-        related = ((known.filled, "this is the backward of a scaled loss"),)
-        subject = "it uses gradients that are still scaled: call `scaler.step(optimizer)`"
-        faults.noticed(machine, "amp-order", node, subject, related)
+def _update(machine: Machine, state: State, params: Iterable[Ref], node: cst.CSTNode) -> None:
+    """Write to each parameter that may have a gradient."""
+    for param in params:
+        record = state.heap.get(param.id)
+        if not isinstance(record, Tensor) or record.grad is False:
+            continue
+        filled = isinstance(record.accumulated, Ref)
+        if filled or not is_absent(state, param, record.accumulated):
+            bump(machine, state, param, Write(node, "optimizer.step", filled))
 
 
 def _wants_closure(state: State, ref: Ref) -> bool:
@@ -234,8 +197,9 @@ def _evaluations(state: State, ref: Ref) -> int:
 
 
 def _zero_grad(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    order.zeroed(machine, state, _params(state, ref), node)
-    for param in _params(state, ref):
+    params = held_by_optimizer(state, ref)
+    machine.announce(state, GradientsCleared(node, params))
+    for param in params:
         clear_gradient(machine, state, param, args, node)
     return None
 
@@ -263,11 +227,11 @@ def _add_group(machine: Machine, state: State, ref: Ref, args: Args, node: cst.C
     more, more_open = _collect(machine, state, (group,), node)
     record = state[ref]
     assert isinstance(record, Instance)
-    _admit(machine, state, more, node)
-    held = set(_params(state, ref))
-    subject = "all" if all(one in held for one in more) and not more_open else ""
-    _tell_shared(machine, state, (one for one in more if one in held), node, subject)
-    attrs = {**record.attrs, "<params>": (*_params(state, ref), *more)}
+    _admit(machine, state, ParametersTaken(node, ref, group, more, complete=not more_open))
+    held = set(held_by_optimizer(state, ref))
+    whole = all(one in held for one in more) and not more_open
+    _refuse_shared(machine, state, (one for one in more if one in held), node, whole=whole)
+    attrs = {**record.attrs, "<params>": (*held_by_optimizer(state, ref), *more)}
     attrs["<open>"] = record.attrs.get("<open>", True) or more_open
     state.put(ref.id, record._replace(attrs=attrs))
     return None

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Ref, Tensor, Unknown, Value
+from gradlint.domain.walk import reachable
 from gradlint.interpreter.python.classes import has_unknown_base, library_base
 
 _NO_MODULES = ("torch.nn.functional.", "torch.nn.init.", "torch.nn.utils.")
@@ -41,19 +42,18 @@ def is_opaque(state: State, record: Instance) -> bool:
     return record.open
 
 
-def modules_of(state: State, root: Ref, seen: set[int] | None = None) -> Iterator[tuple[Ref, Instance]]:
+def modules_of(state: State, root: Ref) -> Iterator[tuple[Ref, Instance]]:
     """A module and all those registered in it, each once."""
-    seen = set() if seen is None else seen
-    if root.id in seen:
-        return
-    seen.add(root.id)
-    record = state.heap[root.id]
-    assert isinstance(record, Instance)
-    yield root, record
-    for value in record.attrs.values():
-        if is_module(state, value):
-            assert isinstance(value, Ref)
-            yield from modules_of(state, value, seen)
+
+    def children(ref: Ref) -> list[Ref]:
+        record = state.heap[ref.id]
+        assert isinstance(record, Instance)
+        return [child for _, child in reversed(children_of(state, record))]
+
+    for ref in reachable([root], children):
+        record = state.heap[ref.id]
+        assert isinstance(record, Instance)
+        yield ref, record
 
 
 def children_of(state: State, record: Instance) -> list[tuple[str, Ref]]:
@@ -75,6 +75,13 @@ def parameters_of(state: State, root: Ref) -> tuple[list[tuple[str, Ref]], bool]
             elif isinstance(value, Unknown) and not name.startswith("<"):
                 is_open = is_open or value.kind is None
     return list(found.values()), is_open
+
+
+def held_by_optimizer(state: State, optimizer: Ref) -> tuple[Ref, ...]:
+    """The parameters that an optimizer is known to hold."""
+    record = state.heap.get(optimizer.id)
+    params = record.attrs.get("<params>", ()) if isinstance(record, Instance) else ()
+    return tuple(one for one in params if isinstance(one, Ref)) if isinstance(params, tuple) else ()
 
 
 def named_modules(state: State, root: Ref) -> Iterator[tuple[str, Instance]]:

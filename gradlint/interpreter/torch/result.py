@@ -12,6 +12,8 @@ from gradlint.domain import dtype as dtypes
 from gradlint.domain.graph import Edge, Node, Saved
 from gradlint.domain.value import Ref, Sequence, Unknown, Value
 from gradlint.facts.row import alias_of
+from gradlint.facts.traits import CONVERTS, ONE_OR_MANY
+from gradlint.interpreter.contents import contents
 from gradlint.interpreter.torch.alias import CONTIGUOUS, alias_output
 from gradlint.interpreter.torch.nonscalar import SEVERAL, gives_several
 from gradlint.interpreter.torch.operation import Operation
@@ -24,7 +26,7 @@ def results(call: Operation) -> Value:
     """What the call gives, in the form that the table says."""
     row = call.entry.row
     kinds = call.labels(row.result)
-    if call.name.rpartition(".")[2] in _ONE_OR_MANY and len(call.inputs) == 1 and call.inputs[0].ref is not None:
+    if call.canonical in ONE_OR_MANY and len(call.inputs) == 1 and call.inputs[0].ref is not None:
         kind = "Tensor"
     elif len(kinds.must) != 1 or kinds.may != kinds.must:
         kind = "Tensor" if "Tensor" in kinds.may else "?"
@@ -40,10 +42,6 @@ def results(call: Operation) -> Value:
     if kind in ("int", "bool", "float", "str", "number", "None", "Size"):
         return None if kind == "None" else _plain(call, kind)
     return _unclear(call)
-
-
-_ONE_OR_MANY = frozenset({"atleast_1d", "atleast_2d", "atleast_3d"})
-"""Operations that give a tensor for a tensor, and a tuple for several."""
 
 
 def _plain(call: Operation, kind: str) -> Value:
@@ -116,9 +114,6 @@ def _list_sizes(sizes: Operand | Several) -> tuple[list[Operand], bool]:
     return [each, each], True
 
 
-_CASTS = frozenset(["to", "type", "long", "int", "short", "byte", "char", "bool"])
-
-
 class _Recorded(NamedTuple):
     """The node of a call, and the storage set aside for those results that the node has saved."""
 
@@ -133,7 +128,7 @@ def _recorded(call: Operation, dtype: str | None) -> _Recorded:
     produces = call.labels(row.requires_grad)
     edges = call.edges()
     if not produces.may or dtypes.can_require_grad(dtype) is False:
-        kind = "integer" if call.name.rpartition(".")[2] in _CASTS else "nondiff"
+        kind = "integer" if call.canonical in CONVERTS else "nondiff"
         edges = [Edge(edge.node, False, edge.cut or kind) for edge in edges]
         return _Recorded(Node(call.name, call.node, edges, tracked=False, cut=kind, operands=call.terms))
     if tracked is False:
@@ -222,16 +217,12 @@ def _all_are(call: Operation, dtype: str | None) -> bool:
     """Whether all that may be a tensor certainly is one of this type."""
     if any(given.ref is None or tensor_at(call.state, given.ref).dtype != dtype for given in call.inputs):
         return False
-    return not any(_may_be_tensor(call, value) for value in call.bound.values())
+    return not any(_may_be_tensor(call, value) for value in contents(call.state, call.bound.values()))
 
 
-def _may_be_tensor(call: Operation, value: Value, depth: int = 4) -> bool:
-    """Whether it may be one, or hold one; a list may hold itself, so that what lies deep is not looked at."""
-    if isinstance(value, Unknown):
-        return value.kind is None and known_tensor(call.machine, call.state, value) is None
-    record = call.state.heap.get(value.id) if isinstance(value, Ref) else None
-    parts = record.items if isinstance(record, Sequence) else value if type(value) is tuple else ()
-    return any(not depth or _may_be_tensor(call, part, depth - 1) for part in parts)
+def _may_be_tensor(call: Operation, value: Value) -> bool:
+    unknown = isinstance(value, Unknown) and value.kind is None
+    return unknown and known_tensor(call.machine, call.state, value) is None
 
 
 def _layout(call: Operation) -> frozenset[str]:

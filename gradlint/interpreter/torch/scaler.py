@@ -6,27 +6,28 @@ What a scaler refuses was measured with torch 2.13: `step` or `unscale_` twice b
 
 from __future__ import annotations
 
+from typing import Literal
+
 import libcst as cst
 
-from gradlint.detect.loop_order import OrderOf, StagesOf, order_of, params_of, scheduled
+from gradlint.domain.announcement import LossScaled, Scheduled, Unscaled
 from gradlint.domain.graph import Node
+from gradlint.domain.refusal.training_loop import ScalerOutOfOrder
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Ref, Tensor, Value, Write
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.iteration import items_of
-from gradlint.interpreter.torch import faults
 from gradlint.interpreter.torch.inplace import bump
 from gradlint.interpreter.torch.methods import call_tensor_method
 from gradlint.interpreter.torch.optim import OPTIMIZER_METHODS
+from gradlint.interpreter.torch.parameters import held_by_optimizer
+from gradlint.interpreter.torch.scaler_stages import begin_stages, enter_stage, forget_stages, stages_of
 from gradlint.interpreter.torch.tensor import known_tensor, new_tensor, tensor_at
 
 SCALERS = frozenset({"torch.amp.GradScaler", "torch.cuda.amp.GradScaler", "torch.amp.grad_scaler.GradScaler",
                      "torch.cuda.amp.grad_scaler.GradScaler", "torch.cpu.amp.GradScaler"})  # fmt: skip
 _SCHEDULERS = "torch.optim.lr_scheduler."
-
-_SILENT = frozenset({"ReduceLROnPlateau", "SequentialLR", "ChainedScheduler"})
-"""Schedulers that do not complain of a step before the optimizer's (measured), or step others."""
 
 
 def is_scheduler_path(path: str) -> bool:
@@ -41,22 +42,8 @@ def new_helper(state: State, path: str, args: Args, node: cst.CSTNode) -> Ref:
         attrs["optimizer"] = args.get(0, "optimizer")
     ref = state.new(Instance(External(path), attrs, dict(args.keywords), True, node))
     if path in SCALERS and args.keywords.get("enabled", True) is not False:
-        state.decide(StagesOf(ref.id), Stages(()))
+        begin_stages(state, ref)
     return ref
-
-
-class Stages:
-    """How far a scaler is with its optimizers since the last update: pairs of an optimizer and "unscaled" or "stepped".
-
-    An object of its own, for facts are the same only if they are one.
-    """
-
-    def __init__(self, stages: tuple[tuple[int, str], ...]) -> None:
-        self.of = dict(stages)
-
-    def with_stage(self, optimizer: int, stage: str) -> Stages:
-        """The stages once an optimizer has got further."""
-        return Stages((*self.of.items(), (optimizer, stage)))
 
 
 def call_helper(
@@ -66,22 +53,11 @@ def call_helper(
     assert isinstance(record.cls, External)
     if is_scheduler_path(record.cls.path):
         if name == "step":
-            _scheduler_step(state, record, args, node)
+            epoch = bool(args.positional or args.keywords)
+            machine.announce(state, Scheduled(node, record.cls.path, record.attrs.get("optimizer"), epoch))
         return machine.unknown()
     method = _METHODS.get(name)
     return method(machine, state, ref, args, node) if method is not None else machine.unknown()
-
-
-def _scheduler_step(state: State, record: Instance, args: Args, node: cst.CSTNode) -> None:
-    """torch warns where no step of the optimizer came before; a number of the turn that is given is not skipped."""
-    optimizer = record.attrs.get("optimizer")
-    assert isinstance(record.cls, External)
-    if (
-        isinstance(optimizer, Ref)
-        and not (args.positional or args.keywords)
-        and record.cls.path.rpartition(".")[2] not in _SILENT
-    ):
-        scheduled(state, optimizer, node)
 
 
 def _scale(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
@@ -96,67 +72,58 @@ def _scale(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNo
     factor = new_tensor(state, Node("scale", node), grad=False, dtype="float32", shape=())
     scaled = call_tensor_method(machine, state, tensor, "mul", Args((factor,)), node)
     if isinstance(scaled, Ref):
-        machine.scaled.add(tensor_at(state, scaled).node.id)
+        machine.announce(state, LossScaled(node, tensor_at(state, scaled).node))
     return scaled
-
-
-def _stages(state: State, ref: Ref) -> Stages | None:
-    found = state.facts.get(StagesOf(ref.id))
-    return found if isinstance(found, Stages) else None
 
 
 def _unscale(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """unscale_(optimizer): the gradients are divided in place."""
     optimizer = args.get(0, "optimizer")
-    stages = _stages(state, ref)
-    if not isinstance(optimizer, Ref) or not params_of(state, optimizer.id):
-        state.decide(StagesOf(ref.id), None)
+    params = held_by_optimizer(state, optimizer) if isinstance(optimizer, Ref) else ()
+    if not isinstance(optimizer, Ref) or not params:
+        forget_stages(state, ref)
         return None
-    if stages is not None and optimizer.id in stages.of:
-        how = "twice before" if stages.of[optimizer.id] == "unscaled" else "behind `step` and before"
-        faults.noticed(machine, "amp-order", node, f"`unscale_` stands {how} `update`: torch raises here")
-    for param in params_of(state, optimizer.id):
+    former = _former(state, ref, optimizer)
+    if former in ("unscaled", "stepped"):
+        machine.emit(ScalerOutOfOrder(node, "unscaled twice" if former == "unscaled" else "unscaled after step"))
+    for param in params:
         record = state.heap.get(param.id)
         if isinstance(record, Tensor) and isinstance(record.accumulated, Ref):
             bump(machine, state, record.accumulated, Write(node, "unscale_"))
-    order = order_of(state, optimizer.id)
-    if order is not None:
-        state.decide(OrderOf(optimizer.id), order._replace(scaled=False))
-    if stages is not None:
-        state.decide(StagesOf(ref.id), stages.with_stage(optimizer.id, "unscaled"))
+    machine.announce(state, Unscaled(node, optimizer, "unscale_", former))
+    enter_stage(state, ref, optimizer, "unscaled")
     return None
+
+
+def _former(state: State, scaler: Ref, optimizer: Ref) -> Literal["nothing", "unscaled", "stepped", "unknown"]:
+    """What a scaler has done with an optimizer since it was updated last."""
+    stages = stages_of(state, scaler)
+    return "unknown" if stages is None else stages.of.get(optimizer.id, "nothing")
 
 
 def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """step(optimizer): unscales what is not unscaled yet, and steps unless a gradient is infinite."""
     optimizer = args.get(0, "optimizer")
-    if not isinstance(optimizer, Ref) or not params_of(state, optimizer.id):
-        state.decide(StagesOf(ref.id), None)
+    if not isinstance(optimizer, Ref) or not held_by_optimizer(state, optimizer):
+        forget_stages(state, ref)
         return machine.program.opaque(machine, state, args.values(), node)
-    stages, order = _stages(state, ref), order_of(state, optimizer.id)
-    if stages is not None:
-        stage = stages.of.get(optimizer.id)
-        if stage == "stepped":
-            faults.noticed(machine, "amp-order", node, "`step` stands twice before `update`: torch raises here")
-        elif stage is None and order is not None and order.filled is not None and order.scaled is False:
-            related = ((order.filled, "the loss of this backward is not scaled"),)
-            subject = "it unscales gradients that were never scaled: torch raises, or the step is far too small"
-            faults.noticed(machine, "amp-order", node, subject, related)
-        state.decide(StagesOf(ref.id), stages.with_stage(optimizer.id, "stepped"))
-    if order is not None:
-        state.decide(OrderOf(optimizer.id), order._replace(scaled=False))
+    former = _former(state, ref, optimizer)
+    if former == "stepped":
+        machine.emit(ScalerOutOfOrder(node, "stepped twice"))
+    machine.announce(state, Unscaled(node, optimizer, "step", former))
+    enter_stage(state, ref, optimizer, "stepped")
     return OPTIMIZER_METHODS["step"](machine, state, optimizer, Args(args.positional[1:]), node)
 
 
 def _update(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """update(): the scale for the next turn."""
-    stages = _stages(state, ref)
+    stages = stages_of(state, ref)
     if stages is not None and not stages.of and not args.positional and not args.keywords:
-        faults.noticed(machine, "amp-order", node, "`update` stands before `step` and `unscale_`: torch raises here")
+        machine.emit(ScalerOutOfOrder(node, "updated first"))
     record = state[ref]
     assert isinstance(record, Instance)
     if record.config.get("enabled", True) is not False:
-        state.decide(StagesOf(ref.id), Stages(()))
+        begin_stages(state, ref)
     return None
 
 

@@ -10,7 +10,8 @@ import libcst as cst
 from gradlint.domain.graph import Edge, Node, Term, Tri
 from gradlint.domain.shape import Shape, Sym
 from gradlint.domain.state import State, fresh_address
-from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value, View
+from gradlint.domain.value import NoGradient, Ref, Sequence, Tensor, Unknown, Value, View
+from gradlint.facts.traits import TENSORS_ONLY
 from gradlint.interpreter.machine import Machine
 
 NO_TENSOR = frozenset({"number", "int", "bool", "str", "array", "raised", "limits"})
@@ -20,47 +21,6 @@ LIMITS = "limits"
 """The kind of what `finfo` gives: all its attributes are numbers."""
 
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "//", "%", "**"})
-
-_TENSOR_ONLY = frozenset(
-    [
-        "backward",
-        "requires_grad_",
-        "detach",
-        "detach_",
-        "grad_fn",
-        "is_leaf",
-        "retain_grad",
-        "register_hook",
-        "unsqueeze",
-        "unsqueeze_",
-        "permute",
-        "masked_fill",
-        "masked_fill_",
-        "index_add_",
-        "scatter_add_",
-        "expand_as",
-        "requires_grad",
-        "type_as",
-        "add_",
-        "sub_",
-        "mul_",
-        "div_",
-        "addcmul_",
-        "addcdiv_",
-        "clamp_",
-        "zero_",
-        "fill_",
-        "normal_",
-        "uniform_",
-        "copy_",
-        "relu_",
-        "sigmoid_",
-        "tanh_",
-        "exp_",
-    ]
-)
-"""Attributes that show a value to be a tensor: nothing else that programs use has them."""
-
 
 STORED_ELSEWHERE = frozenset({"meta", "sparse"})
 """Tags of tensors whose storage is of another sort: `.data` takes none of another sort than the tensor has."""
@@ -178,6 +138,13 @@ def overlap_of(record: Tensor) -> frozenset[str]:
     return frozenset({OVERLAP}) if expanded or OVERLAP in record.tags else frozenset()
 
 
+def is_absent(state: State, leaf: Ref, gradient: Value) -> bool:
+    """Whether a leaf certainly has no gradient."""
+    if gradient is None:
+        return leaf.id > state.escaped
+    return isinstance(gradient, NoGradient) and gradient.since > state.escaped
+
+
 def known_tensor(machine: Machine, state: State, value: Value) -> Ref | None:
     """The tensor that a value is known to be."""
     if isinstance(value, Ref):
@@ -192,7 +159,7 @@ def shown_tensor(machine: Machine, state: State, value: Unknown, name: str) -> R
     found = known_tensor(machine, state, value)
     if found is not None:
         return found
-    if name in _TENSOR_ONLY and value.kind not in NO_TENSOR:
+    if name in TENSORS_ONLY and value.kind not in NO_TENSOR:
         return as_tensor(machine, state, value, value.syntax or machine.program.nowhere)
     return None
 

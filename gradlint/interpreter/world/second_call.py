@@ -14,20 +14,19 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from gradlint.detect.graph_growth import Turns
-from gradlint.detect.ledger import Ledger
+from gradlint.domain.announcement import CalledAgain
 from gradlint.domain.assumption import Assumption
-from gradlint.domain.event import Event, KeptGraph, Noticed
+from gradlint.domain.event import Event, Refusal
 from gradlint.domain.graph import Node
-from gradlint.domain.refusal.backward import SecondBackward, StaleSaved
 from gradlint.domain.state import State
-from gradlint.domain.value import Function, Instance, Mapping, Ref, Value
-from gradlint.domain.value import Sequence as Listed
+from gradlint.domain.value import Function, Instance, Ref, Value
 from gradlint.interpreter.args import Args
+from gradlint.interpreter.contents import all_attributes, contents
 from gradlint.interpreter.libraries.trainers import step_taken
 from gradlint.interpreter.machine import Machine, OutOfBudgetError
 from gradlint.interpreter.python.calls import run_body, with_defaults
-from gradlint.interpreter.reachable import Held, Place, held_by, reaches
+from gradlint.interpreter.python.loop import Iterations
+from gradlint.interpreter.reachable import Held, Place, held_by
 from gradlint.interpreter.world.resets import Resets, resets_in
 
 SHARE = 0.1
@@ -91,7 +90,7 @@ def _drive(machine: Machine, trial: Trial, methods: tuple[Function, ...], resets
     except OutOfBudgetError:
         return
     if "grad" in resets:
-        events = [event for event in events if not isinstance(event, Noticed)]
+        events = [event for event in events if event.carried != "gradients"]
     kept = [name for end in ends for name in _names(end, trial.made, held_by(end, start))] if events else []
     if not _is_reset(kept, ran, resets):
         for event in events:
@@ -102,68 +101,39 @@ def _second_steps(
     machine: Machine, trial: Trial, methods: tuple[Function, ...], start: State
 ) -> tuple[list[Event], list[State]]:
     """Twice the methods that keep graphs, and then the one that runs a backward."""
-    turns = Turns(machine.ledger, start)
-    turns.begin()
+    calls = Iterations(machine, start, methods[-1].code.node)
+    calls.begin()
     first = _trained(_turn(machine, [start.fork()], trial.made, methods), start.trained)
-    turns.end(first)
-    if not first or any(isinstance(event, _RAISING) for event in machine.events):
+    calls.end(first)
+    if not first or any(map(_is_refused, machine.events)):
         return [], []
     seen, mark = len(machine.events), max(end.trained for end in first)
-    turns.begin()
+    calls.begin()
     second = _trained(_turn(machine, [end.fork() for end in first], trial.made, methods), mark)
-    turns.end(second)
+    calls.end(second)
     if not second:
         return [], []
-    turns.judge(second, bounded=True)
-    found: list[Event] = list(machine.ledger.kept())
-    if all(_raised(end) for end in second):
-        found.extend(event for event in machine.events[seen:] if isinstance(event, _RAISING))
-    found.extend(event for event in machine.events[seen:] if _is_missing(event))
+    calls.over(second, bounded=True)
+    raised = all(_raised(end) for end in second)
+    found = [event for event in machine.events[seen:] if event.carried and (raised or not _is_refused(event))]
     return found, first + second
 
 
-_RAISING = (SecondBackward, StaleSaved)
-
-
-def _is_missing(event: Event) -> bool:
-    """Whether a step used what was left of the call before."""
-    return isinstance(event, Noticed) and event.fault == "zero-grad-missing"
+def _is_refused(event: Event) -> bool:
+    """Whether torch refuses what a call before has left."""
+    return event.carried is not None and isinstance(event, Refusal)
 
 
 def _second_forward(
     machine: Machine, trial: Trial, methods: tuple[Function, ...], start: State
 ) -> tuple[list[Event], list[State]]:
-    """Twice `forward`: its result hangs on the graph that the call before has left in the module."""
+    """Call `forward` twice: its result may hang on the graph that the call before has left in the module."""
     first = _turn(machine, [start.fork()], trial.made, methods)
-    former = {id(end): _kept(end, start) for end in first}
-    second = {id(end): _turn(machine, [end.fork()], trial.made, methods) for end in first}
-    found: dict[cst.CSTNode, Event] = {}
-    for earlier, ends in second.items():
-        for end in ends:
-            event = _carried(former[earlier], _kept(end, start))
-            if event is None:
-                return [], []  # There is a way on which the state begins anew.
-            found.setdefault(event.node, event)
-    return list(found.values()), [*first, *(end for ends in second.values() for end in ends)]
-
-
-def _carried(former: dict[Place, Node], now: dict[Place, Node]) -> Event | None:
-    """What an attribute holds hangs on what it held after the call before."""
-    for place, root in now.items():
-        kept = former.get(place)
-        if kept is not None and kept is not root and reaches((root,), kept):
-            return KeptGraph(root.syntax, kept.syntax, spent=False, trained=True, listed=False, rewalked=True)
-    return None
-
-
-def _kept(state: State, before: State) -> dict[Place, Node]:
-    """The graphs in attributes that a call has changed."""
-    found: dict[Place, Node] = {}
-    for place, held in held_by(state, before).items():
-        root = held[0].root
-        if place[0] == "attr" and isinstance(root, Node) and root.tracked:
-            found[place] = root
-    return found
+    ends = [(end, _turn(machine, [end.fork()], trial.made, methods)) for end in first]
+    seen = len(machine.events)
+    machine.announce(start, CalledAgain(methods[-1].code.node, ends))
+    found = [event for event in machine.events[seen:] if event.carried]
+    return found, [*first, *(end for _, after in ends for end in after)]
 
 
 def _turn(machine: Machine, states: list[State], made: Ref, methods: tuple[Function, ...]) -> list[State]:
@@ -203,12 +173,10 @@ def _apart(machine: Machine) -> Iterator[None]:
     """What is run here is told of to nobody but who asks: nothing that it does or leaves undone counts elsewhere."""
     kept = {name: getattr(machine, name) for name in _PER_RUN}
     facts = [(one, one.set_aside()) for one in machine.listeners]
-    machine.events, machine.exits, machine.stack, machine.called = [], [], [], set()
-    machine.ledger, machine.escaped, machine.emptied = Ledger(), {}, {}
+    machine.events, machine.exits, machine.stack, machine.called, machine.iterations = [], [], [], set(), []
+    machine.escaped = {}
     machine.doubtful, machine.passed = [], set()
-    machine.give_ups, machine.by_hand = Counter(), Counter(machine.by_hand)
-    machine.optimizers = list(machine.optimizers)
-    machine.holdings = machine.holdings.copy()
+    machine.give_ups, machine.frozen, machine.optimized = Counter(), {}, set(machine.optimized)
     machine.limit = max(machine.limit, machine.budget - int(SHARE * machine.steps))
     try:
         yield
@@ -220,8 +188,8 @@ def _apart(machine: Machine) -> Iterator[None]:
 
 
 _PER_RUN = (
-    *("events", "exits", "stack", "called", "ledger", "escaped", "doubtful", "passed", "emptied", "give_ups"),
-    *("by_hand", "optimizers", "holdings", "limit", "backwards", "expected", "abroad"),
+    *("events", "exits", "stack", "called", "iterations", "escaped", "doubtful", "passed", "give_ups"),
+    *("frozen", "optimized", "limit", "backwards", "expected", "abroad"),
 )
 
 
@@ -250,20 +218,11 @@ def _is_constructor(function: cst.CSTNode | None) -> bool:
 
 def _owners(state: State, made: Ref) -> dict[object, set[str]]:
     """By address, the names of the attributes through which an object holds something."""
-    found: dict[object, set[str]] = {}
-    stack: list[tuple[Ref, str]] = [(made, "")]
-    seen: set[tuple[int, str]] = set()
-    while stack and len(seen) < 2_000:
-        ref, name = stack.pop()
-        if (ref.id, name) in seen:
-            continue
-        seen.add((ref.id, name))
-        found.setdefault(ref.id, set()).add(name)
-        record = state.heap.get(ref.id)
-        if isinstance(record, Instance):
-            stack.extend((value, key) for key, value in record.attrs.items() if isinstance(value, Ref))
-        elif isinstance(record, Listed):
-            stack.extend((value, name) for value in record.items if isinstance(value, Ref))
-        elif isinstance(record, Mapping):
-            stack.extend((value, name) for value in record.items.values() if isinstance(value, Ref))
+    found: dict[object, set[str]] = {made.id: {""}}
+    for owner in contents(state, (made,), all_attributes):
+        record = state.heap.get(owner.id) if isinstance(owner, Ref) else None
+        for name, value in record.attrs.items() if isinstance(record, Instance) else ():
+            for held in contents(state, (value,)):
+                if isinstance(held, Ref):
+                    found.setdefault(held.id, set()).add(name)
     return found

@@ -1,4 +1,4 @@
-"""Calls with an argument more, another, or one less; rows, comments and trailing commas stay as they are."""
+"""Add, replace or remove arguments of a call; line breaks, comments and trailing commas are kept."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ _TIGHT = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
 
 
 def keyword_of(call: cst.Call, name: str) -> cst.Arg | None:
-    """The argument that is given by that name."""
+    """Return the argument passed by that keyword."""
     return next((arg for arg in call.args if arg.keyword is not None and arg.keyword.value == name), None)
 
 
 def without(call: cst.Call, *gone: cst.Arg) -> cst.Call:
-    """The call without some of its arguments."""
+    """Return the call without some of its arguments."""
     kept = [arg for arg in call.args if arg not in gone]
     if not kept:
         return call.with_changes(args=(), whitespace_before_args=cst.SimpleWhitespace(""))
@@ -28,16 +28,17 @@ def without(call: cst.Call, *gone: cst.Arg) -> cst.Call:
 def _closing(
     inner: cst.Comma | cst.MaybeSentinel, last: cst.Comma | cst.MaybeSentinel
 ) -> cst.Comma | cst.MaybeSentinel:
-    """The comma behind an argument that has become the last one: its own comment, and the row end of the last."""
+    """Return the comma for an argument that is now the last: its own comment, the line end of the old last."""
     if not isinstance(last, cst.Comma) or not isinstance(inner, cst.Comma):
         return last
     return last.with_changes(whitespace_after=_row_end(inner.whitespace_after, last.whitespace_after))
 
 
 def extended(call: cst.Call, name: str, value: str) -> cst.Call | None:
-    """The call with another value for a keyword, or with one more keyword, laid out as the others are.
+    """Return the call with a keyword argument replaced or added, in the layout of the others.
 
-    None where the only argument is a generator without brackets of its own, which bears no argument beside it.
+    Return None if the only argument is a generator without its own parentheses, which allows no further
+    argument.
     """
     new = cst.parse_expression(value)
     given = keyword_of(call, name)
@@ -60,7 +61,7 @@ def extended(call: cst.Call, name: str, value: str) -> cst.Call | None:
 
 
 def _gap(call: cst.Call) -> cst.BaseParenthesizableWhitespace:
-    """What stands between two arguments of the call; a call with one argument in a row of its own goes on so."""
+    """Return the white space between two arguments; a single argument on its own line sets the layout."""
     if len(call.args) > 1:
         comma = call.args[-2].comma
         return _plain(comma.whitespace_after) if isinstance(comma, cst.Comma) else cst.SimpleWhitespace(" ")
@@ -69,7 +70,7 @@ def _gap(call: cst.Call) -> cst.BaseParenthesizableWhitespace:
 
 
 def _plain(space: cst.BaseParenthesizableWhitespace) -> cst.BaseParenthesizableWhitespace:
-    """White space without its comments."""
+    """Return white space without its comments."""
     if not isinstance(space, cst.ParenthesizedWhitespace):
         return space
     return space.with_changes(first_line=cst.TrailingWhitespace(), empty_lines=())
@@ -78,7 +79,7 @@ def _plain(space: cst.BaseParenthesizableWhitespace) -> cst.BaseParenthesizableW
 def _row_end(
     first: cst.BaseParenthesizableWhitespace, rest: cst.BaseParenthesizableWhitespace
 ) -> cst.BaseParenthesizableWhitespace:
-    """The comment of one row end with the next row of another."""
+    """Combine the comment of one line end with the following line of another."""
     if isinstance(first, cst.ParenthesizedWhitespace) and isinstance(rest, cst.ParenthesizedWhitespace):
         return rest.with_changes(first_line=first.first_line, empty_lines=first.empty_lines)
     return rest

@@ -1,26 +1,24 @@
-"""Leaves made in one go: the flag, or the parameter, around all of an expression instead of inside of it."""
+"""Repairs that make the result of a whole expression the leaf, instead of a tensor inside it."""
 
 from __future__ import annotations
 
 import libcst as cst
 
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import PICKS
 from gradlint.rules.authoring.arguments import keyword_of, without
 from gradlint.rules.authoring.repairs import code, operand
 from gradlint.rules.base import Behind, Change, Rebinding, Repair
 
-_MOVES = frozenset(
-    {
-        *("to", "cuda", "cpu", "double", "float", "half", "bfloat16", "type", "type_as", "contiguous", "clone"),
-        *("view", "reshape", "unsqueeze", "squeeze", "flatten", "t", "transpose", "permute", "repeat"),
-    }
-)
-"""Methods of which the result is computed from nothing but the tensor."""
+_MOVES = PICKS | {"type"}
+"""Methods whose result is computed from the tensor alone."""
 
 
 def leaf_at_once(made: cst.CSTNode | None, *, safe: bool) -> Repair | None:
     """`torch.ones(3, requires_grad=True).to(device)` becomes `torch.ones(3).to(device).requires_grad_()`.
 
-    Nobody else has the leaf in the middle. A parameter is wrapped around the end in the same way.
+    Nothing else refers to the leaf inside the expression. `nn.Parameter` is moved outwards in the
+    same way.
     """
     if not isinstance(made, (cst.Call, cst.BinaryOperation)):
         return None
@@ -31,10 +29,10 @@ def leaf_at_once(made: cst.CSTNode | None, *, safe: bool) -> Repair | None:
     if flag is not None and code(flag.value) == "True":
         plain = _with(made, call, without(call, flag))
         text = f"{plain if operand(made) == code(made) else f'({plain})'}.requires_grad_()"
-        return Repair("make the leaf last", (Change(made, text),), safe)
+        return Repair("make the result the leaf", (Change(made, text),), safe)
     if code(call.func) in ("nn.Parameter", "torch.nn.Parameter", "Parameter") and len(call.args) == 1:
         plain = _with(made, call, _bracketed(call.args[0].value))
-        return Repair("make the parameter last", (Change(made, f"{code(call.func)}({plain})"),), safe)
+        return Repair("make the result the parameter", (Change(made, f"{code(call.func)}({plain})"),), safe)
     return None
 
 
@@ -43,13 +41,13 @@ def _with(whole: cst.CSTNode, old: cst.CSTNode, new: cst.CSTNode) -> str:
 
 
 def _innermost(made: cst.BaseExpression) -> cst.Call | None:
-    """The call at the bottom of a chain of methods that only move, and of arithmetic with numbers."""
+    """Return the innermost call below methods in `_MOVES` and arithmetic with numbers."""
     if isinstance(made, cst.BinaryOperation):
         sides = [side for side in (made.left, made.right) if not isinstance(side, (cst.Integer, cst.Float))]
         return _innermost(sides[0]) if len(sides) == 1 else None
     if not isinstance(made, cst.Call):
         return None
-    if isinstance(made.func, cst.Attribute) and made.func.attr.value in _MOVES:
+    if isinstance(made.func, cst.Attribute) and canonical(made.func.attr.value) in _MOVES:
         return _innermost(made.func.value)
     return made
 
@@ -61,7 +59,7 @@ def _bracketed(value: cst.BaseExpression) -> cst.BaseExpression:
 
 
 def updated_in_place(value: cst.CSTNode) -> Repair | None:
-    """`w = w - step` becomes `w -= step` under no_grad: the leaf stays the leaf that it is."""
+    """Turn `w = w - step` into `w -= step` under no_grad, so that `w` stays the leaf."""
     if not isinstance(value, (cst.BinaryOperation, cst.Call)):
         return None
     changes = (Rebinding(value, "with torch.no_grad():"),)
@@ -69,9 +67,9 @@ def updated_in_place(value: cst.CSTNode) -> Repair | None:
 
 
 def retained(read: cst.CSTNode, made: cst.CSTNode) -> Repair | None:
-    """`x.grad` of a result is kept, if it is asked for where the result is made."""
+    """Call `x.retain_grad()` after the line that computes `x`."""
     if not isinstance(read, cst.Attribute) or not isinstance(read.value, cst.Name):
         return None
     name = read.value.value
     change = Behind(made, name, f"{name}.retain_grad()")
-    return Repair(f"call `{name}.retain_grad()` where it is made", (change,), safe=False)
+    return Repair(f"call `{name}.retain_grad()` after this line", (change,), safe=False)

@@ -1,4 +1,4 @@
-"""What the rules about cuts have in common: how they tell of a leaf that no gradient reaches."""
+"""Reports shared by the rules about leaves that no gradient reaches."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from gradlint.rules.base import Change, Repair, Report
 
 
 def report(event: LostLeaf, cut: str, hint: str, repair: Repair | None = None) -> Report:
-    """The report at the cut: what happens there, and what follows for the leaf behind it."""
+    """Report a cut, and its consequence for the leaf before it."""
     leaf = "parameter" if event.parameter else "leaf"
     if event.raises:
         follows = "the backward of this loss raises"
     elif event.term:
-        follows = "this term of the loss trains nothing"
+        follows = "this term of the loss has no effect on training"
     elif event.idle:
-        follows = "no parameter of its optimizer is ever trained"
+        follows = "no parameter of its optimizer gets a gradient"
     else:
-        follows = f"a {leaf} behind it gets no gradient"
+        follows = f"a {leaf} before it gets no gradient"
     return Report(
         event.node,
         f"{cut}: {follows}",
         hint=hint,
-        related=((event.leaf, f"this {leaf} is lost"), (event.backward, "the backward of the loss")),
+        related=((event.leaf, f"this {leaf} gets no gradient"), (event.backward, "the backward of the loss")),
         effect="raises" if event.raises else None,
         repair=repair,
     )
 
 
 def without_call(event: LostLeaf, message: str, safe: bool = False) -> Repair | None:
-    """The repair that leaves a method call away: `x.item()` becomes `x`."""
+    """Remove a method call: `x.item()` becomes `x`."""
     call = event.node
     if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute) or call.args:
         return None

@@ -1,30 +1,18 @@
-"""How rules name what stands in the program: what writes, what is written to, shapes, operators."""
+"""Phrases for parts of the program: writes, their targets, operations and shapes."""
 
 from __future__ import annotations
 
 import libcst as cst
 
+from gradlint.domain.shape import Shape
+from gradlint.facts.traits import OPERATORS
+
 _LONGEST = 32
-_OPERATORS = {
-    "add": "+",
-    "sub": "-",
-    "mul": "*",
-    "div": "/",
-    "floor_divide": "//",
-    "remainder": "%",
-    "pow": "**",
-    "matmul": "@",
-    "eq": "==",
-    "ne": "!=",
-    "lt": "<",
-    "le": "<=",
-    "gt": ">",
-    "ge": ">=",
-}
+_SIGNS = {name: sign for sign, name in OPERATORS.items()}
 
 
 def writing(op: str, node: cst.CSTNode) -> str:
-    """What writes in place, as the program spells it: `+=` rather than the `add_` that torch runs for it."""
+    """Return an in-place operation as the program spells it: `+=` rather than the `add_` that torch runs."""
     if isinstance(node, cst.AugAssign):
         return f"`{source(node.operator)}`"
     if op == "index assignment":
@@ -35,7 +23,7 @@ def writing(op: str, node: cst.CSTNode) -> str:
 
 
 def target(node: cst.CSTNode) -> str | None:
-    """The source of what a write in place writes to, where it is short enough to be quoted."""
+    """Return the source of the target of an in-place write, if it is short enough to quote."""
     written: cst.CSTNode | None = None
     if isinstance(node, cst.AugAssign):
         written = node.target
@@ -52,20 +40,20 @@ def _writes(name: str) -> bool:
 
 
 def operation(op: str, node: cst.CSTNode) -> str:
-    """An operation as the program spells it: `>` rather than `gt` where an operator stands."""
+    """Return an operation as the program spells it: `>` rather than `gt` for an operator."""
     name = op.removeprefix("Tensor.")
-    if isinstance(node, cst.BinaryOperation | cst.Comparison) and name in _OPERATORS:
-        return f"`{_OPERATORS[name]}`"
+    if isinstance(node, cst.BinaryOperation | cst.Comparison) and name in _SIGNS:
+        return f"`{_SIGNS[name]}`"
     return "indexing" if name == "index" else f"`{name}`"
 
 
-def sizes(shape: tuple[object, ...] | None) -> str | None:
-    """A shape as torch prints it, `?` for a size that is not known; None where even their number is not."""
+def sizes(shape: Shape) -> str | None:
+    """Return a shape as torch prints it, with `?` for an unknown size; None if the number of dimensions is unknown."""
     if shape is None:
         return None
     return f"[{', '.join(str(size) if isinstance(size, int) else '?' for size in shape)}]"
 
 
 def source(node: cst.CSTNode) -> str:
-    """The text of a node."""
+    """Return the source text of a node."""
     return cst.Module([]).code_for_node(node).strip()

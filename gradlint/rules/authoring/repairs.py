@@ -1,12 +1,14 @@
-"""Repairs that several rules make, as pure functions of the nodes that they report.
+"""Repairs shared by several rules, as pure functions of the reported nodes.
 
-Each gives None where the node is not of the form that it mends.
+Each returns None if the node does not have the form that it repairs.
 """
 
 from __future__ import annotations
 
 import libcst as cst
 
+from gradlint.facts.aliases import canonical, is_inplace
+from gradlint.facts.names import TENSOR, names_of
 from gradlint.rules.authoring.arguments import extended, keyword_of, without
 from gradlint.rules.base import Change, Repair, Statement, Wrap
 
@@ -15,29 +17,29 @@ _ATOMS = (cst.Name, cst.Attribute, cst.Call, cst.Subscript, cst.List)
 
 
 def code(node: cst.CSTNode) -> str:
-    """The source of a node, with its parentheses."""
+    """Return the source of a node, with its parentheses."""
     return cst.Module([]).code_for_node(node)
 
 
 def operand(node: cst.BaseExpression) -> str:
-    """The source of an expression as it may stand beside an operator or before a dot."""
+    """Return the source of an expression, in parentheses if an operand or a receiver needs them."""
     text = code(node)
     return text if isinstance(node, _ATOMS) or node.lpar else f"({text})"
 
 
 def under_no_grad(node: cst.CSTNode, *, safe: bool) -> Repair:
-    """The statement goes below `with torch.no_grad():`."""
+    """Put the statement under `with torch.no_grad():`."""
     return Repair("write it under `torch.no_grad()`", (Wrap(node, "with torch.no_grad():"),), safe, _TORCH)
 
 
 def update_under_no_grad(node: cst.CSTNode) -> Repair | None:
-    """A write that is a statement of its own goes below `with torch.no_grad():`, which cuts no computation then."""
+    """Put a write that is a whole statement under `with torch.no_grad():`, where this cuts no other computation."""
     changes = (Wrap(node, "with torch.no_grad():"), Statement(node, code(node)))
     return Repair("write it under `torch.no_grad()`", changes, False, _TORCH)
 
 
 def out_of_place(node: cst.CSTNode) -> Repair | None:
-    """What writes in place makes a new tensor instead: `x = x + y`, `x = x.relu()`, no `inplace=True`."""
+    """Replace an in-place operation by one that makes a new tensor: `x = x + y`, `x = x.relu()`, no `inplace=True`."""
     if isinstance(node, cst.AugAssign):
         return _without_augmentation(node)
     if not isinstance(node, cst.Call):
@@ -55,7 +57,7 @@ def out_of_place(node: cst.CSTNode) -> Repair | None:
 
 
 def built_out_of_place(built: cst.CSTNode | None) -> Repair | None:
-    """`inplace=True` is left out where the module is made."""
+    """Remove `inplace=True` where the module is constructed."""
     return without_argument(built, "inplace") if isinstance(built, cst.Call) else None
 
 
@@ -86,42 +88,37 @@ def _without_augmentation(node: cst.AugAssign) -> Repair | None:
 
 
 def _without_underscore(node: cst.Call, method: cst.Attribute, name: str) -> Repair | None:
-    attr = method.attr.value
-    if not attr.endswith("_") or attr.endswith("__") or attr in IN_PLACE_ONLY:
-        return None
-    plain = code(node.with_changes(func=method.with_changes(attr=cst.Name(attr.removesuffix("_")))))
-    return Repair(f"write `{name} = {name}.{attr.removesuffix('_')}(...)`", (Statement(node, f"{name} = {plain}"),))
+    plain = plain_method(method.attr.value)
+    if plain is None or name in ("F", "torch"):
+        return None  # A function is called: its namespace gets no new value.
+    value = code(node.with_changes(func=method.with_changes(attr=cst.Name(plain))))
+    return Repair(f"write `{name} = {name}.{plain}(...)`", (Statement(node, f"{name} = {value}"),))
 
 
-IN_PLACE_ONLY = frozenset(
-    {
-        *("copy_", "zero_", "fill_", "normal_", "uniform_", "random_", "bernoulli_", "exponential_", "set_"),
-        *("cauchy_", "geometric_", "log_normal_", "resize_", "resize_as_", "requires_grad_", "detach_", "swap_"),
-        *("fill_diagonal_", "apply_", "map_", "map2_", "share_memory_", "resize_as_sparse_", "sparse_resize_"),
-        *("sparse_resize_and_clear_", "eq_", "ne_", "lt_", "le_", "gt_", "ge_"),
-        *("logical_and_", "logical_not_", "logical_or_", "logical_xor_"),
-    }
-)
-"""Methods that fill or change the tensor itself; the one without the underscore is missing or another thing.
+def plain_method(method: str) -> str | None:
+    """Return the out-of-place counterpart of an in-place method; None if it is missing or means something else.
 
-A comparison in place keeps the type of numbers, where the other gives bools.
-"""
+    An in-place comparison keeps the dtype of its tensor, where the other returns bools.
+    """
+    plain = method.removesuffix("_")
+    known = names_of(TENSOR) or ()
+    return plain if is_inplace(method) and plain in known and canonical(plain) == canonical(method) else None
 
 
 def receiver_through(node: cst.CSTNode, method: str, *, safe: bool) -> Repair | None:
-    """`x.f(...)` becomes `x.method().f(...)`."""
+    """Turn `x.f(...)` into `x.method().f(...)`."""
     if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
         return None
     return through(node.func.value, method, safe=safe)
 
 
 def through(node: cst.BaseExpression, method: str, *, safe: bool) -> Repair:
-    """An expression goes through a method that takes no arguments."""
+    """Call a method without arguments on an expression."""
     return Repair(f"call `.{method}()` first", (Change(node, f"{operand(node)}.{method}()"),), safe)
 
 
 def with_argument(node: cst.CSTNode, argument: str, *, safe: bool, imports: tuple[str, ...] = ()) -> Repair | None:
-    """A call gets one more keyword argument, or another value for it."""
+    """Add a keyword argument to a call, or replace its value."""
     if not isinstance(node, cst.Call):
         return None
     name, _, value = argument.partition("=")
@@ -132,25 +129,25 @@ def with_argument(node: cst.CSTNode, argument: str, *, safe: bool, imports: tupl
 
 
 def without_argument(node: cst.CSTNode, *names: str, safe: bool = True) -> Repair | None:
-    """A call gets rid of keyword arguments."""
+    """Remove keyword arguments from a call."""
     if not isinstance(node, cst.Call):
         return None
     given = [arg for arg in (keyword_of(node, name) for name in names) if arg is not None]
     said = " and ".join(f"`{code(arg.with_changes(comma=cst.MaybeSentinel.DEFAULT)).strip()}`" for arg in given)
-    return Repair(f"leave {said} out", (Change(node, code(without(node, *given))),), safe) if given else None
+    return Repair(f"remove {said}", (Change(node, code(without(node, *given))),), safe) if given else None
 
 
 def detached(node: cst.CSTNode) -> Repair | None:
-    """`total += loss` with `loss.detach()`: the values are the same, only their graph is left behind.
+    """Turn `total += loss` into `total += loss.detach()`, which keeps the values and drops their graph.
 
-    Where the term cannot be told from the old sum, there is no repair.
+    Return None if the term cannot be told apart from the old sum.
     """
     term = _term(node)
     return None if term is None else through(term, "detach", safe=True)
 
 
 def _term(node: cst.CSTNode) -> cst.BaseExpression | None:
-    """What is added: the value of an augmented addition, the argument of `append`."""
+    """Return what is added: the value of an augmented addition, or the argument of `append`."""
     if isinstance(node, cst.AugAssign) and isinstance(node.operator, (cst.AddAssign, cst.SubtractAssign)):
         return None if isinstance(node.value, (cst.List, cst.Tuple, cst.ListComp)) else node.value
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value == "append":

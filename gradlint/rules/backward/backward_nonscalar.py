@@ -1,4 +1,4 @@
-"""GRD201: backward on a tensor with other than one element, without a gradient."""
+"""GRD201: a backward starts at a tensor that does not have exactly one element, without a gradient."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ _RAISES = "grad can be implicitly created only for scalar outputs"
 
 
 class BackwardNonscalar(Rule):
-    """`backward` or `autograd.grad` starts at a tensor that has not exactly one element, without a gradient.
+    """`backward` or `autograd.grad` starts at a tensor that does not have exactly one element, without a gradient.
 
     What torch does
         It raises a RuntimeError: "grad can be implicitly created only for scalar outputs". One element
-        is enough (`[1]` and `[1, 1]` need no gradient), an empty tensor is as wrong as a large one. So is
-        a complex number, even one whose imaginary part is zero.
+        is enough: shapes `[1]` and `[1, 1]` need no gradient. An empty tensor raises, and so does a
+        complex number, even if its imaginary part is zero.
 
     Why it matters
-        Torch computes vector-Jacobian products. For a loss the vector is the number one; for anything
-        larger, you have to say how its elements are weighed. Mostly a reduction was forgotten, or
-        `reduction="none"` was.
+        torch computes vector-Jacobian products. For a loss the vector is the number one; for anything
+        larger, you must pass the weights of its elements. Usually a reduction is missing, or
+        `reduction="none"` was overlooked.
 
     When it may be wrong
-        Where the line is never reached. A size that gradlint does not know is never reported.
+        If the line is never executed. Unknown sizes are never reported.
 
     Instead
         Reduce the loss with `.mean()` or `.sum()`, or pass the weights of the elements:
-        `y.backward(torch.ones_like(y))`. That one equals `y.sum().backward()`.
+        `y.backward(torch.ones_like(y))`. This is equivalent to `y.sum().backward()`.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html
@@ -82,15 +82,15 @@ loss.backward()
         keyword = "gradient" if event.call == "backward" else "grad_outputs"
         yield Report(
             event.node,
-            f"{call} starts at {what} without `{keyword}`: torch raises, one element is needed",
-            hint=f"reduce it with `.mean()` or `.sum()`, or pass `{keyword}`, a tensor of the same shape",
+            f"{call} starts at {what} without `{keyword}`: torch raises here, because a loss must have one element",
+            hint=f"reduce it with `.mean()` or `.sum()`, or pass a tensor of the same shape as `{keyword}`",
             related=() if event.root is None else ((event.root, "the tensor is computed here"),),
             repair=_repair(event.node) if event.call == "backward" else None,
         )
 
 
 def _repair(node: cst.CSTNode) -> Repair | None:
-    """The loss goes through `sum()`; with `scaler.scale(loss)` it is the loss that other statements read."""
+    """Reduce the loss with `sum()`; in `scaler.scale(loss)`, the loss is what other statements read."""
     if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
         return None
     root = loss = node.func.value
@@ -103,8 +103,8 @@ def _repair(node: cst.CSTNode) -> Repair | None:
 def _complex(event: ComplexRoot) -> Report:
     return Report(
         event.node,
-        f"`{event.call}` starts at a complex number: torch raises, a loss is real",
-        hint="take `.real` of it, or `.abs()`",
+        f"`{event.call}` starts at a complex number: torch raises here, because a loss must be real",
+        hint="take its `.real` or `.abs()`",
         related=() if event.root is None else ((event.root, "the number is computed here"),),
         repair=None,
     )

@@ -1,4 +1,4 @@
-"""GRD204: a backward walks a second time through a part of the graph that an earlier one has freed."""
+"""GRD204: a backward runs a second time through a part of the graph that an earlier one has freed."""
 
 from __future__ import annotations
 
@@ -13,25 +13,28 @@ _RAISES = "Trying to backward through the graph a second time"
 
 
 class BackwardTwice(Rule):
-    """A backward walks a second time through a part of the graph that an earlier one has freed.
+    """A backward runs a second time through a part of the graph that an earlier one has freed.
 
     What torch does
         It raises a RuntimeError: "Trying to backward through the graph a second time (or directly
-        access saved tensors after they have already been freed)." A backward frees what the operations
-        on its way have saved, unless `retain_graph=True`. Parts that have saved nothing (`(x +
-        2).sum()`) may be walked again, and so may a graph built anew.
+        access saved tensors after they have already been freed)." A backward frees the tensors saved
+        by the operations it runs through, unless `retain_graph=True`. A backward may run again through
+        operations that saved nothing (`(x + 2).sum()`).
 
     Why it matters
-        Three habits lead here: two losses that share a forward, something computed before a loop and
-        used in every turn, and a state that is carried from turn to turn without `detach()`.
+        There are three common causes: two losses that share a forward, a tensor computed before a
+        loop and used in every iteration, and a state that is carried from one iteration to the next
+        without `detach()`.
 
     When it may be wrong
-        Where one of the two lines is never reached on the way to the other.
+        If one of the two lines is never executed before the other.
 
     Instead
-        Add the losses and call backward once. Compute inside the loop what the loop needs. Detach what
-        is carried over. Where the same graph is really walked twice, pass `retain_graph=True` to all
-        but the last backward.
+        Add the losses and call backward once, or recompute the forward before the second backward. In
+        a loop, compute the shared part in every iteration, and detach the state that is carried over:
+        `state = state.detach()`, or `tuple(s.detach() for s in state)` for an LSTM. Pass
+        `retain_graph=True` to the earlier backward only if no optimizer steps and no tensor is written
+        in between: otherwise the second backward raises GRD104's error.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html
@@ -74,19 +77,22 @@ loss.backward()
         assert isinstance(event, SecondBackward)
         loop = event.earlier is event.node
         part = operation(event.part_op, event.part)
-        again = "each turn after the first walks again" if loop else "this backward walks again"
+        again = f"{'from the second iteration on, ' if loop else ''}this backward runs again through"
         if event.read:
-            again = "this looks"
-        related = [(event.part, "this part of the graph is walked twice" if not event.read else "what this had saved")]
+            again = "this reads a saved tensor of"
+        related = [(event.part, "this saved the tensor" if event.read else "both backwards run through this operation")]
         if not loop:
-            related.append((event.earlier, "this backward has freed it"))
+            related.append((event.earlier, "this backward frees its saved tensors"))
         yield Report(
             event.node,
-            f"{again} through {part}, whose saved values are freed: torch raises here",
+            f"{again} {part}, whose saved tensors are freed: torch raises here",
             hint=_LOOP if loop else _TWO,
             related=tuple(related),
         )
 
 
-_LOOP = "compute that part inside the loop, or `detach()` what is carried over from the turn before"
-_TWO = "add the losses and call backward once, or pass `retain_graph=True` to the earlier one"
+_LOOP = "compute that part inside the loop, or detach the state carried over: `state = state.detach()`"
+_TWO = (
+    "recompute the forward, `detach()` what is reused, or add the losses and call backward once;"
+    " `retain_graph=True` helps only if nothing is stepped or written between the two backwards"
+)

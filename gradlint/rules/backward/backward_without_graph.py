@@ -19,20 +19,20 @@ class BackwardWithoutGraph(Rule):
         grad_fn".
 
     Why it matters
-        Nothing that the loss was computed from requires grad: everything is frozen, plain tensors stand
-        in place of parameters, or grad mode was switched off and never on again. A graph that is cut on
-        the way (by `detach()`, `.item()`, numpy, `torch.tensor(loss)`, a `no_grad` block) is reported
-        at the cut, by a rule of its own. Setting `loss.requires_grad = True` silences the error and
-        trains nothing.
+        The loss is computed from nothing that requires grad: everything is frozen, plain tensors are
+        used instead of parameters, or grad mode was disabled and never enabled again. A graph that is
+        cut (by `detach()`, `.item()`, numpy, `torch.tensor(loss)` or a `no_grad` block) is reported
+        at the cut, by another rule. Setting `loss.requires_grad = True` hides the error, and nothing
+        is trained.
 
     When it may be wrong
-        Where the line is never reached, or the parameters are made to require grad by something that
-        gradlint does not see.
+        If the line is never executed, or if code that gradlint does not see makes the parameters
+        require grad.
 
     Instead
-        Let the way from the parameters to the loss consist of torch operations with grad mode on. Use
-        `torch.stack` in place of `torch.tensor` for a list of losses, and `loss.item()` for printing
-        only.
+        Compute the loss from the parameters with torch operations only, with grad mode on. Use
+        `torch.stack` instead of `torch.tensor` for a list of losses, and `loss.item()` only for
+        logging.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html
@@ -71,12 +71,12 @@ loss.backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """Report a root without a graph, unless another rule reports the cut that is to blame."""
+        """Report a root without a graph, unless another rule reports the cut."""
         assert isinstance(event, RootWithoutGraph)
         if event.cuts and event.cuts[0][0] in _TOLD_AT_THE_CUT:
             return
         call = "`backward`" if event.call == "backward" else "`autograd.grad`"
-        why = "whose graph is cut" if event.cuts else "behind which nothing requires grad"
+        why = "whose graph is cut" if event.cuts else "that is computed from nothing that requires grad"
         related = [(place, _CUTS.get(kind, "the graph ends here")) for kind, place in event.cuts]
         yield Report(
             event.node,
@@ -86,8 +86,8 @@ loss.backward()
         )
 
 
-_RESTORE = "keep the way from the parameters to the loss in torch operations, with grad mode on"
-_REQUIRE = "make what should be trained with `requires_grad=True`, or as an `nn.Parameter`"
+_RESTORE = "compute the loss from the parameters with torch operations only, with grad mode on"
+_REQUIRE = "create the trained tensors with `requires_grad=True`, or as `nn.Parameter`"
 _TOLD_AT_THE_CUT = frozenset(
     ("nondiff", "integer", "item", "numpy", "rewrap", "parameter", "sample", "no_grad", "checkpoint", "data", "detach")
 )
@@ -95,8 +95,8 @@ _CUTS = {
     "data": "`.data` leaves the graph here",
     "detach": "`detach` leaves the graph here",
     "item": "the tensor becomes a Python number here",
-    "no_grad": "this runs with grad mode off",
+    "no_grad": "this runs with grad mode disabled",
     "numpy": "the tensor becomes a numpy array here",
-    "rewrap": "this copies the numbers and not the graph",
+    "rewrap": "this copies the values without their graph",
     "sample": "`sample` has no gradient; `rsample` has",
 }

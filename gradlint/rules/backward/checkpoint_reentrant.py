@@ -1,4 +1,4 @@
-"""GRD227: a backward asks of a reentrant checkpoint what it cannot do."""
+"""GRD227: a backward needs what a reentrant checkpoint does not support."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from gradlint.rules.base import Bad, Good, Repair, Report, Rule
 
 
 class CheckpointReentrant(Rule):
-    """A backward asks of a reentrant checkpoint what it cannot do.
+    """A backward needs what a reentrant checkpoint does not support.
 
     What torch does
-        `checkpoint(f, x, use_reentrant=True)` runs the function again in backward, and a whole backward of
-        its own with it. It raises a RuntimeError where only some gradients are asked for, by `autograd.grad`
-        or `backward(inputs=...)`, and where nothing in the function requires grad: "none of output has
+        `checkpoint(f, x, use_reentrant=True)` runs the function again in backward, and a nested backward
+        through it. It raises a RuntimeError if only some gradients are requested, by `autograd.grad` or
+        `backward(inputs=...)`, and if nothing in the function requires grad: "none of output has
         requires_grad=True, this checkpoint() is not necessary".
 
     Why it matters
-        Gradient penalties, saliency maps and per-layer gradients use `autograd.grad`, and fail as soon as
-        a network is checkpointed to save memory.
+        Gradient penalties, saliency maps and per-layer gradients use `autograd.grad`, and raise as soon
+        as the network is checkpointed to save memory.
 
     When it may be wrong
-        Where the line is never reached.
+        If the line is never executed.
 
     Instead
-        `use_reentrant=False`, which torch recommends: it has none of these limits.
+        Pass `use_reentrant=False`, which torch recommends and which has none of these limits.
 
     References
         https://docs.pytorch.org/docs/stable/checkpoint.html
@@ -71,22 +71,22 @@ y = checkpoint(layer, x, use_reentrant=False)
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A backward that meets a reentrant checkpoint."""
+        """Report a backward that runs through a reentrant checkpoint."""
         assert isinstance(event, refusal.CheckpointReentrant)
-        what = "is asked for some gradients only, which a reentrant checkpoint cannot give"
+        what = "computes only some gradients, which a reentrant checkpoint does not support"
         if event.reason == "constant":
-            what = "comes to a reentrant checkpoint in which nothing requires grad"
+            what = "runs through a reentrant checkpoint in which nothing requires grad"
         yield Report(
             event.node,
             f"this backward {what}: torch raises here",
-            hint="say `use_reentrant=False` where the checkpoint is" if event.reason != "constant" else None,
+            hint="pass `use_reentrant=False` to `checkpoint`" if event.reason != "constant" else None,
             related=((event.checkpoint, "the checkpoint is here"),),
             repair=_repair(event),
         )
 
 
 def _repair(event: refusal.CheckpointReentrant) -> Repair | None:
-    """A checkpoint of the other kind, which computes the same; where nothing requires grad, that is no help."""
+    """Use the other kind of checkpoint, which computes the same; this does not help if nothing requires grad."""
     if event.reason == "constant":
         return None
     return with_argument(event.checkpoint, "use_reentrant=False", safe=True)

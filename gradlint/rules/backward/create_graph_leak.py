@@ -1,4 +1,4 @@
-"""GRD213: `backward(create_graph=True)` lets parameters and their gradients keep each other alive."""
+"""GRD213: `backward(create_graph=True)` creates reference cycles between parameters and their gradients."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from gradlint.rules.base import Bad, Good, Report, Rule
 
 
 class CreateGraphLeak(Rule):
-    """`backward(create_graph=True)` lets parameters and their gradients keep each other alive.
+    """`backward(create_graph=True)` creates reference cycles between parameters and their gradients.
 
     What torch does
-        The gradient that is put into `.grad` carries a graph, the graph holds the parameter, and the
-        parameter holds its `.grad`: a cycle that reference counting never frees. torch warns: "Using
-        backward() with create_graph=True will create a reference cycle between the parameter and its
-        gradient which can cause a memory leak."
+        The gradient stored in `.grad` has a graph, the graph refers to the parameter, and the
+        parameter refers to its `.grad`. Reference counting never frees this cycle. torch warns:
+        "Using backward() with create_graph=True will create a reference cycle between the parameter
+        and its gradient which can cause a memory leak."
 
     Why it matters
-        The graph of every such backward stays in memory, with all that it has saved.
+        The graph of every such backward stays in memory, with all saved tensors.
 
     When it may be wrong
-        Where something that gradlint does not see sets `.grad` to None after use, as `zero_grad()`
-        does. Where the program does so itself, nothing is reported.
+        If code that gradlint does not see sets `.grad` to None after use, as `zero_grad()` does. A
+        program that does so itself is not reported.
 
     Instead
-        Take the gradients from `torch.autograd.grad(loss, parameters, create_graph=True)`, which puts
-        them nowhere; or set `.grad` to None (`optimizer.zero_grad()`) when they have been used.
+        Compute the gradients with `torch.autograd.grad(loss, parameters, create_graph=True)`, which
+        does not store them in `.grad`, or set `.grad` to None after use (`optimizer.zero_grad()`).
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html
@@ -70,11 +70,12 @@ penalty.backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """Report the backward; the argument can be left out if nothing uses the graph of a gradient."""
+        """Report the backward; the fix removes the argument if nothing uses the graph of a gradient."""
         assert isinstance(event, GradientCycle)
         yield Report(
             event.node,
-            "`create_graph=True` keeps parameters and their gradients alive by each other, and no `.grad` is dropped",
+            "`create_graph=True` creates reference cycles between parameters and their gradients, and no "
+            "`.grad` is reset: the graph stays in memory",
             hint="use `torch.autograd.grad(..., create_graph=True)`, or set `.grad` to None after use",
             repair=None if event.used else without_argument(event.node, "create_graph", safe=False),
         )

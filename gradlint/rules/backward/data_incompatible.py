@@ -16,18 +16,19 @@ class DataIncompatible(Rule):
 
     What torch does
         It raises a RuntimeError: "data set to a tensor that requires gradients must be floating point
-        or complex dtype". Another floating type or another shape is let pass, and the tensor has them
-        from then on.
+        or complex dtype". A different floating-point dtype or shape is accepted, and becomes the
+        tensor's own.
 
     Why it matters
-        `w.data = torch.tensor([1, 2])` holds integers for want of a dot; `.data =` checks little else,
-        so that this is the lucky case.
+        `w.data = torch.tensor([1, 2])` assigns integers because the decimal points are missing. `.data
+        =` checks little else, so most other mistakes are silent.
 
     When it may be wrong
-        Where the line is never reached.
+        If the line is never executed.
 
     Instead
-        `with torch.no_grad(): w.copy_(values)`, which converts the values and checks the shape.
+        Write `with torch.no_grad(): w.copy_(values)`, which converts the values and checks the
+        shape.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.copy_.html
@@ -64,7 +65,7 @@ with torch.no_grad():
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """An assignment that torch refuses."""
+        """Report an assignment that torch rejects."""
         assert isinstance(event, refusal.DataIncompatible)
         yield Report(
             event.node,

@@ -1,4 +1,4 @@
-"""GRD211: `copy.deepcopy` meets a tensor that is no leaf."""
+"""GRD211: `copy.deepcopy` is called on a tensor that is not a leaf, or on something that contains one."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ _RAISES = "Only Tensors created explicitly by the user"
 
 
 class DeepcopyNonleaf(Rule):
-    """`copy.deepcopy` meets a tensor that is no leaf.
+    """`copy.deepcopy` is called on a tensor that is not a leaf, or on something that contains one.
 
     What torch does
         It raises a RuntimeError: "Only Tensors created explicitly by the user (graph leaves) support
-        the deepcopy protocol at the moment." It does so for a tensor, for a list or dict that holds
-        one, and for a module that keeps one as an attribute.
+        the deepcopy protocol at the moment." It does so for a tensor, for a list or dict that
+        contains one, and for a module that has one as an attribute.
 
     Why it matters
-        A module is copied for a target network or a best checkpoint long after its `forward` has put an
-        activation, a loss or a hidden state on `self`.
+        A module is often copied for a target network or a best checkpoint, long after its `forward` has
+        stored an activation, a loss or a hidden state on `self`.
 
     When it may be wrong
-        Where the attribute is replaced before the copy by something that gradlint does not see.
+        If code that gradlint does not see replaces the attribute before the copy.
 
     Instead
-        Keep `.detach()`ed tensors on `self`, copy `model.state_dict()` in place of the model, or clone:
-        `y.detach().clone()`.
+        Store `.detach()`ed tensors on `self`, copy `model.state_dict()` instead of the model, or clone
+        the tensor: `y.detach().clone()`.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.is_leaf.html
@@ -72,19 +72,19 @@ value = (x * 2).detach().clone()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A copy that torch refuses."""
+        """Report a copy that torch rejects."""
         assert isinstance(event, refusal.DeepcopiedNonleaf)
         yield Report(
             event.node,
-            "`deepcopy` meets a tensor that an operation made: torch copies leaves only, and raises here",
-            hint="keep `.detach()`ed tensors on what is copied, or copy the `state_dict()`",
-            related=() if event.made is None else ((event.made, "the tensor is a result of this operation"),),
+            "`deepcopy` is called on a tensor that is not a leaf: torch raises here",
+            hint="store `.detach()`ed tensors on the copied object, or copy its `state_dict()`",
+            related=() if event.made is None else ((event.made, "this operation computes the tensor"),),
             repair=_repair(event),
         )
 
 
 def _repair(event: refusal.DeepcopiedNonleaf) -> Repair | None:
-    """A tensor that is copied itself, not inside of something, gives its values without the graph."""
+    """Clone the values of a tensor that is copied directly and not as part of another object."""
     node = event.node
     if not event.alone or not isinstance(node, cst.Call) or len(node.args) != 1 or node.args[0].star:
         return None

@@ -19,14 +19,14 @@ class DetachView(Rule):
         every view: a slice, a row, an output of `split` or `view`.
 
     Why it matters
-        A view shares its history with its base, so that it cannot leave the graph alone. Recurrent code
-        detaches its hidden state in place and fails as soon as the state is a slice.
+        A view shares its history with its base, so it cannot be detached alone. Recurrent code that
+        detaches its hidden state in place raises as soon as the state is a slice.
 
     When it may be wrong
-        Where the tensor is a copy after all, because `reshape` or `contiguous` had to make one.
+        If the tensor is a copy, because `reshape` or `contiguous` had to make one.
 
     Instead
-        Bind the name to the result of `detach()`: `h = h.detach()`.
+        Assign the result of `detach()`: `h = h.detach()`.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.detach_.html
@@ -64,10 +64,10 @@ last = states[-1].detach()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A view that torch refuses to detach."""
+        """Report a view that torch refuses to detach."""
         assert isinstance(event, refusal.DetachedView)
         yield Report(
             event.node,
-            "`detach_()` is called on a view, which cannot leave its base's graph: torch raises here",
-            hint="bind the name to `.detach()` instead",
+            "`detach_()` is called on a view, which cannot be detached without its base: torch raises here",
+            hint="assign the result of `.detach()` instead",
         )

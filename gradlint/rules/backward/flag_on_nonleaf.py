@@ -1,4 +1,4 @@
-"""GRD208: `requires_grad` of a tensor that is no leaf is set."""
+"""GRD208: `requires_grad` is set on a tensor that is not a leaf."""
 
 from __future__ import annotations
 
@@ -15,24 +15,25 @@ _RAISES = "you can only change requires_grad flags of leaf variables"
 
 
 class FlagOnNonleaf(Rule):
-    """`requires_grad` of a tensor that is no leaf is set.
+    """`requires_grad` is set on a tensor that is not a leaf.
 
     What torch does
         It raises a RuntimeError: "you can only change requires_grad flags of leaf variables." Assigning
-        raises for True and False alike; `requires_grad_(False)` raises too, while
-        `requires_grad_(True)` on a result that requires grad already is let pass.
+        raises for True and False alike. `requires_grad_(False)` raises too, but `requires_grad_(True)`
+        on a result that already requires grad is accepted.
 
     Why it matters
         `loss.requires_grad = True` is a common answer to "element 0 of tensors does not require grad".
-        On a loss with a graph it raises; on one whose graph was cut it silences the error, and nothing
+        On a loss with a graph it raises. On a loss whose graph was cut it hides the error, and nothing
         is trained.
 
     When it may be wrong
-        Where the line is never reached.
+        If the line is never executed.
 
     Instead
-        Leave a loss alone: its flag follows from the parameters. To stop gradients at a result use
-        `y.detach()`; to freeze a network set the flag on its parameters: `model.requires_grad_(False)`.
+        Do not set the flag on a loss: it follows from the parameters. To stop gradients at a
+        result, use `y.detach()`. To freeze a network, set the flag on its parameters:
+        `model.requires_grad_(False)`.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.requires_grad_.html
@@ -74,30 +75,30 @@ loss.backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A flag that torch refuses to change."""
+        """Report a flag that torch refuses to change."""
         assert isinstance(event, refusal.FlagOnNonleaf)
         yield Report(
             event.node,
-            f"`{event.spelled}` changes the flag of a tensor that is no leaf: torch raises here",
-            hint="use `detach()` to stop gradients here, or set the flag on the leaf; a loss needs no flag",
-            related=() if event.made is None else ((event.made, "the result of this operation is no leaf"),),
+            f"`{event.spelled}` changes the flag of a tensor that is not a leaf: torch raises here",
+            hint="use `.detach()` to stop gradients here, or set the flag on the leaf; do not set it on a loss",
+            related=() if event.made is None else ((event.made, "this operation computes the tensor"),),
             repair=_without_flag(event.node),
         )
 
 
 def _without_flag(node: cst.CSTNode) -> Repair | None:
-    """Gradients are stopped by `detach`; a flag on a tensor that has a graph already says nothing, and goes."""
+    """Replace False by `detach`, and remove True, which has no effect on a tensor with a graph."""
     flag = _flag(node)
     if flag is None:
         return None
     name, wanted = flag
     if wanted == "True":
-        return Repair("drop the flag: the tensor requires grad anyway", (Remove(node),))
+        return Repair("remove the flag: the tensor already requires grad", (Remove(node),))
     return Repair(f"write `{name} = {name}.detach()`", (Statement(node, f"{name} = {name}.detach()"),))
 
 
 def _flag(node: cst.CSTNode) -> tuple[str, str] | None:
-    """The name and the value of `x.requires_grad = value` or `x.requires_grad_(value)`."""
+    """Return the name and the value of `x.requires_grad = value` or `x.requires_grad_(value)`."""
     target: cst.BaseExpression
     if isinstance(node, cst.Assign) and len(node.targets) == 1:
         target, value = node.targets[0].target, code(node.value)

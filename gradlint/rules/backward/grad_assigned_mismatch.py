@@ -1,4 +1,4 @@
-"""GRD218: something other than a tensor of the same shape and type is assigned to `.grad`."""
+"""GRD218: something other than a tensor of the same shape and dtype is assigned to `.grad`."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ _RAISES = "attempting to assign a gradient|assigned grad expected to be a Tensor
 
 
 class GradAssignedMismatch(Rule):
-    """Something other than a tensor of the same shape and type is assigned to `.grad`.
+    """Something other than a tensor of the same shape and dtype is assigned to `.grad`.
 
     What torch does
         It raises a RuntimeError: "attempting to assign a gradient of size '[3]' to a tensor of size
-        '[2, 3]'", or, for another type, "attempting to assign a gradient with dtype 'double'". For a
-        number it raises a TypeError: "assigned grad expected to be a Tensor or None but got grad of
-        type int".
+        '[2, 3]'", or, for another dtype, "attempting to assign a gradient with dtype 'double'". For
+        a number it raises a TypeError: "assigned grad expected to be a Tensor or None but got grad
+        of type int".
 
     Why it matters
-        A gradient has the shape and the type of its tensor. Those that are computed by hand or averaged
-        between workers are often flat, or of numpy's float64; and `p.grad = 0` is no way to clear one.
+        A gradient has the shape and dtype of its tensor. A gradient that is computed by hand or
+        averaged between workers is often flat, or has numpy's float64. `p.grad = 0` does not clear a
+        gradient.
 
     When it may be wrong
-        Where the line is never reached.
+        If the line is never executed.
 
     Instead
-        Bring it into shape first: `p.grad = g.view_as(p).to(p.dtype)`. To begin anew, assign None.
+        Convert it first: `p.grad = g.view_as(p).to(p.dtype)`. To clear a gradient, assign None.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.grad.html
@@ -63,17 +64,17 @@ w.grad = torch.ones(6).view_as(w)
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """An assignment that torch refuses."""
+        """Report an assignment that torch rejects."""
         assert isinstance(event, refusal.GradientMismatch)
         if event.itself:
             yield Report(
                 event.node,
                 "the tensor is assigned to its own `.grad`: torch raises here",
-                hint="assign a copy, `p.grad = p.detach().clone()`",
+                hint="assign a copy: `p.grad = p.detach().clone()`",
             )
             return
         yield Report(
             event.node,
-            "what is assigned to `.grad` is no tensor of the same shape and type: torch raises here",
-            hint="bring it to the shape and type of its tensor, `g.view_as(p).to(p.dtype)`, or assign None",
+            "the value assigned to `.grad` is not a tensor of the same shape and dtype: torch raises here",
+            hint="convert it with `g.view_as(p).to(p.dtype)`, or assign None",
         )

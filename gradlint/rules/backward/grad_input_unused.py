@@ -1,4 +1,4 @@
-"""GRD207: `autograd.grad` is asked for the gradient of a tensor that the output does not depend on."""
+"""GRD207: `autograd.grad` differentiates with respect to a tensor that the output does not depend on."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from gradlint.rules.base import Bad, Good, Report, Rule
 
 
 class GradInputUnused(Rule):
-    """`autograd.grad` is asked for the gradient of a tensor that the output does not depend on.
+    """`autograd.grad` differentiates with respect to a tensor that the output does not depend on.
 
     What torch does
-        For an input that requires grad and that no way of the graph leads to, it raises a RuntimeError:
+        For an input that requires grad but is not part of the output's graph, it raises a RuntimeError:
         "The differentiated Tensor at index 1 appears to not have been used in the graph. Set
-        allow_unused=True if this is the desired behavior." For an input that does not require grad,
-        "One of the differentiated Tensors does not require grad".
+        allow_unused=True if this is the desired behavior." For an input that does not require grad, the
+        error is "One of the differentiated Tensors does not require grad".
 
     Why it matters
-        Mostly the input is another tensor than the one that was used: a view of it, a copy
-        (`x.to(device)`, `x.detach()`), or data for which `requires_grad_()` came too late.
+        Usually the input is not the tensor that was used but a view of it or a copy
+        (`x.to(device)`, `x.detach()`), or `requires_grad_()` was called on the data too late.
 
     When it may be wrong
-        Where the line is never reached.
+        If the line is never executed.
 
     Instead
-        Ask for the tensor that went into the computation, call `requires_grad_()` on it before, or pass
-        `allow_unused=True` to get None for it.
+        Pass the tensor that was used in the computation, call `requires_grad_()` on it before it is
+        used, or pass `allow_unused=True` to get None for it.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.autograd.grad.html
@@ -68,21 +68,21 @@ torch.autograd.grad((a * 2).sum(), [a, b], allow_unused=True)
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """Report the call, in either of the two ways in which an input is none of the output's."""
+        """Report the call, for an input that is not used or does not require grad."""
         assert isinstance(event, (refusal.GradInputUnused, refusal.GradInputWithoutGraph))
         unused = isinstance(event, refusal.GradInputUnused)
         reason, hint = _UNUSED if unused else _WITHOUT_GRAPH
         yield Report(
             event.node,
-            f"`autograd.grad` is asked for the gradient of a tensor that {reason}: torch raises here",
+            f"`autograd.grad` differentiates with respect to a tensor that {reason}: torch raises here",
             hint=hint,
-            related=() if event.made is None else ((event.made, "the input was made here"),),
+            related=() if event.made is None else ((event.made, "the input is created here"),),
             repair=with_argument(event.node, "allow_unused=True", safe=False) if unused else None,
         )
 
 
 _UNUSED = (
     "the output does not depend on",
-    "pass the tensor that went into the computation, or `allow_unused=True`",
+    "pass the tensor that was used in the computation, or `allow_unused=True`",
 )
 _WITHOUT_GRAPH = ("does not require grad", "call `requires_grad_()` on it before it is used")

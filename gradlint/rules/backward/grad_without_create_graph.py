@@ -1,4 +1,4 @@
-"""GRD214: a gradient that was made without a graph stands in a loss, where it trains nothing."""
+"""GRD214: a gradient computed without `create_graph=True` is used in a loss, where it has no effect on training."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from gradlint.rules.base import Bad, Good, Repair, Report, Rule
 
 
 class GradWithoutCreateGraph(Rule):
-    """A gradient that was made without a graph stands in a loss, where it trains nothing.
+    """A gradient computed without `create_graph=True` is used in a loss, where it has no effect on training.
 
     What torch does
-        Without `create_graph=True` the results of `torch.autograd.grad` are plain numbers. A penalty
-        computed from them is a constant: added to a loss it changes the value and no gradient. Alone,
-        its backward raises a RuntimeError: "element 0 of tensors does not require grad".
+        Without `create_graph=True` the results of `torch.autograd.grad` have no graph. A penalty
+        computed from them is a constant: added to a loss, it changes the value but no gradient. On
+        its own, its backward raises a RuntimeError: "element 0 of tensors does not require grad".
 
     Why it matters
         A gradient penalty (WGAN-GP, R1), the residual of a differential equation or a curvature term
-        look as if they were trained, and are not. `retain_graph=True` does not help: it keeps the old
-        graph and makes no new one.
+        appears in the loss but has no effect on training. `retain_graph=True` does not help: it
+        keeps the old graph and does not create a new one.
 
     When it may be wrong
-        Where the term is added for the log alone. Gradients that only scale a loss or move a tensor
-        (first-order meta-learning, adversarial steps) are not reported unless nothing else leads to all that
-        an optimizer holds, nor is a detached term.
+        If the term is only added for logging. Detached terms are not reported. Gradients that only
+        scale a loss or update a tensor (first-order meta-learning, adversarial steps) are reported
+        only if, without them, no parameter of an optimizer gets a gradient.
 
     Instead
-        `torch.autograd.grad(outputs, inputs, create_graph=True)`.
+        Pass `create_graph=True`: `torch.autograd.grad(outputs, inputs, create_graph=True)`.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.autograd.grad.html
@@ -79,14 +79,17 @@ loss.backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """Report the gradient: it is a term of a loss, all of a root, or all that leads to what is trained."""
+        """Report the gradient: it is a term of a loss, all of a root, or the only path to the trained parameters."""
         if isinstance(event, LostLeaf):
             if event.kind == "grad" and event.idle:
                 yield report(event, "these gradients have no graph", _HINT, _repair(event.node))
             return
         assert isinstance(event, GradientWithoutGraph)
-        alone = "these gradients have no graph, and nothing else is behind what is differentiated: torch raises"
-        term = "these gradients have no graph: the term of the loss that is made of them trains nothing"
+        alone = (
+            "these gradients have no graph, and the differentiated tensor depends on nothing else: torch "
+            "raises in backward"
+        )
+        term = "these gradients have no graph: the term of the loss computed from them has no effect on training"
         raises = event.term is None
         yield Report(
             event.node,

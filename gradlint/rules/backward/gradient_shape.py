@@ -1,4 +1,4 @@
-"""GRD202: the gradient given to `backward` or `autograd.grad` has another shape than its tensor."""
+"""GRD202: the gradient passed to `backward` or `autograd.grad` has a different shape from its tensor."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ _RAISES = "Mismatch in shape"
 
 
 class GradientShape(Rule):
-    """The gradient given to `backward` or `autograd.grad` has another shape than the tensor it starts at.
+    """The gradient passed to `backward` or `autograd.grad` has a different shape from its tensor.
 
     What torch does
         It raises a RuntimeError: "Mismatch in shape: grad_output[0] has a shape of torch.Size([2]) and
-        output[0] has a shape of torch.Size([3])." Nothing is broadcast: `torch.ones(1)` for a tensor
-        without dimensions is refused as well. Another floating type is let pass. For a root that is not
-        the first of several, torch 2.13 stumbles over its own message and raises another.
+        output[0] has a shape of torch.Size([3])." The gradient is not broadcast: `torch.ones(1)` is
+        rejected for a tensor without dimensions. A different floating-point dtype is accepted. For a
+        root that is not the first of several, torch 2.13 fails while formatting its error message and
+        raises a different one.
 
     Why it matters
         The gradient argument holds one weight for each element of the output, so it has the output's
         shape.
 
     When it may be wrong
-        Where the line is never reached. Sizes that gradlint does not know are never reported.
+        If the line is never executed. Unknown sizes are never reported.
 
     Instead
         Pass `torch.ones_like(y)` or weights of the same shape. A loss of one element needs no argument.
@@ -68,22 +69,22 @@ y.backward(torch.ones_like(y))
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """Report a gradient of another shape, or one that is no tensor."""
+        """Report a gradient of a different shape, or one that is not a tensor."""
         assert isinstance(event, (GradientShapeMismatch, GradientIsNumber))
         keyword = "gradient" if event.call == "backward" else "grad_outputs"
         if isinstance(event, GradientIsNumber):
             yield Report(
                 event.node,
-                f"`{keyword}` is a number, and has to be a tensor: torch raises here",
-                hint="pass a tensor of the shape of its root; a loss of one element needs none",
+                f"`{keyword}` is a number and must be a tensor: torch raises here",
+                hint="pass a tensor of the same shape as the root, or nothing if the root has one element",
             )
             return
         shape = sizes(event.shape)
         tensor = f"its tensor of shape {shape}" if shape else "its tensor"
         yield Report(
             event.node,
-            f"`{keyword}` has another shape than {tensor}, and is not broadcast: torch raises here",
-            hint="pass `torch.ones_like(...)` of the tensor itself, or weights of its shape",
+            f"`{keyword}` has a different shape from {tensor}, and is not broadcast: torch raises here",
+            hint="pass `torch.ones_like(...)` of the tensor, or weights of its shape",
             related=() if event.root is None else ((event.root, "backward starts at this tensor"),),
             repair=ones_as_gradient(event.node, safe=False),
         )

@@ -1,4 +1,4 @@
-"""GRD203: the gradient given to `backward` is memory that nobody has written."""
+"""GRD203: the gradient passed to `backward` is uninitialised memory."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
 
 class GradientUninitialised(Rule):
-    """The gradient given to `backward` is memory that nobody has written.
+    """The gradient passed to `backward` is uninitialised memory.
 
     What torch does
-        `torch.FloatTensor(1)` is a tensor of one element, not of the number 1, and like `torch.empty`
-        it takes memory as it is. Each gradient is multiplied by what happens to stand there: often
-        zero, sometimes 1e-38 or 1e30.
+        `torch.FloatTensor(1)` is a tensor with one element, not with the value 1. Like `torch.empty`,
+        it does not initialise its memory. Every gradient is multiplied by whatever that memory
+        contains: often zero, sometimes 1e-38 or 1e30.
 
     Why it matters
-        Gradients are wrong by a factor that changes from run to run, and nothing says so.
+        Gradients are silently wrong by a factor that changes from run to run.
 
     When it may be wrong
-        Where the tensor is filled by code that gradlint does not see.
+        If code that gradlint does not see fills the tensor.
 
     Instead
-        A loss of one element needs no argument. Else pass `torch.ones_like(loss)`, or the weights that
-        are meant; `torch.tensor([1.0])` holds the number 1.
+        A loss with one element needs no argument. Otherwise pass `torch.ones_like(loss)` or the
+        intended weights; `torch.tensor([1.0])` contains the value 1.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html
@@ -67,19 +67,19 @@ y.backward(torch.ones_like(y))
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """Report the backward that is given such a gradient."""
+        """Report the backward that is passed such a gradient."""
         assert isinstance(event, fault.GradientUninitialised)
         yield Report(
             event.node,
-            "the gradient argument is uninitialised memory: all gradients are multiplied by what stands there",
-            hint="pass `torch.ones_like` of the tensor, or nothing for a loss of one element",
-            related=((event.taken, "its memory is taken here"),),
+            "the gradient argument is uninitialised memory: every gradient is multiplied by whatever it contains",
+            hint="pass `torch.ones_like` of the tensor, or nothing if the loss has one element",
+            related=((event.taken, "the uninitialised tensor is created here"),),
             repair=_repair(event),
         )
 
 
 def _repair(event: fault.GradientUninitialised) -> Repair | None:
-    """Ones in the call; where the gradient was made of the memory, as `mone = one * -1`, ones where it is taken."""
+    """Pass ones in the call; if the gradient is computed from the memory, as `mone = one * -1`, create ones instead."""
     if not event.scaled:
         return ones_as_gradient(event.node, safe=True)
     made = event.taken
@@ -87,8 +87,8 @@ def _repair(event: fault.GradientUninitialised) -> Repair | None:
     if taking is None or not isinstance(made, cst.Call):
         return None
     ones = f"{taking[1]}.ones"
-    return Repair(f"take memory that is filled: `{ones}`", (Change(made.func, ones),), safe=False)
+    return Repair(f"create it with `{ones}`", (Change(made.func, ones),), safe=False)
 
 
 _TAKING = re.compile(r"(\w+)\.(?:FloatTensor|Tensor|empty)")
-"""What takes memory, under any name of torch, and has the arguments of `torch.ones`."""
+"""Constructors of uninitialised tensors, under any name of torch, with the arguments of `torch.ones`."""

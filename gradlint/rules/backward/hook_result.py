@@ -1,4 +1,4 @@
-"""GRD228: a hook returns what cannot take the place of the gradient."""
+"""GRD228: a hook returns a value that cannot replace the gradient."""
 
 from __future__ import annotations
 
@@ -10,22 +10,24 @@ from gradlint.rules.base import Bad, Good, Report, Rule
 
 
 class HookResult(Rule):
-    """A hook of a tensor returns what cannot take the place of its gradient.
+    """A hook of a tensor returns a value that cannot replace its gradient.
 
     What torch does
-        What a hook of `register_hook` returns is used as the gradient from there on, unless it is None.
-        Something other than a tensor, and a tensor of another shape or type, raises in backward: "hook has
-        changed the size of value". A hook of `register_post_accumulate_grad_hook` must not return anything.
+        The value returned by a hook of `register_hook` replaces the gradient, unless it is None. A value
+        that is not a tensor, or is a tensor of another shape or dtype, raises in backward: "hook has
+        changed the size of value". A hook of `register_post_accumulate_grad_hook` must not return
+        anything.
 
     Why it matters
-        A hook that only looks should return nothing, and a `lambda` always returns something: the norm that
-        it records, or the tuple of two things that it does.
+        A hook that only inspects the gradient should return None. A `lambda` always returns the value of
+        its expression, such as a recorded norm or a tuple.
 
     When it may be wrong
-        Where the backward is never reached.
+        If the backward is never executed.
 
     Instead
-        Write a function that ends without `return`, or return a gradient like the one that came.
+        Write a function without a `return` statement, or return a gradient of the same shape and
+        dtype.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.register_hook.html
@@ -67,17 +69,17 @@ y.sum().backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A backward that runs such a hook."""
+        """Report a backward that runs such a hook."""
         assert isinstance(event, refusal.HookResult)
         what = {
-            "something": "a hook of the accumulated gradient returns something, which it must not",
-            "other": "a hook returns something that is no tensor",
-            "shape": "a hook returns a gradient of another shape",
-            "dtype": "a hook returns a gradient of another type",
+            "something": "a post-accumulate-grad hook returns a value, but it must return None",
+            "other": "a hook returns a value that is not a tensor",
+            "shape": "a hook returns a gradient of a different shape",
+            "dtype": "a hook returns a gradient of a different dtype",
         }[event.returned]
         yield Report(
             event.node,
             f"{what}: torch raises in this backward",
-            hint="return nothing from a hook that only looks",
+            hint="return None from a hook that only inspects the gradient",
             related=((event.hook, "this hook returns it"),),
         )

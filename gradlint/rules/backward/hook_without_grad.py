@@ -1,4 +1,4 @@
-"""GRD219: a hook or `retain_grad()` is asked of a tensor that does not require grad."""
+"""GRD219: a hook is registered on a tensor that does not require grad, or `retain_grad()` is called on it."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from gradlint.rules.base import Bad, Good, Report, Rule
 
 
 class HookWithoutGrad(Rule):
-    """A hook or `retain_grad()` is asked of a tensor that does not require grad.
+    """A hook is registered on a tensor that does not require grad, or `retain_grad()` is called on it.
 
     What torch does
         It raises a RuntimeError: "cannot register a hook on a tensor that doesn't require gradient", or
         "can't retain_grad on Tensor that has requires_grad=False".
 
     Why it matters
-        No gradient will ever arrive, so that the hook would never run. Mostly the tensor is data, or
-        the graph was cut before it.
+        The tensor never gets a gradient, so the hook would never run. Usually the tensor is data,
+        or the graph was cut before it.
 
     When it may be wrong
-        Where the line is never reached, or the tensor is made to require grad by something that
-        gradlint does not see.
+        If the line is never executed, or if code that gradlint does not see makes the tensor
+        require grad.
 
     Instead
-        Call `requires_grad_()` on the tensor before, or take the hook to a tensor on the way of the
+        Call `requires_grad_()` on the tensor first, or register the hook on a tensor that gets a
         gradient.
 
     References
@@ -66,10 +66,10 @@ x.sum().backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """Report the call that torch refuses."""
+        """Report the call that torch rejects."""
         assert isinstance(event, refusal.HookWithoutGrad)
         yield Report(
             event.node,
             f"`{event.method}` is called on a tensor that does not require grad: torch raises here",
-            hint="call `requires_grad_()` on it first, or take a tensor on the way of the gradient",
+            hint="call `requires_grad_()` on it first, or use a tensor that gets a gradient",
         )

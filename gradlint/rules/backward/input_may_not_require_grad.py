@@ -1,4 +1,4 @@
-"""GRD223: an argument requires grad for which the function has no derivative."""
+"""GRD223: a function is called with an argument that requires grad but for which it has no derivative."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _RAISES = "is not differentiable with respect to argument 'weight'"
 
 
 class InputMayNotRequireGrad(Rule):
-    """An argument requires grad for which the function has no derivative.
+    """A function is called with an argument that requires grad but for which it has no derivative.
 
     What torch does
         It raises a RuntimeError that names the function: "The function 'nll_loss_forward' is not
@@ -21,16 +21,17 @@ class InputMayNotRequireGrad(Rule):
         does so at the call, as long as grad mode is on.
 
     Why it matters
-        Some functions are differentiable in one argument and refuse another: the class weights of
-        `nll_loss`, the weights of `binary_cross_entropy`, the targets of `soft_margin_loss`. Weights of
-        losses that are to be learned end here.
+        Some functions are differentiable with respect to only some of their arguments. `nll_loss`
+        has no derivative for its class weights, `binary_cross_entropy` for its weights,
+        `soft_margin_loss` for its targets. Learned loss weights therefore cannot be passed as such
+        arguments.
 
     When it may be wrong
-        Where the line is never reached, or something that gradlint does not see switches grad mode off.
+        If the line is never executed, or if code that gradlint does not see disables grad mode.
 
     Instead
-        Detach the argument (`weight.detach()`), or, if it is to be trained, multiply it in yourself:
-        `reduction="none"` and a product.
+        Detach the argument (`weight.detach()`). If it should be trained, compute the loss with
+        `reduction="none"` and multiply by the weights.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.detach.html
@@ -69,11 +70,11 @@ loss.backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """An argument that torch refuses to differentiate."""
+        """Report an argument that torch cannot differentiate."""
         assert isinstance(event, refusal.NoDerivative)
         op = operation(event.op, event.node)
         yield Report(
             event.node,
             f"{op} has no derivative for an input that requires grad: torch raises here",
-            hint="pass that argument with `.detach()`, or multiply it in yourself",
+            hint='pass that argument with `.detach()`, or use `reduction="none"` and multiply by the weights',
         )

@@ -19,18 +19,18 @@ class IntegerRequiresGrad(Rule):
 
     What torch does
         It raises a RuntimeError: "Only Tensors of floating point and complex dtype can require
-        gradients". `torch.tensor([1, 2])` and `torch.arange(3)` hold integers, and `nn.Parameter` of
-        one requires grad unless told otherwise.
+        gradients". `torch.tensor([1, 2])` and `torch.arange(3)` contain integers, and `nn.Parameter`
+        sets `requires_grad=True` by default.
 
     Why it matters
-        A missing dot is enough: `torch.tensor([1, 2], requires_grad=True)`.
+        A missing decimal point is enough: `torch.tensor([1, 2], requires_grad=True)`.
 
     When it may be wrong
-        Where the line is never reached.
+        If the line is never executed.
 
     Instead
-        Write floating numbers (`torch.tensor([1.0, 2.0])`), pass `dtype=torch.float`, or keep integer
-        parameters out of autograd: `nn.Parameter(t, requires_grad=False)`, or a buffer.
+        Write floating-point numbers (`torch.tensor([1.0, 2.0])`), pass `dtype=torch.float`, or keep
+        integer parameters out of autograd: `nn.Parameter(t, requires_grad=False)`, or a buffer.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.requires_grad_.html
@@ -65,19 +65,19 @@ x.sum().backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A flag on a type that has no gradient."""
+        """Report a flag on a dtype that has no gradient."""
         assert isinstance(event, refusal.IntegerRequiresGrad)
-        kind = f"a tensor of type {event.dtype}" if event.dtype else "a tensor of integers"
+        kind = f"a tensor of dtype {event.dtype}" if event.dtype else "a tensor of integers"
         yield Report(
             event.node,
             f"{kind} cannot require grad: torch raises here",
-            hint="use floating numbers (`1.0`, `dtype=torch.float`), or leave `requires_grad` out",
+            hint="use floating-point numbers (`1.0`, `dtype=torch.float`), or remove `requires_grad`",
             repair=_as_float(event.node),
         )
 
 
 def _as_float(node: cst.CSTNode) -> Repair | None:
-    """A factory is asked for floating numbers; what was made elsewhere, or is wrapped, stays."""
+    """Pass a floating-point dtype to a factory; a tensor from elsewhere is not changed."""
     keywords = [arg.keyword.value for arg in node.args if arg.keyword] if isinstance(node, cst.Call) else []
     if "requires_grad" not in keywords:
         return None

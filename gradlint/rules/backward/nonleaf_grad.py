@@ -1,4 +1,4 @@
-"""GRD206: `.grad` of a tensor that is no leaf is read."""
+"""GRD206: `.grad` is read from a tensor that is not a leaf."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from gradlint.rules.base import Bad, Good, Repair, Report, Rule
 
 
 class NonleafGrad(Rule):
-    """`.grad` of a tensor that is no leaf is read.
+    """`.grad` is read from a tensor that is not a leaf.
 
     What torch does
-        It gives None, with a warning that is easily lost: "The .grad attribute of a Tensor that is not
-        a leaf Tensor is being accessed." Gradients are kept for leaves only, and for results on which
-        `retain_grad()` was called before the backward.
+        It returns None, with a warning that is easily overlooked: "The .grad attribute of a Tensor
+        that is not a leaf Tensor is being accessed." Gradients are stored only for leaves, and for
+        results on which `retain_grad()` was called before the backward.
 
     Why it matters
-        A tensor made with `requires_grad=True` is no leaf any more after `2 *`, `.cuda()`,
-        `.to(device)`, `.double()` or `.view()` in the same line: the name then stands for the result.
+        A tensor created with `requires_grad=True` is no longer a leaf after `2 *`, `.cuda()`,
+        `.to(device)`, `.double()` or `.view()` in the same line: the name then refers to the result.
 
     When it may be wrong
-        Where the tensor is the same object, because `.to()` or `.double()` had nothing to do: gradlint
-        does not report it where it cannot tell.
+        If `.to()` or `.double()` had nothing to do and returned the same tensor. gradlint does not
+        report the line if it cannot tell.
 
     Instead
-        Make the leaf at the end (`torch.ones(2, device=device, requires_grad=True)`, or
-        `.to(device).requires_grad_()`), keep a name for it, or call `retain_grad()` before the
-        backward.
+        Create the leaf last (`torch.ones(2, device=device, requires_grad=True)`, or
+        `.to(device).requires_grad_()`), keep a separate name for the leaf, or call `retain_grad()`
+        before the backward.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.grad.html
@@ -71,19 +71,19 @@ slope = x.grad
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """Report the read of a `.grad` that is certainly None."""
+        """Report a read of a `.grad` that is certainly None."""
         assert isinstance(event, NonleafGradRead)
         yield Report(
             event.node,
-            "`.grad` of a tensor that is no leaf is None, with no more than a warning",
-            hint="read it from the leaf, or call `retain_grad()` on this tensor before the backward",
-            related=() if event.made is None else ((event.made, "the tensor is a result of this operation"),),
+            "`.grad` is read from a tensor that is not a leaf: torch returns None with a warning",
+            hint="read `.grad` from the leaf, or call `retain_grad()` on this tensor before the backward",
+            related=() if event.made is None else ((event.made, "this operation computes the tensor"),),
             repair=None if event.made is None else _repair(event.node, event.made),
         )
 
 
 def _repair(read: cst.CSTNode, made: cst.CSTNode) -> Repair | None:
-    """A leaf made in one go; an update that made the leaf a result; or else the gradient of a result is retained."""
+    """Update the leaf in place, make the result of the whole expression the leaf, or retain the gradient."""
     if ".grad" in code(made):
         return updated_in_place(made)
     return leaf_at_once(made, safe=False) or retained(read, made)

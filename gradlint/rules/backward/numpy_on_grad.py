@@ -1,4 +1,4 @@
-"""GRD210: a tensor that requires grad is handed to numpy."""
+"""GRD210: a tensor that requires grad is converted to a numpy array."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ _RAISES = "Can't call numpy\\(\\) on Tensor that requires grad"
 
 
 class NumpyOnGrad(Rule):
-    """A tensor that requires grad is handed to numpy.
+    """A tensor that requires grad is converted to a numpy array.
 
     What torch does
         It raises a RuntimeError: "Can't call numpy() on Tensor that requires grad. Use
-        tensor.detach().numpy() instead." So do numpy's own functions on such a tensor, or on a list
-        with one, since they ask for the array. Under `torch.no_grad()` it lets them pass.
-        `numpy(force=True)` detaches and copies to the CPU by itself.
+        tensor.detach().numpy() instead." numpy's functions raise too if they are called on such a
+        tensor or a list with one, because they convert it. Under `torch.no_grad()` the conversion
+        is accepted. `numpy(force=True)` detaches the tensor and copies it to the CPU.
 
     Why it matters
-        An array has no graph: torch wants you to say that the gradient may end here. If the array goes
-        back into the loss, it must not.
+        An array has no graph, so torch requires an explicit `detach()`. If the array is used in the
+        loss again, the gradient is lost.
 
     When it may be wrong
-        Where the line is never reached. In a function that nothing in the file calls and that does not
-        backpropagate, callers may have switched grad mode off: there it is a warning.
+        If the line is never executed. The finding is a warning in a function that is not called in
+        the file and does not call backward, because its callers may disable grad mode.
 
     Instead
-        `t.detach().numpy()` for plots and metrics (`t.detach().cpu().numpy()` from a GPU);
-        `loss.item()` for a list of losses that is only looked at. On the way to a loss use torch's own
-        functions.
+        Use `t.detach().numpy()` for plots and metrics (`t.detach().cpu().numpy()` from a GPU), and
+        `loss.item()` for logged losses. In the computation of a loss, use torch functions instead
+        of numpy's.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.numpy.html
@@ -72,27 +72,27 @@ scores = model(torch.randn(3, 4)).detach().numpy()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A conversion that torch refuses."""
+        """Report a conversion that torch rejects."""
         assert isinstance(event, refusal.NumpyOnGrad)
         yield Report(
             event.node,
             f"{_call(event.node)} a tensor that requires grad: torch raises here"
-            + (", unless the caller has switched grad mode off" if event.uncalled else ""),
+            + (", unless the caller disables grad mode" if event.uncalled else ""),
             severity="warning" if event.uncalled else None,
-            hint="write `.detach()` before it; on the way to a loss, use torch's own functions instead",
-            related=() if event.made is None else ((event.made, "the tensor comes from here"),),
+            hint="call `.detach()` first; in the computation of a loss, use torch functions instead",
+            related=() if event.made is None else ((event.made, "the tensor is computed here"),),
             repair=receiver_through(event.node, "detach", safe=True) if _is_numpy_method(event.node) else None,
         )
 
 
 def _call(node: cst.CSTNode) -> str:
-    """Whether the method is called, or a function of numpy."""
+    """Return the beginning of the message, for the method or for a function of numpy."""
     if isinstance(node, cst.Call) and not _is_numpy_method(node):
         return f"`{source(node.func)}` is given"
     return "`numpy()` is called on"
 
 
 def _is_numpy_method(node: cst.CSTNode) -> bool:
-    """Whether a call is one of `x.numpy()`, rather than of a function of numpy, which may hold a list of tensors."""
+    """Return whether a call is `x.numpy()` rather than a function of numpy, which may take a list of tensors."""
     function = node.func if isinstance(node, cst.Call) else None
     return isinstance(function, cst.Attribute) and function.attr.value == "numpy"

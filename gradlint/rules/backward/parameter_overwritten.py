@@ -19,17 +19,17 @@ class ParameterOverwritten(Rule):
         (torch.nn.Parameter or None expected)".
 
     Why it matters
-        `layer.weight = layer.weight * mask` would take the parameter out of `parameters()`, and the
-        optimizer would go on with the old one.
+        `layer.weight = layer.weight * mask` would remove the parameter from `parameters()`, while
+        the optimizer would still update the old one.
 
     When it may be wrong
-        Where the line is never reached.
+        If the line is never executed.
 
     Instead
-        Change the values of the parameter (`with torch.no_grad(): layer.weight.mul_(mask)`), compute
-        with a tensor of another name (`F.linear(x, layer.weight * mask)`), or use
-        `torch.nn.utils.parametrize`. `nn.Parameter(...)` makes a new one, which the optimizer does not
-        know.
+        Change the values of the parameter (`with torch.no_grad(): layer.weight.mul_(mask)`), use the
+        computed tensor under another name (`F.linear(x, layer.weight * mask)`), or use
+        `torch.nn.utils.parametrize`. `nn.Parameter(...)` creates a new parameter, which the
+        optimizer does not update.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.nn.parameter.Parameter.html
@@ -67,18 +67,18 @@ with torch.no_grad():
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """An assignment that `nn.Module` refuses."""
+        """Report an assignment that `nn.Module` rejects."""
         if isinstance(event, refusal.ChildOverwritten):
             yield Report(
                 event.node,
-                f"something that is no module is assigned to the child module `{event.name}`: torch raises here",
-                hint="assign a module, or give the other thing another name",
+                f"a value that is not a module is assigned to the child module `{event.name}`: torch raises here",
+                hint="assign a module, or use another attribute name for the value",
             )
             return
         assert isinstance(event, refusal.ParameterOverwritten)
         yield Report(
             event.node,
             f"a plain tensor is assigned to the parameter `{event.name}`: torch raises here",
-            hint="write its values under `torch.no_grad()`, or give the computed tensor another name",
-            related=() if event.made is None else ((event.made, "the parameter is made here"),),
+            hint="write its values under `torch.no_grad()`, or use another attribute name for the tensor",
+            related=() if event.made is None else ((event.made, "the parameter is created here"),),
         )

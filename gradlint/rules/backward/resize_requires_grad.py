@@ -15,17 +15,17 @@ class ResizeRequiresGrad(Rule):
     """`resize_` is called on a tensor that requires grad.
 
     What torch does
-        It raises a RuntimeError: "cannot resize variables that require grad". Grad mode does not matter
-        for it.
+        It raises a RuntimeError: "cannot resize variables that require grad". It does so in every grad
+        mode.
 
     Why it matters
-        `resize_` reuses the memory whatever it holds, which no gradient can follow.
+        `resize_` reuses memory whatever it contains, so there is no gradient for it.
 
     When it may be wrong
-        Where the line is never reached.
+        If the line is never executed.
 
     Instead
-        `view` or `reshape` for the same elements in another shape; a new tensor or
+        Use `view` or `reshape` for the same elements in another shape, and a new tensor or
         `torch.nn.functional.pad` for another size.
 
     References
@@ -60,10 +60,10 @@ w.reshape(6).sum().backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A change of size that torch refuses."""
+        """Report a change of size that torch rejects."""
         assert isinstance(event, refusal.Resized)
         yield Report(
             event.node,
             "`resize_` is called on a tensor that requires grad: torch raises here",
-            hint="use `reshape` or `view` for another shape, a new tensor for another size",
+            hint="use `reshape` or `view` for another shape, or a new tensor for another size",
         )

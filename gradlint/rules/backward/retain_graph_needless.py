@@ -1,4 +1,4 @@
-"""GRD212: a backward in a loop retains its graph, and nothing walks it a second time."""
+"""GRD212: a backward in a loop retains its graph, and no other backward runs through it."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ from gradlint.rules.base import Bad, Good, Repair, Report, Rule
 
 
 class RetainGraphNeedless(Rule):
-    """A backward in a loop retains its graph, and nothing walks it a second time.
+    """A backward in a loop retains its graph, and no other backward runs through it.
 
     What torch does
-        A backward frees what the operations have saved, while it runs. With `retain_graph=True` all of
-        it stays until the last name of the loss is gone, which is after the next forward.
+        A backward frees saved tensors while it runs. With `retain_graph=True` they stay in memory
+        until the last reference to the loss is gone, which is after the next forward.
 
     Why it matters
-        Two turns' activations are in memory at once, and mistakes that torch would report at once (a
-        state carried over, a graph walked twice) stay hidden.
+        The activations of two iterations are in memory at once. Mistakes that torch would otherwise
+        report, such as a state carried over or a second backward through the same graph, stay
+        hidden.
 
     When it may be wrong
-        Where something that gradlint does not see runs a second backward. Nothing is reported where a
-        part of the graph is not known.
+        If code that gradlint does not see runs a second backward. Nothing is reported if a part of
+        the graph is unknown.
 
     Instead
-        Leave the argument out. It is needed for all but the last of several backwards through one
+        Remove the argument. It is needed for all but the last of several backwards through one
         graph.
 
     References
@@ -77,14 +78,15 @@ for x in torch.randn(10, 8, 4):
         assert isinstance(event, GraphRetained)
         yield Report(
             event.node,
-            "this backward retains its graph, and no other walks it: its memory is kept for another turn",
-            hint="leave `retain_graph=True` out",
+            "this backward retains its graph, and no other backward runs through it: its memory is freed an "
+            "iteration later",
+            hint="remove `retain_graph=True`",
             repair=_dropped(event.node),
         )
 
 
 def _dropped(node: cst.CSTNode) -> Repair | None:
-    """The call without the argument; beside `create_graph`, which retains by itself, it is set to False."""
+    """Remove the argument; with `create_graph`, which implies it, set it to False."""
     if not isinstance(node, cst.Call):
         return None
     if keyword_of(node, "create_graph") is None or keyword_of(node, "retain_graph") is None:

@@ -1,4 +1,4 @@
-"""GRD215: `requires_grad` is set by a spelling that sets nothing: `x.requires_grad_ = True`."""
+"""GRD215: `requires_grad` is set by a spelling that has no effect: `x.requires_grad_ = True`."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
 
 class SetRequiresGradByName(Rule):
-    """`requires_grad` is set by a spelling that does not set it.
+    """`requires_grad` is set by a spelling that has no effect, such as `x.requires_grad_ = True`.
 
     What torch does
-        `x.requires_grad_ = True` puts an attribute in the method's place and leaves the flag as it is;
-        later calls of `x.requires_grad_()` raise. On a module it is the same. `x.requires_grad == True`
-        as a statement compares. `x.requires_grad(True)` calls a bool: a TypeError, "'bool' object is
-        not callable".
+        `x.requires_grad_ = True` replaces the method by an attribute and does not change the flag;
+        later calls of `x.requires_grad_()` raise. The same happens on a module. `x.requires_grad ==
+        True` as a statement compares. `x.requires_grad(True)` calls a bool: a TypeError, "'bool' object
+        is not callable".
 
     Why it matters
-        The first two say nothing: the tensor gets no gradient, or the layer is not frozen.
+        The first two are silent: the tensor gets no gradient, or the layer is not frozen.
 
     When it may be wrong
-        Hardly: torch has no attribute of its own that such an assignment could be meant for.
+        Unlikely: torch has no attribute for which such an assignment would be correct.
 
     Instead
         Call the method, `x.requires_grad_(True)`, or assign the flag, `x.requires_grad = True`. Modules
-        have the method only.
+        have only the method.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.requires_grad_.html
@@ -70,24 +70,24 @@ layer.requires_grad_(False)
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """The method assigned, the flag compared or called."""
+        """Report an assignment to the method, and a comparison or call of the flag."""
         node = event.node
         if isinstance(event, refusal.FlagCalled):
             assert isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute)
             name = node.func.attr
-            message = "`requires_grad` is a flag and no method: Python raises here"
+            message = "`requires_grad` is a flag and not a method: Python raises here"
             yield Report(node, message, _HINT, effect="raises", repair=_named(name, "requires_grad_", safe=True))
         elif isinstance(event, fault.FlagCompared):
             assert isinstance(node, cst.Comparison) and isinstance(node.left, cst.Attribute)
             setting = f"{source(node.left)} = {source(node.comparisons[0].comparator)}"
-            repair = Repair("Assign the flag", (Change(node, setting),), safe=False)
+            repair = Repair("assign the flag", (Change(node, setting),), safe=False)
             yield Report(node, "this compares `requires_grad` and sets nothing", f"write `{setting}`", repair=repair)
         else:
             assert isinstance(event, fault.MethodOverwritten)
-            what = "the layers stay as they are" if event.owner == "module" else "the flag stays as it is"
+            what = "the layers are not changed" if event.owner == "module" else "the flag is not changed"
             yield Report(
                 node,
-                f"this puts an attribute in the place of the method `requires_grad_`: {what}",
+                f"this replaces the method `requires_grad_` by an attribute: {what}",
                 hint=_HINT,
                 repair=_called(node),
             )
@@ -97,12 +97,12 @@ _HINT = "call the method: `requires_grad_(True)`"
 
 
 def _named(name: cst.Name, right: str, *, safe: bool) -> Repair:
-    return Repair(f"Call `{right}`", (Change(name, right),), safe=safe)
+    return Repair(f"call `{right}`", (Change(name, right),), safe=safe)
 
 
 def _called(node: cst.CSTNode) -> Repair | None:
-    """`x.requires_grad_ = value` as the call that is meant."""
+    """Turn `x.requires_grad_ = value` into the intended call."""
     if not isinstance(node, cst.Assign) or len(node.targets) != 1:
         return None
     call = f"{source(node.targets[0].target)}({source(node.value)})"
-    return Repair("Call `requires_grad_`", (Change(node, call),), safe=False)
+    return Repair("call `requires_grad_`", (Change(node, call),), safe=False)

@@ -1,4 +1,4 @@
-"""GRD224: a function below a transform of torch.func writes to a tensor from outside."""
+"""GRD224: a function transformed by torch.func writes to a tensor that it did not create."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from gradlint.rules.base import Bad, Good, Report, Rule
 
 
 class TransformCapturedWrite(Rule):
-    """A function that `torch.func` differentiates or maps writes in place to a tensor from outside.
+    """A function transformed by `torch.func` writes in place to a tensor that it did not create.
 
     What torch does
-        Below `grad`, `vjp`, `jvp`, `jacrev`, `jacfwd` and `hessian`, any write to a tensor that the function
-        did not make raises a RuntimeError: the function "attempted to call in-place operation (aten::copy_)
-        that would mutate a captured Tensor". Below `vmap`, a tensor that is the same for all runs may be
-        written, but not with values that differ from run to run: "inplace arithmetic(self, *extra_args) is
-        not possible", or "output with shape [3] doesn't match the broadcast shape".
+        Under `grad`, `vjp`, `jvp`, `jacrev`, `jacfwd` and `hessian`, any write to a tensor that the function
+        did not create raises a RuntimeError: the function "attempted to call in-place operation
+        (aten::copy_) that would mutate a captured Tensor". Under `vmap`, a tensor that is not batched may be
+        written, but not with batched values: "inplace arithmetic(self, *extra_args) is not possible", or
+        "output with shape [3] doesn't match the broadcast shape".
 
     Why it matters
-        `torch.func` wants functions without side effects. Running statistics, counters, caches, and buffers
-        that are filled in place are side effects, and so is `torch.zeros(3)` that is filled below `vmap`.
+        `torch.func` requires functions without side effects. Running statistics, counters, caches and
+        buffers filled in place are side effects. Under `vmap`, so is filling a `torch.zeros(3)`.
 
     When it may be wrong
-        Where the line is never reached.
+        If the line is never executed.
 
     Instead
-        Give the new value back as a result (`has_aux=True` lets a function return more than its loss). Below
-        `vmap`, make the tensor to be filled from one of the arguments: `x.new_zeros(3)` or
-        `torch.zeros_like(x)` stands for several, too.
+        Return the new value (`has_aux=True` lets a function return more than its loss). Under `vmap`, create
+        the tensor from one of the arguments, so that it is batched too: `x.new_zeros(3)` or
+        `torch.zeros_like(x)`.
 
     References
         https://docs.pytorch.org/docs/stable/func.ux_limitations.html
@@ -81,21 +81,23 @@ gradient, seen = grad(loss, has_aux=True)(torch.randn(3))
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A write that a transform refuses."""
+        """Report a write that a transform rejects."""
         assert isinstance(event, CapturedWrite)
         write = "the index assignment" if event.op == "index assignment" else f"`{event.op}`"
         running = event.transform, f"`{event.by}` runs the function here"
         if event.mapped:
             yield Report(
                 event.node,
-                f"{write} writes values that differ from run to run to a tensor that all runs share: torch raises here",
-                hint="make the tensor from an argument: `x.new_zeros(...)` or `torch.zeros_like(x)`",
+                f"{write} writes batched values to a tensor that is not batched: torch raises here",
+                hint="create the tensor from an argument: `x.new_zeros(...)` or `torch.zeros_like(x)`",
                 related=(running,),
             )
             return
         yield Report(
             event.node,
-            f"{write} writes to a tensor from outside of the function that is differentiated: torch raises here",
-            hint="return the new value, with `has_aux=True` if need be",
-            related=(running,) if event.made is None else ((event.made, "the tensor comes from outside"), running),
+            f"{write} writes to a tensor created outside the differentiated function: torch raises here",
+            hint="return the new value, with `has_aux=True` if necessary",
+            related=(running,)
+            if event.made is None
+            else ((event.made, "the tensor is created here, outside the function"), running),
         )

@@ -1,4 +1,4 @@
-"""GRD226: what a derivative of a function is asked of, or what the function gives, does not fit."""
+"""GRD226: a function transform is called with the wrong arguments, or its function returns the wrong result."""
 
 from __future__ import annotations
 
@@ -10,25 +10,27 @@ from gradlint.rules.base import Bad, Good, Report, Rule
 
 
 class TransformMismatch(Rule):
-    """A function of `torch.func` or `torch.autograd.functional` is given, or gets back, what does not fit.
+    """A function transform is called with the wrong arguments, or its function returns the wrong result.
 
     What torch does
-        It raises. `grad` and `hessian` differentiate a function that returns one number, as a tensor; all of
-        them want tensors rather than Python numbers, of a type that has gradients. `vjp` wants cotangents
-        shaped like the output, `jvp` tangents shaped like the inputs, and `argnums`, `in_dims` and `out_dims`
-        have to agree with the arguments and results. With `strict=True`, the functions of
-        `torch.autograd.functional` refuse a result that no gradient leads back from.
+        It raises. `grad` and `hessian` expect a function that returns a tensor with one element. All
+        functions of `torch.func` and `torch.autograd.functional` expect tensors rather than Python numbers,
+        of a differentiable dtype. `vjp` expects cotangents with the shape of the output, `jvp` tangents with
+        the shape of the inputs, and `argnums`, `in_dims` and `out_dims` must match the arguments and
+        results. With `strict=True`, the functions of `torch.autograd.functional` reject an output that does
+        not depend on the inputs.
 
     Why it matters
-        These functions look alike and want different things: a tuple here, a tensor there. A loss without
-        `.mean()`, or a result made a number by `.item()`, ends here.
+        These functions look alike but expect different arguments: some a tuple, others a tensor. A loss
+        without `.mean()`, or a result converted by `.item()`, raises too.
 
     When it may be wrong
-        Where the line is never reached.
+        If the line is never executed.
 
     Instead
         Return a tensor, reduced to one number for `grad`; for a function with several outputs use `jacrev`
-        or `vjp`. What is no tensor goes with `in_dims=None`, or is bound by `functools.partial`.
+        or `vjp`. Pass an argument that is not a tensor with `in_dims=None`, or bind it with
+        `functools.partial`.
 
     References
         https://docs.pytorch.org/docs/stable/func.api.html
@@ -85,7 +87,7 @@ gradient = grad(loss)(torch.randn(3))
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A derivative that cannot be taken so."""
+        """Report a transform that raises."""
         assert isinstance(event, refusal.TransformMismatch)
         backwards = event.transform == "vjp"
         said = _SAYS[event.reason].format(
@@ -103,52 +105,52 @@ _SAYS: dict[refusal.Mismatch, str] = {
     "argnums-empty": "is given empty `argnums`",
     "argnums-range": "has no argument {got}: it is given {wanted} by position",
     "argnums-twice": "is given the same argument twice in `argnums`",
-    "input-kind": "differentiates by {got}, which is no tensor",
-    "input-dtype": "differentiates by a tensor of {got}, which has no gradient",
-    "input-complex": "takes no complex input",
-    "inputs-kind": "wants a tensor or a tuple of them as inputs",
-    "output-kind": "wants tensors from the function, which returns {got}",
-    "aux-kind": "wants tensors from the function, which returns besides {got}",
-    "aux-missing": "wants a tuple of the output and the rest, as `has_aux=True` says",
-    "output-complex": "takes no complex output",
-    "output-container": "wants a tensor or a tuple of them from the function, which returns a list or dict",
-    "scalar-kind": "wants one number as a tensor from the function, which returns {got}",
-    "scalar-rank": "wants one number as a tensor from the function, which returns a tensor of {got} dimensions",
-    "scalar-size": "wants one number as a tensor from the function, which returns more",
-    "strict-output": "with `strict=True` refuses an output that no gradient leads back from",
-    "strict-input": "with `strict=True` refuses an output without a way to input {got}",
-    "strict-vectorize": "takes `strict` and `vectorize` not together",
-    "forward-unvectorized": 'with `strategy="forward-mode"` wants `vectorize=True`',
-    "vector-missing": "needs `v` where the {end} has more than one element",
-    "vector-kind": "is given {got} as `v`, which has to be a tensor",
+    "input-kind": "differentiates with respect to {got}, which is not a tensor",
+    "input-dtype": "differentiates with respect to a tensor of dtype {got}, which has no gradient",
+    "input-complex": "does not accept a complex input",
+    "inputs-kind": "expects a tensor or a tuple of tensors as inputs",
+    "output-kind": "expects the function to return tensors, but it returns {got}",
+    "aux-kind": "expects the auxiliary result to be tensors, but the function returns {got}",
+    "aux-missing": "expects a tuple of the output and the auxiliary result, because of `has_aux=True`",
+    "output-complex": "does not accept a complex output",
+    "output-container": "expects the function to return a tensor or a tuple of tensors, but it returns a list or dict",
+    "scalar-kind": "expects the function to return a tensor with one element, but it returns {got}",
+    "scalar-rank": "expects the function to return a tensor without dimensions, but it returns one with {got}",
+    "scalar-size": "expects the function to return a tensor with one element, but it returns more",
+    "strict-output": "with `strict=True` rejects an output that does not depend on the inputs",
+    "strict-input": "with `strict=True` rejects an output that does not depend on input {got}",
+    "strict-vectorize": "does not accept `strict` together with `vectorize`",
+    "forward-unvectorized": 'with `strategy="forward-mode"` requires `vectorize=True`',
+    "vector-missing": "requires `v` if the {end} has more than one element",
+    "vector-kind": "is given {got} as `v`, which must be a tensor",
     "vector-count": "is given {got} tensors as `v` for {wanted} {end}s",
-    "vector-shape": "is given `v` of another shape than the {end}",
-    "primals-kind": "wants a tuple of primals",
-    "tangent-kind": "is given {got} for a tensor of tangents",
+    "vector-shape": "is given a `v` of a different shape from the {end}",
+    "primals-kind": "expects a tuple of primals",
+    "tangent-kind": "is given {got} instead of a tensor of tangents",
     "tangent-structure": "is given tangents that are not nested like {ends}",
-    "tangent-shape": "is given tangents of another shape than {ends}",
-    "tangent-dtype": "is given tangents of another type than {ends}",
+    "tangent-shape": "is given tangents of a different shape from {ends}",
+    "tangent-dtype": "is given tangents of a different dtype from {ends}",
     "randomness": 'takes "error", "different" or "same" as `randomness`',
     "chunk-size": "takes a positive `chunk_size`",
-    "map-nothing": "is given nothing to map over",
+    "map-nothing": "is given no input to map over",
     "map-no-tensor": "maps over no tensor",
-    "map-kind": "maps over {got}, which is no tensor: say `None` in `in_dims`",
+    "map-kind": "maps over {got}, which is not a tensor: pass `None` in `in_dims`",
     "map-dim": "maps along dimension {got} of a tensor that has {wanted}",
     "map-sizes": "maps along dimensions of different sizes, {sizes}",
     "in-dims-kind": "takes an `int` or a tuple as `in_dims`",
     "in-dims-count": "has {got} `in_dims` for {wanted} arguments",
     "out-dims-count": "has {got} `out_dims` for {wanted} results",
     "out-dims-single": "has {got} `out_dims` for one result",
-    "out-dims-none": "gives results that differ, which `out_dims=None` denies",
-    "out-dim": "puts its results along dimension {got} of {wanted}",
-    "level-nested": "is entered inside of another level: there is only one",
-    "level-missing": "is called where no level has been entered",
-    "level-twice": "is called inside of a level: there is only one",
+    "out-dims-none": "returns a batched result, which `out_dims=None` does not allow",
+    "out-dim": "puts its results along dimension {got}, but they have {wanted} dimensions",
+    "level-nested": "is entered inside another level, but levels cannot be nested",
+    "level-missing": "is called outside any level",
+    "level-twice": "is called inside a level, but levels cannot be nested",
     "dual-outside": "is called outside of `dual_level()`",
-    "dual-twice": "is given a tensor that is dual already",
-    "dual-dtype": "is given a tensor of {got}, which has no derivative",
-    "dual-kind": "is given {got} as tangent, which has to be a tensor",
-    "dual-shape": "is given a tangent of another shape than the tensor",
+    "dual-twice": "is given a tensor that is already dual",
+    "dual-dtype": "is given a tensor of dtype {got}, which has no derivative",
+    "dual-kind": "is given {got} as tangent, which must be a tensor",
+    "dual-shape": "is given a tangent of a different shape from the tensor",
 }
 
 
@@ -163,5 +165,5 @@ _KINDS = {
 
 
 def _given(got: str | int | None) -> str:
-    """What stands where a tensor is wanted, in words."""
+    """Return a phrase for a value that is not a tensor."""
     return _KINDS.get(str(got), f"`{got}`")

@@ -1,4 +1,4 @@
-"""GRD225: a function below a transform of torch.func does what no transform supports."""
+"""GRD225: a function transformed by torch.func does what the transform does not support."""
 
 from __future__ import annotations
 
@@ -12,53 +12,53 @@ from gradlint.rules.authoring.repairs import code, with_argument
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule, Statement
 
 _WHAT: dict[refusal.Unsupported, str] = {
-    "method": "`{op}()` is called in a function that is transformed",
-    "function": "`{op}` is called in a function that is transformed",
-    "branch": "a branch depends on values that differ from run to run",
-    "number": "a Python number is made of values that differ from run to run",
-    "list": "a list of numbers is made of values that differ from run to run",
-    "array": "an array is made of values that differ from run to run",
-    "data": "`.data` is taken of values that differ from run to run",
-    "mask": "a mask that differs from run to run selects another number of elements in each",
-    "size": "`{op}` gives a result whose size or value depends on values that differ from run to run",
-    "random": "random numbers are drawn below `vmap`",
-    "batch-norm": "batch norm moves the running statistics, which all runs share, with values that differ",
-    "no-setup-context": "the custom function `{op}` has no `setup_context`, which transforms need",
+    "method": "`{op}()` is called in a transformed function",
+    "function": "`{op}` is called in a transformed function",
+    "branch": "a branch depends on batched values",
+    "number": "batched values are converted to a Python number",
+    "list": "batched values are converted to a list of numbers",
+    "array": "batched values are converted to an array",
+    "data": "`.data` is read from a batched tensor",
+    "mask": "a batched mask selects a different number of elements for each example",
+    "size": "`{op}` returns a result whose size or value depends on batched values",
+    "random": "random numbers are drawn under `vmap`",
+    "batch-norm": "batch norm updates the running statistics, which are not batched, with batched values",
+    "no-setup-context": "the custom function `{op}` has no `setup_context`, which transforms require",
     "no-vmap-rule": "the custom function `{op}` has no rule for `vmap`",
 }
 
 _INSTEAD: dict[refusal.Unsupported, str] = {
-    "branch": "select with `torch.where`, which computes both ways",
-    "number": "go on with the tensor, of one element",
+    "branch": "select with `torch.where`, which computes both branches",
+    "number": "keep the tensor with one element",
     "data": "use `.detach()`",
-    "batch-norm": "use group norm or layer norm, or call the layer in evaluation",
-    "mask": "multiply with the mask, or select with `torch.where`",
-    "random": 'say `randomness="different"` or `randomness="same"`, or draw the numbers outside',
+    "batch-norm": "use group norm or layer norm, or call the layer in evaluation mode",
+    "mask": "multiply by the mask, or select with `torch.where`",
+    "random": 'pass `randomness="different"` or `randomness="same"`, or draw the numbers outside',
 }
 
 
 class TransformUnsupported(Rule):
-    """A function that `torch.func` differentiates or maps does what the transform does not support.
+    """A function transformed by `torch.func` does what the transform does not support.
 
     What torch does
-        It raises. Below any transform: `backward()`, `requires_grad_()`, `retain_grad()`, the functions of
-        `torch.autograd.functional`, and custom functions whose `forward` takes a `ctx` instead of going with
-        a `setup_context`. Below `vmap` also what needs the values of one run: an `if` on a tensor, `item()`,
-        `float()`, `tolist()`, `numpy()`, `.data`, masks and other operations whose result has a size that
-        depends on the values, custom functions without a rule for it, and random numbers unless
-        `randomness` says how.
+        It raises. No transform supports `backward()`, `requires_grad_()`, `retain_grad()`, the functions
+        of `torch.autograd.functional`, or custom functions whose `forward` takes a `ctx` and that have no
+        `setup_context`. `vmap` also rejects anything that needs the values of one example: an `if` on a
+        tensor, `item()`, `float()`, `tolist()`, `numpy()`, `.data`, masks and other operations whose
+        result size depends on the values, custom functions without a `vmap` rule, and random numbers
+        unless `randomness` is set.
 
     Why it matters
-        A transform runs the function once, for all inputs at the same time, with its own book-keeping of
-        gradients. Code that was written for one input and for `backward` often does not survive it.
+        A transform runs the function once, for all inputs at the same time, and tracks gradients itself.
+        Code written for one input and for `backward` often does not work under a transform.
 
     When it may be wrong
-        Where the line is never reached.
+        If the line is never executed.
 
     Instead
-        Leave gradients to the transform. Below `vmap`, select with `torch.where` rather than `if`, multiply
-        with a mask rather than index with it, and give `randomness`. For custom functions, write
-        `setup_context`, and set `generate_vmap_rule = True`.
+        Let the transform compute the gradients. Under `vmap`, select with `torch.where` instead of `if`,
+        multiply by a mask instead of indexing with it, and pass `randomness`. For custom functions, define
+        `setup_context` and set `generate_vmap_rule = True`.
 
     References
         https://docs.pytorch.org/docs/stable/func.ux_limitations.html
@@ -112,7 +112,7 @@ result = torch.vmap(clipped)(torch.randn(4, 3))
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """What a transform that is under way refuses."""
+        """Report an operation that the running transform rejects."""
         assert isinstance(event, refusal.TransformUnsupported)
         yield Report(
             event.node,
@@ -124,7 +124,7 @@ result = torch.vmap(clipped)(torch.randn(4, 3))
 
 
 def _repair(event: refusal.TransformUnsupported) -> Repair | None:
-    """What the transform does itself goes, and so does what makes a number; random numbers differ from run to run."""
+    """Remove what the transform does itself, and conversions to numbers; let random numbers differ."""
     node = event.node
     if event.reason == "random":
         return _randomised(event.transform)
@@ -136,11 +136,11 @@ def _repair(event: refusal.TransformUnsupported) -> Repair | None:
     if event.reason == "number":
         return Repair("keep the tensor", (Change(node, tensor),), safe=False)
     if event.op == "requires_grad_":
-        return Repair("leave it to the transform", (Statement(node, "", tensor),), safe=True)
+        return Repair("remove it: the transform computes the gradients", (Statement(node, "", tensor),), safe=True)
     return None
 
 
 def _randomised(called: cst.CSTNode) -> Repair | None:
-    """`vmap(f)(x)` with random numbers that differ."""
+    """Pass `randomness="different"` to the `vmap` of `vmap(f)(x)`."""
     made = called.func if isinstance(called, cst.Call) else None
     return None if made is None else with_argument(made, 'randomness="different"', safe=False)

@@ -1,4 +1,4 @@
-"""GRD001: the file is no Python 3 program."""
+"""GRD001: the file is not valid Python 3."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from gradlint.rules.base import Bad, Good, Report, Rule
 
 
 class InvalidSyntax(Rule):
-    """The file cannot be parsed, so nothing is known about it.
+    """The file cannot be parsed, so it is not checked.
 
     What torch does
-        Nothing: Python refuses the file before torch is asked. Python 2 is recognised and named, since old
-        PyTorch tutorials are written in it. Bytes that are not UTF-8, where no coding line names another
-        encoding, NUL bytes, and brackets nested deeper than Python allows count as well.
+        Nothing: Python rejects the file before torch is imported. gradlint recognises Python 2 and says
+        so, because old PyTorch tutorials are written in it. Bytes that are not UTF-8 in a file without an
+        encoding declaration, NUL bytes, and brackets nested deeper than Python allows are reported too.
 
     Why it matters
-        A file that is not read is a file about which gradlint is silent, and silence must not look like
-        praise.
+        gradlint finds nothing in a file that it cannot read. Without this report, the file would look
+        as if it had passed.
 
     When it may be wrong
-        Where the file uses syntax newer than what the parser (libcst) knows; the message then says that
-        Python accepts the file.
+        If the file uses syntax that the parser (libcst) does not support yet. The message then says
+        that Python accepts the file.
 
     Instead
-        Write it in Python 3, or keep the file out with `exclude`. Only files that mention torch are parsed,
-        and files named on the command line.
+        Fix the syntax, convert the file to Python 3, or add it to `exclude`. gradlint parses only files
+        that mention torch and files named on the command line.
 
     References
         https://docs.python.org/3/reference/lexical_analysis.html
@@ -43,5 +43,5 @@ class InvalidSyntax(Rule):
     good = (Good("import torch\nprint('torch')\n"),)
 
     def check(self, event: Event) -> Iterator[Report]:
-        """Nothing: a file without syntax has no events, and `check.py` reports it itself."""
+        """Yield nothing: a file that is not parsed has no events, and `check.py` reports it."""
         yield from ()

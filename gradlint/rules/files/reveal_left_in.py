@@ -1,4 +1,4 @@
-"""GRD004: a call of `gradlint.reveal`, and what is believed of its argument."""
+"""GRD004: a call of `gradlint.reveal`, reported with what gradlint knows about its argument."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from gradlint.rules.base import Bad, Good, Report, Rule
 
 
 class RevealLeftIn(Rule):
-    """A call of `gradlint.reveal`: the finding says what is believed of its argument.
+    """A call of `gradlint.reveal`. The finding says what gradlint knows about its argument.
 
     What torch does
         Nothing: the call returns its argument.
 
     Why it matters
-        `reveal` is a question to gradlint: what does it believe of this value? The finding is the answer, as
-        `gradlint explain` prints it. In a finished program the call has no use.
+        `reveal` asks gradlint what it knows about a value. The finding is the answer, in the form printed by
+        `gradlint explain`. The call has no use in a finished program.
 
     When it may be wrong
-        Where several paths lead to the call, the answer is that of one of them; `gradlint explain` shows all.
+        If several paths lead to the call, the answer is that of one path. `gradlint explain` shows all.
 
     Instead
-        Remove the call when it has answered.
+        Remove the call when you no longer need the answer.
 
     References
         https://mypy.readthedocs.io/en/stable/common_issues.html#displaying-the-type-of-an-expression
@@ -82,7 +82,9 @@ x = reveal(torch.ones(2, 3))
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """Report what the program has asked for."""
+        """Report the answer to a `reveal` in the program."""
         assert isinstance(event, Reveal)
         if event.asked:
-            yield Report(event.node, f"revealed: {event.text}", hint="remove the call when it has answered")
+            yield Report(
+                event.node, f"revealed: {event.text}", hint="remove the call when you no longer need the answer"
+            )

@@ -9,21 +9,22 @@ from gradlint.rules.base import Report, Rule
 
 
 class UnreadableFile(Rule):
-    """The file or directory cannot be read, so nothing is known about it.
+    """The file or directory cannot be read, so it is not checked.
 
     What torch does
-        Nothing: the system refuses. Permission is missing, a symbolic link leads nowhere or in a circle, or
-        the path is no regular file. gradlint opens no FIFO and no device, since that could wait forever.
+        Nothing: the operating system rejects the access. The permission is missing, a symbolic link is
+        broken or circular, or the path is not a regular file. gradlint does not open FIFOs or devices,
+        because reading them could block forever.
 
     Why it matters
-        A file that is not read is a file about which gradlint is silent, and silence must not look like
-        praise.
+        gradlint finds nothing in a file that it cannot read. Without this report, the file would look
+        as if it had passed.
 
     When it may be wrong
-        Never: the system said so. It may not matter, though, as with a link that an editor leaves behind.
+        Never, but it may not matter: an editor may have left a broken link, for example.
 
     Instead
-        Give gradlint the permission, or keep the path out with `exclude`.
+        Grant the permission, or add the path to `exclude`.
 
     References
         https://docs.python.org/3/library/exceptions.html#os-exceptions
@@ -37,5 +38,5 @@ class UnreadableFile(Rule):
     good = ()
 
     def check(self, event: Event) -> Iterator[Report]:
-        """Nothing: a file that is not read has no events, and `check.py` reports it itself."""
+        """Yield nothing: a file that is not read has no events, and `check.py` reports it."""
         yield from ()

@@ -1,4 +1,4 @@
-"""GRD003: a comment silences what is not found."""
+"""GRD003: a `# noqa` comment suppresses no finding."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from gradlint.rules.base import Bad, Good, Report, Rule
 
 
 class UnusedSuppression(Rule):
-    """A `# noqa` comment names a code of gradlint and silences nothing.
+    """A `# noqa` comment names a code of gradlint and suppresses no finding.
 
     What torch does
         Nothing: the comment is for gradlint.
 
     Why it matters
-        The mistake is mended, or was never one, and the comment stays. The next mistake of that kind in
-        the line is silenced before anybody sees it.
+        The fault was fixed or never existed, but the comment is still there. It will hide the next
+        fault of that kind on the line.
 
     When it may be wrong
         Codes of other tools, a bare `# noqa`, and codes of rules that are not selected in this run are not
-        judged. Neither is a file that was too large to be judged as a whole.
+        reported. Neither is a comment in a file that is too large to be checked completely.
 
     Instead
-        Remove the code; `--fix` does.
+        Remove the code. `--fix` does this.
 
     References
         https://docs.astral.sh/ruff/rules/unused-noqa/
@@ -49,5 +49,5 @@ class UnusedSuppression(Rule):
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """Nothing: what comments silence is known when all rules have judged, to `silencing.py`."""
+        """Yield nothing: `silencing.py` reports unused comments after all rules have run."""
         yield from ()

@@ -1,4 +1,4 @@
-"""GRD112: what a custom function or a module with a backward hook passes on as a view is written in place."""
+"""GRD112: a view returned by a custom function, or by a module with a backward hook, is written in place."""
 
 from __future__ import annotations
 
@@ -14,26 +14,27 @@ _RAISES = "is a view and is being modified inplace. This view was created inside
 
 
 class CustomViewInplace(Rule):
-    """What a custom function or a module with a backward hook passes on as a view is written in place.
+    """A view returned by a custom function, or by a module with a backward hook, is written in place.
 
     What torch does
-        A custom function that returns its input, or a view of it, decides what becomes of the gradient. A write to
-        the result would bypass that, so that with grad mode on it raises a RuntimeError: "Output 0 of ... is a view
-        and is being modified inplace. This view was created inside a custom Function ...". A module with
-        `register_full_backward_hook` is such a case: torch sends its arguments and its output through a custom
-        function of its own.
+        A custom function that returns its input, or a view of it, defines the gradient of that result. A write to
+        the result would bypass that definition, so with grad mode on it raises a RuntimeError: "Output 0 of ... is
+        a view and is being modified inplace. This view was created inside a custom Function ...". A module with
+        `register_full_backward_hook` behaves the same way: torch passes its arguments and its output through a
+        custom function of its own.
 
     Why it matters
-        The usual victim is `nn.ReLU(inplace=True)` in a network that worked until a hook was registered with one of
-        its modules, as Grad-CAM and DeepLIFT do: it fails on the activation, or on whatever writes to its result.
+        Typically the network uses `nn.ReLU(inplace=True)` and works until a hook is registered on one of its
+        modules, as Grad-CAM and DeepLIFT do. Then it fails at the activation, or at the next operation that writes
+        to the module's output.
 
     When it may be wrong
-        Where the line is never reached, or the hook was removed by something that gradlint does not see.
+        If the line is never executed, or if code that gradlint does not see removes the hook.
 
     Instead
         Set `inplace=False` on the activations near a hooked module, compute out of place, or clone the result. In a
-        custom function clone what is returned, or name it to `ctx.mark_dirty` if it is meant to be written. For a
-        gradient alone, `output.register_hook(...)` on the tensor makes no view.
+        custom function, clone the result, or pass it to `ctx.mark_dirty` if `forward` itself writes it. If you only
+        need a gradient, `output.register_hook(...)` on the tensor creates no view.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.register_full_backward_hook
@@ -75,13 +76,13 @@ hidden.sum().backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A write that torch refuses because its target is a view that a custom function made."""
+        """Report a write that torch rejects because its target is a view made by a custom function."""
         assert isinstance(event, refusal.CustomViewWrite)
         yield Report(
             event.node,
             f"{writing(event.op, event.node)} writes to a view made by a custom function or a backward hook: "
             "torch raises here",
-            hint="compute out of place (`inplace=False` near a module with a backward hook), or clone the result",
+            hint="compute out of place (`inplace=False` next to a module with a backward hook), or clone the result",
             related=() if event.viewed is None else ((event.viewed, "the view is made here"),),
             repair=out_of_place(event.node),
         )

@@ -14,21 +14,21 @@ class DataWriteToSaved(Rule):
     """A value saved for backward is changed through `.data`, which autograd does not notice.
 
     What torch does
-        Nothing. `.data` shares memory with the tensor and has a version counter of its own, so that the
-        check of backward finds nothing changed. The gradient is computed with the new values, where the
-        old ones are right. The same write to `.detach()` or under `torch.no_grad()` is noticed, and
-        raises.
+        Nothing. `.data` shares memory with the tensor but has its own version counter, so the check in
+        backward finds no change. The gradient is computed with the new values, although the old ones
+        would be correct. The same write through `.detach()` or under `torch.no_grad()` is detected, and
+        backward raises.
 
     Why it matters
-        The loss looks right, the gradient is wrong, and no message says so.
+        The loss is right, the gradient is wrong, and torch gives no warning.
 
     When it may be wrong
-        Where the new values are wanted in the gradient on purpose, as in some estimators; a custom
-        `autograd.Function` says so better.
+        If the gradient is meant to use the new values, as in some estimators. A custom
+        `autograd.Function` states that intent more clearly.
 
     Instead
-        Write after the backward; write to a copy; or drop `.data` and write under `torch.no_grad()`, so
-        that torch raises where the order is wrong.
+        Write after the backward; write to a copy; or replace `.data` by a write under
+        `torch.no_grad()`, so that torch raises if the order is wrong.
 
     References
         https://docs.pytorch.org/docs/stable/notes/autograd.html#in-place-correctness-checks
@@ -74,6 +74,10 @@ with torch.no_grad():
         yield Report(
             event.node,
             f"this write through `.data` changes what {saver} saved: the gradient is silently wrong",
-            hint="write after the backward, or to a copy; without `.data`, torch would notice",
-            related=((event.saver, f"{saver} saves it here"), (event.backward, "this backward is wrong")),
+            hint="write after the backward, or to a copy; under `torch.no_grad()` instead of `.data`, torch "
+            "detects the write",
+            related=(
+                (event.saver, f"{saver} saves it here"),
+                (event.backward, "this backward computes a wrong gradient"),
+            ),
         )

@@ -1,4 +1,4 @@
-"""GRD109: a tensor made in inference mode is written, or meets autograd, outside of it."""
+"""GRD109: a tensor made in inference mode is written, or saved for backward, outside of it."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
 
 class InferenceTensor(Rule):
-    """A tensor made in inference mode is written, or meets autograd, outside of it.
+    """A tensor made in inference mode is written, or saved for backward, outside of it.
 
     What torch does
         Tensors made under `torch.inference_mode()` have no version counter. Outside of it, a write in
         place raises a RuntimeError ("Inplace update to inference tensor outside InferenceMode is not
         allowed"), and so does an operation that would save one for backward ("Inference tensors cannot
-        be saved for backward"). An operation that saves nothing, such as `+`, lets them pass; so does
-        one that is not recorded.
+        be saved for backward"). An operation that saves nothing, such as `+`, accepts them, and so
+        does one that is not recorded.
 
     Why it matters
-        Features from a frozen network, computed fast under `inference_mode` and fed to a head that is
-        trained, fail at the head's first layer.
+        Features are often computed by a frozen network under `inference_mode` and passed to a head
+        that is trained. The head's first layer then raises.
 
     When it may be wrong
-        Where the line is never reached, or runs within inference mode after all.
+        If the line is never executed, or if its caller runs it in inference mode.
 
     Instead
-        Use `torch.no_grad()` where the results take part in training, or `.clone()` them outside of
+        Use `torch.no_grad()` if the results are used in training, or `.clone()` them outside
         inference mode.
 
     References
@@ -79,27 +79,27 @@ head(features).sum().backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """Report a tensor that is written, as it is or by a view, changed otherwise, or would be saved."""
+        """Report an inference tensor that is written directly or through a view, changed otherwise, or saved."""
         if isinstance(event, refusal.InferenceViewWrite):
             message, said, place, mode = _writes(event, "a view"), _MADE, event.viewed, None
         elif isinstance(event, refusal.InferenceWrite):
             message, said, place, mode = _writes(event, "a tensor"), _MADE, event.made, event.mode
         elif isinstance(event, refusal.InferenceSaved):
             message = f"{operation(event.op, event.node)} cannot save a tensor made in inference mode"
-            said, place, mode = "made in inference mode here", event.made, event.mode
+            said, place, mode = "the tensor is created in inference mode here", event.made, event.mode
         else:
             assert isinstance(event, refusal.InferenceChange)
             message, said, place, mode = f"`{event.by}` changes a tensor made in inference mode", "", None, event.mode
         yield Report(
             event.node,
             f"{message}: torch raises here",
-            hint="make it under `torch.no_grad()` instead, or use its `.clone()`",
+            hint="create the tensor under `torch.no_grad()` instead, or use its `.clone()`",
             related=() if place is None else ((place, said),),
             repair=_recorded(mode),
         )
 
 
-_MADE = "it is made here"
+_MADE = "the tensor is created here"
 
 
 def _writes(event: refusal.RefusedWrite, what: str) -> str:
@@ -107,7 +107,7 @@ def _writes(event: refusal.RefusedWrite, what: str) -> str:
 
 
 def _recorded(mode: cst.CSTNode | None) -> Repair | None:
-    """`inference_mode()` becomes `no_grad()`, whose tensors are like any other; one with a flag is left alone."""
+    """Replace `inference_mode()` by `no_grad()`, whose tensors are ordinary; a call with a flag is not changed."""
     entered = mode.decorator if isinstance(mode, cst.Decorator) else mode
     if entered is None or (isinstance(entered, cst.Call) and entered.args):
         return None

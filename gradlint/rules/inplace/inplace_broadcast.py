@@ -20,22 +20,22 @@ class InplaceBroadcast(Rule):
     """A tensor is written in place with values of a larger shape.
 
     What torch does
-        Out of place, the smaller side of an operation is repeated, whichever it is. In place only the
-        values can be: what is written keeps its shape. Where both meet in a larger one, torch raises a
-        RuntimeError: "output with shape [5] doesn't match the broadcast shape [3, 5]". One element more
-        is enough: a tensor of shape `[]` takes nothing of shape `[1]`. An index assignment lets go of
-        leading dimensions of size one, and refuses the rest.
+        Out of place, torch expands either operand to the broadcast shape. In place it can only expand
+        the values: the tensor that is written keeps its shape. If the broadcast shape is larger, torch
+        raises a RuntimeError: "output with shape [5] doesn't match the broadcast shape [3, 5]". The
+        number of dimensions counts too: a tensor of shape `[]` does not accept values of shape `[1]`.
+        An index assignment ignores leading dimensions of size one and rejects anything else.
 
     Why it matters
-        `total = total + x` and `total += x` are not the same: the first lets `total` grow without a
-        word. Mostly the sum starts with the wrong shape, or a reduction over the batch was forgotten.
+        `total = total + x` and `total += x` are not the same: the first silently lets `total` grow.
+        Usually the sum starts with the wrong shape, or a reduction over the batch is missing.
 
     When it may be wrong
-        Where the line is never reached. Sizes that gradlint does not know are never reported.
+        If the line is never executed. Unknown sizes are never reported.
 
     Instead
-        Reduce the values first (`total += loss.sum()`), begin with the shape of the result
-        (`torch.zeros_like(x)`), or write `total = total + x` where it may grow.
+        Reduce the values first (`total += loss.sum()`), start from the shape of the result
+        (`torch.zeros_like(x)`), or write `total = total + x` if it may grow.
 
     References
         https://docs.pytorch.org/docs/stable/notes/broadcasting.html#in-place-semantics
@@ -72,20 +72,21 @@ total = total + torch.ones(3, 5)
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """Values that do not fit for certain."""
+        """Report values whose shape cannot be broadcast to the target."""
         assert isinstance(event, refusal.InplaceBroadcast)
         held, wanted = sizes(event.shape), sizes(event.wanted)
         part = "a part" if event.op == "index assignment" else "a tensor"
         yield Report(
             event.node,
-            f"{writing(event.op, event.node)} writes values of shape {wanted} to {part} of shape {held}: torch raises",
-            hint="reduce the values, begin with the larger shape, or write it out of place",
-            related=() if event.made is None else ((event.made, "the tensor was made here"),),
+            f"{writing(event.op, event.node)} writes values of shape {wanted} to {part} of shape {held}: "
+            "torch raises here",
+            hint="reduce the values, start from the larger shape, or compute out of place",
+            related=() if event.made is None else ((event.made, "the tensor is created here"),),
             repair=_repair(event.node),
         )
 
 
 def _repair(node: cst.CSTNode) -> Repair | None:
-    """The sum may grow out of place; whether it should, nobody but its author knows."""
+    """Write it out of place. The fix is unsafe, because the result then has the larger shape."""
     repair = out_of_place(node)
     return None if repair is None else replace(repair, safe=False)

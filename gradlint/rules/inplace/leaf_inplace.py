@@ -19,18 +19,18 @@ class LeafInplace(Rule):
 
     What torch does
         It raises a RuntimeError at the write: "a leaf Variable that requires grad is being used in an
-        in-place operation." So do augmented assignments (`w -= lr * w.grad`), methods with an
-        underscore (`w.zero_()`), assignments by a mask or by index tensors, and `inplace=True`. Under
-        `torch.no_grad()` the same write is let pass.
+        in-place operation." This applies to augmented assignments (`w -= lr * w.grad`), methods with
+        a trailing underscore (`w.zero_()`), assignments by a mask or by index tensors, and
+        `inplace=True`. Under `torch.no_grad()` the same write is accepted.
 
     Why it matters
-        A leaf is where gradients are accumulated, so its value has to be that of the user and not the
-        result of an operation. The step by hand, the initialisation and the clipping of weights are
-        meant to stay out of the graph, and torch wants to be told so.
+        Gradients are accumulated into leaves, so the value of a leaf must come from the user and not
+        from a recorded operation. Manual update steps, initialisation and weight clipping are not
+        meant to be part of the graph, and torch requires you to say so.
 
     When it may be wrong
-        Where the line is never reached, or where something that gradlint does not see, such as a
-        caller's decorator, switches grad mode off.
+        If the line is never executed, or if code that gradlint does not see, such as a caller's
+        decorator, disables grad mode.
 
     Instead
         Wrap the write in `with torch.no_grad():`, use `torch.nn.init` for initial values, or write to a
@@ -78,12 +78,12 @@ with torch.no_grad():
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A write that torch refuses because its target is a leaf."""
+        """Report a write that torch rejects because its target is a leaf."""
         assert isinstance(event, refusal.LeafWrite)
         kind = "parameter" if event.parameter else "leaf"
         quoted = target(event.node)
         what = f"the {kind} `{quoted}`, which" if quoted else f"a {kind} that"
-        related = () if event.made is None else ((event.made, f"the {kind} is made here"),)
+        related = () if event.made is None else ((event.made, f"the {kind} is created here"),)
         yield Report(
             event.node,
             f"{writing(event.op, event.node)} writes in place to {what} requires grad: torch raises here",
@@ -94,9 +94,9 @@ with torch.no_grad():
 
 
 def _repair(event: refusal.LeafWrite) -> Repair | None:
-    """Under no_grad, unless the write is part of a computation, or what is written belongs to one.
+    """Write under no_grad, unless the write or its target is part of a computation.
 
-    What an optimizer has is trained, and stays the leaf that it is.
+    A tensor that an optimizer updates must stay a leaf.
     """
     node = event.node
     if event.built is not None:
@@ -109,4 +109,4 @@ def _repair(event: refusal.LeafWrite) -> Repair | None:
 
 
 _NO_GRAD = "wrap the write in `with torch.no_grad():`, or write to a copy: `.clone()`"
-_NO_INPLACE = "leave `inplace=True` out, or write to a copy: `.clone()`"
+_NO_INPLACE = "remove `inplace=True`, or write to a copy: `.clone()`"

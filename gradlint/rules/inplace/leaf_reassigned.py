@@ -1,4 +1,4 @@
-"""GRD111: a leaf's name is bound to a result, whose `.grad` is None from then on."""
+"""GRD111: a leaf's name is rebound to a computed tensor, whose `.grad` is None."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ _RAISES = "unsupported operand type.*NoneType|NoneType' object"
 
 
 class LeafReassigned(Rule):
-    """A leaf's name is bound to a result, whose `.grad` is None from then on.
+    """A leaf's name is rebound to a computed tensor, whose `.grad` is None.
 
     What torch does
-        `w = w - lr * w.grad` computes a new tensor, which is no leaf: no gradient is accumulated into
-        it. Its `.grad` is None, with a warning, and the next turn of the loop raises a TypeError
-        ("unsupported operand type(s) for *: 'float' and 'NoneType'") or, at `w.grad.zero_()`, an
-        AttributeError.
+        `w = w - lr * w.grad` computes a new tensor, which is not a leaf: no gradient is accumulated
+        into it. Reading its `.grad` gives None and a warning, and the next iteration of the loop
+        raises a TypeError ("unsupported operand type(s) for *: 'float' and 'NoneType'") or, at
+        `w.grad.zero_()`, an AttributeError.
 
     Why it matters
-        It is the first thing written to avoid "a leaf Variable that requires grad is being used in an
-        in-place operation". The old leaf is untouched, and the graph of all turns hangs together.
+        This is a common way to avoid the error "a leaf Variable that requires grad is being used in
+        an in-place operation". The old leaf is not updated, and every iteration's graph stays
+        connected to the previous ones.
 
     When it may be wrong
-        Where the tensor is given a gradient by something that gradlint does not see.
+        If code that gradlint does not see assigns a gradient to the tensor.
 
     Instead
-        Update the leaf itself: `with torch.no_grad(): w -= lr * w.grad`, then `w.grad = None`. Or begin
-        a fresh leaf: `w = (w - lr * w.grad).detach().requires_grad_()`.
+        Update the leaf itself: `with torch.no_grad(): w -= lr * w.grad`, then `w.grad = None`. Or
+        create a new leaf: `w = (w - lr * w.grad).detach().requires_grad_()`.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.grad.html
@@ -77,12 +78,12 @@ for _ in range(3):
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """Report what is computed with a `.grad` that is None."""
+        """Report a computation that uses a `.grad` that is None."""
         assert isinstance(event, NoneGradientUsed)
         yield Report(
             event.node,
-            "this uses a `.grad` that is None here: no backward has filled it, and Python raises",
+            "this uses a `.grad` that is None here: no backward has filled it, and Python raises here",
             hint="update the leaf under `torch.no_grad()`, or make a new leaf: `.detach().requires_grad_()`",
-            related=() if event.made is None else ((event.made, "the tensor whose .grad is None comes from here"),),
+            related=() if event.made is None else ((event.made, "the tensor whose `.grad` is None is created here"),),
             repair=None if event.made is None else updated_in_place(event.made),
         )

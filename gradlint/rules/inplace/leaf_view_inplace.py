@@ -22,22 +22,22 @@ class LeafViewInplace(Rule):
     What torch does
         It raises a RuntimeError at the write: "a view of a leaf Variable that requires grad is being
         used in an in-place operation." `b[0] = x` writes to the view `b[0]`; so do `b[0] += x`, `b[:,
-        1].zero_()`, and writes to what `view`, `t`, `narrow`, `squeeze` and their like return. Old
-        versions of torch raised only at the backward ("leaf variable has been moved into the graph
-        interior").
+        1].zero_()`, and writes to the result of `view`, `t`, `narrow`, `squeeze` and similar methods.
+        Old versions of torch raised only at the backward ("leaf variable has been moved into the
+        graph interior").
 
     Why it matters
-        It is the usual mistake with a buffer for results: `torch.zeros(n, requires_grad=True)` looks
-        like what a gradient needs, and is what forbids to fill it. A buffer that does not ask for
-        gradients joins the graph by itself when a tracked value is written into it.
+        This is a common mistake with a buffer for results: `requires_grad=True` in `torch.zeros(n,
+        requires_grad=True)` looks necessary for a gradient, but it prevents writing to the buffer. A
+        buffer that does not require grad becomes part of the graph when a tracked value is written
+        into it.
 
     When it may be wrong
-        Where the line is never reached, or where something that gradlint does not see switches grad
-        mode off.
+        If the line is never executed, or if code that gradlint does not see disables grad mode.
 
     Instead
-        Build the tensor from its parts with `torch.stack` or `torch.cat`, or leave `requires_grad` away
-        from the buffer. For initial values, write under `torch.no_grad()`.
+        Build the tensor from its parts with `torch.stack` or `torch.cat`, or create the buffer without
+        `requires_grad`. For initial values, write under `torch.no_grad()`.
 
     References
         https://docs.pytorch.org/docs/stable/notes/autograd.html#in-place-operations-with-autograd
@@ -78,10 +78,10 @@ b.sum().backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A write that torch refuses because its target is a view of a leaf."""
+        """Report a write that torch rejects because its target is a view of a leaf."""
         assert isinstance(event, refusal.LeafViewWrite)
         kind = "parameter" if event.parameter else "leaf"
-        related = [] if event.made is None else [(event.made, f"the {kind} is made here")]
+        related = [] if event.made is None else [(event.made, f"the {kind} is created here")]
         if event.viewed is not None and event.viewed is not event.node:
             related.append((event.viewed, "this is a view of it"))
         yield Report(
@@ -95,7 +95,7 @@ b.sum().backward()
 
 
 def _joining(event: refusal.LeafViewWrite) -> Repair | None:
-    """A buffer that values with a graph are written to joins that graph, if it is no leaf of its own."""
+    """Create the buffer without `requires_grad`, if the values written to it have a graph."""
     made = event.made
     if not event.tracked or not isinstance(made, cst.Call):
         return None
@@ -105,6 +105,6 @@ def _joining(event: refusal.LeafViewWrite) -> Repair | None:
 
 _FOR_PARAMETER = "wrap the write in `with torch.no_grad():`"
 _FOR_BUFFER = (
-    "build it from its parts with `torch.cat` or `torch.stack`, or make the buffer without `requires_grad`:"
-    " it joins the graph when it is written"
+    "build it from its parts with `torch.cat` or `torch.stack`, or create the buffer without `requires_grad`:"
+    " it becomes part of the graph when it is written"
 )

@@ -1,4 +1,4 @@
-"""GRD113: a loop over parameters gives its variable another value, and the parameters stay as they are."""
+"""GRD113: a loop over parameters assigns to its loop variable, and the parameters do not change."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from gradlint.rules.base import Bad, Good, Report, Rule
 
 
 class LoopVariableRebound(Rule):
-    """A loop over parameters gives its variable another value, and the parameters stay as they are.
+    """A loop over parameters assigns to its loop variable, and the parameters do not change.
 
     What torch does
-        Nothing. `p = p - lr * p.grad` computes a tensor and gives it a name; the parameter, which the
-        module holds, does not change. The next turn of the loop gives the name away again.
+        Nothing. `p = p - lr * p.grad` computes a new tensor and binds the name `p` to it. The
+        parameter in the module does not change, and the next iteration rebinds the name.
 
     Why it matters
         The target network of an agent is never updated, the hand-written optimizer never trains, and
-        nothing is printed.
+        there is no error or warning.
 
     When it may be wrong
-        Where the variable is read behind the loop. Within it nothing reads it, or the assignment is not
+        If the variable is read after the loop. An assignment whose value is read inside the loop is not
         reported.
 
     Instead
-        Write into the parameter: `with torch.no_grad(): p.copy_(...)`, or `p.sub_(lr * p.grad)`.
+        Write to the parameter: `with torch.no_grad(): p.copy_(...)`, or `p.sub_(lr * p.grad)`.
 
     References
         https://docs.python.org/3/reference/simple_stmts.html#assignment-statements
@@ -67,8 +67,6 @@ with torch.no_grad():
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """An assignment to the variable of a loop over parameters, of which nobody reads the value."""
-        hint = "write into the parameter: `with torch.no_grad(): p.copy_(...)`"
-        yield Report(
-            event.node, "this gives the loop's variable another value, and the parameter stays as it is", hint=hint
-        )
+        """Report an assignment to the variable of a loop over parameters whose value is never read."""
+        hint = "write to the parameter: `with torch.no_grad(): p.copy_(...)`"
+        yield Report(event.node, "this only rebinds the loop variable: the parameter does not change", hint=hint)

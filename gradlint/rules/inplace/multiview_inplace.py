@@ -17,22 +17,22 @@ class MultiviewInplace(Rule):
     """An output of `split`, `chunk`, `unbind`, or of iteration over a tensor is written in place.
 
     What torch does
-        Functions that return several views at once keep no history by which one of them could be
-        written. With grad mode on, a write in place to one raises a RuntimeError: "This view is the
-        output of a function that returns multiple views. Such functions do not allow the output views
-        to be modified inplace." `for row in x` is `unbind`. `tensor_split`, `hsplit` and `vsplit` give
-        ordinary views, which may be written.
+        Functions that return several views at once do not record the history that an in-place write to
+        one of them would need. With grad mode on, such a write raises a RuntimeError: "This view is
+        the output of a function that returns multiple views. Such functions do not allow the output
+        views to be modified inplace." `for row in x` calls `unbind`. `tensor_split`, `hsplit` and
+        `vsplit` return ordinary views, which may be written.
 
     Why it matters
-        `x[0] += 1` is legal where `first, second = x` and `first += 1` is not, although both write to
-        the same memory.
+        `x[0] += 1` is allowed, but `first, second = x` followed by `first += 1` is not, although both
+        write to the same memory.
 
     When it may be wrong
-        Where the line is never reached, or something that gradlint does not see switches grad mode off.
+        If the line is never executed, or if code that gradlint does not see disables grad mode.
 
     Instead
-        Compute out of place (`a = a + 1`), take the parts by index (`x[:2]`), use `torch.tensor_split`,
-        or clone the part.
+        Compute out of place (`a = a + 1`), select the parts by index (`x[:2]`), use
+        `torch.tensor_split`, or clone the part.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.split.html
@@ -74,22 +74,23 @@ forget = forget + 1
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A write that torch refuses because its target is one of several views."""
+        """Report a write that torch rejects because its target is one of several views."""
         if isinstance(event, refusal.UnrebasedView):
             if event.kind != "multi":
                 return
             yield Report(
                 event.node,
-                f"{writing(event.op, event.node)} writes to a tensor split into views: torch refuses the views",
-                hint="write before the split, to a clone, or take the parts by index",
-                related=((event.used, "torch raises here, where such a view is used"),),
+                f"{writing(event.op, event.node)} writes to a tensor after it was split into views: torch "
+                "raises when a view is used",
+                hint="write before the split, write to a clone, or select the parts by index",
+                related=((event.used, "torch raises here, where one of the views is used"),),
             )
             return
         assert isinstance(event, refusal.MultiViewWrite)
         yield Report(
             event.node,
             f"{writing(event.op, event.node)} writes to one of several views made at once: torch raises here",
-            hint="compute out of place, clone the part, or take it by index or `torch.tensor_split`",
-            related=() if event.viewed is None else ((event.viewed, "the views are made here"),),
+            hint="compute out of place, clone the part, or select it by index or with `torch.tensor_split`",
+            related=() if event.viewed is None else ((event.viewed, "the views are created here"),),
             repair=out_of_place(event.node),
         )

@@ -17,20 +17,20 @@ class NoGradViewInplace(Rule):
 
     What torch does
         It raises a RuntimeError: "A view was created in no_grad mode and is being modified inplace with
-        grad mode enabled." It does so if the view's base requires grad, or what is written does. A view
-        of plain data may be written with plain values.
+        grad mode enabled." It does so if the view's base or the written value requires grad. Writing
+        values without grad to a view of a tensor without grad is accepted.
 
     Why it matters
-        The view says `requires_grad=True` and has no `grad_fn`: torch cannot tell whether the write is
-        to be recorded or not, and refuses to guess.
+        The view has `requires_grad=True` but no `grad_fn`, so torch cannot tell whether the write
+        should be recorded.
 
     When it may be wrong
-        Where the line is never reached, or grad mode is switched off around it by something that
-        gradlint does not see.
+        If the line is never executed, or if code that gradlint does not see disables grad mode
+        around it.
 
     Instead
-        Take the view and write to it in the same mode: both inside the `no_grad` block if the write is
-        not to be recorded, both outside if it is.
+        Create the view and write to it in the same grad mode: both inside the `no_grad` block if the
+        write should not be recorded, both outside if it should.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html
@@ -75,7 +75,7 @@ with torch.no_grad():
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A write that torch refuses because its target is a view from another mode."""
+        """Report a write that torch rejects because its target is a view created in another grad mode."""
         assert isinstance(event, (refusal.NoGradViewWrite, refusal.UnrebasedView))
         writer = writing(event.op, event.node)
         if isinstance(event, refusal.UnrebasedView):
@@ -83,14 +83,14 @@ with torch.no_grad():
                 return
             yield Report(
                 event.node,
-                f"{writer} writes to the base of a view made under `no_grad`: torch refuses the view",
-                hint="take the view in the same grad mode, or after the write",
+                f"{writer} writes to the base of a view made under `no_grad`: torch raises when the view is used",
+                hint="create the view in the same grad mode, or after the write",
                 related=((event.used, "torch raises here, where the view is used"),),
             )
             return
         yield Report(
             event.node,
             f"{writer} writes, with grad mode on, to a view made under `no_grad`: torch raises here",
-            hint="take the view and write to it in the same grad mode",
-            related=() if event.viewed is None else ((event.viewed, "the view is taken here"),),
+            hint="create the view and write to it in the same grad mode",
+            related=() if event.viewed is None else ((event.viewed, "the view is created here"),),
         )

@@ -25,14 +25,15 @@ class OutRequiresGrad(Rule):
         target alike, as long as grad mode is on.
 
     Why it matters
-        `out=` saves an allocation, and there is no history that the target could get.
+        `out=` saves an allocation, but autograd cannot record a result that is written to an
+        existing tensor.
 
     When it may be wrong
-        Where the line is never reached, or something that gradlint does not see switches grad mode off.
+        If the line is never executed, or if code that gradlint does not see disables grad mode.
 
     Instead
-        Assign the result (`y = torch.mm(a, b)`), write it into a part of a buffer (`buffer[0] =
-        torch.mm(a, b)`), which is recorded, or compute under `torch.no_grad()`.
+        Assign the result (`y = torch.mm(a, b)`), write it to a part of a buffer (`buffer[0] =
+        torch.mm(a, b)`), which autograd records, or compute under `torch.no_grad()`.
 
     References
         https://docs.pytorch.org/docs/stable/notes/autograd.html#in-place-operations-with-autograd
@@ -69,7 +70,7 @@ y.sum().backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A call with `out=` that torch refuses."""
+        """Report a call with `out=` that torch rejects."""
         assert isinstance(event, refusal.OutRequiresGrad)
         op = operation(event.op, event.node)
         yield Report(
@@ -81,7 +82,7 @@ y.sum().backward()
 
 
 def _assigned(node: cst.CSTNode) -> Repair | None:
-    """`f(x, out=y)` as a statement becomes `y = f(x)`; a tensor that is updated is written under no_grad."""
+    """Turn the statement `f(x, out=y)` into `y = f(x)`; if `y` is also an argument, run the statement under no_grad."""
     given = keyword_of(node, "out") if isinstance(node, cst.Call) else None
     if not isinstance(node, cst.Call) or given is None or not isinstance(given.value, cst.Name):
         return None

@@ -19,17 +19,17 @@ class OverlappingInplace(Rule):
     """A tensor whose elements share memory is written in place.
 
     What torch does
-        `expand`, `expand_as` and `broadcast_to` copy nothing: a row that is expanded to eight rows is
-        one row in memory. An elementwise write raises a RuntimeError: "unsupported operation: more than
-        one element of the written-to tensor refers to a single memory location. Please clone() the
-        tensor before performing the operation." Gradients do not matter here. Some writes (`fill_`,
-        `zero_`, index assignment) run through all the same, and change every row at once.
+        `expand`, `expand_as` and `broadcast_to` do not copy: a row that is expanded to eight rows is
+        still one row in memory. An elementwise write raises a RuntimeError: "unsupported operation:
+        more than one element of the written-to tensor refers to a single memory location. Please
+        clone() the tensor before performing the operation." This does not depend on gradients. Some
+        writes (`fill_`, `zero_`, index assignment) succeed nevertheless and change every row at once.
 
     Why it matters
         The result would depend on the order in which elements are written.
 
     When it may be wrong
-        Where the expanded size is one at run time, so that nothing overlaps.
+        If the expanded size is one at run time, so that nothing overlaps.
 
     Instead
         Copy first (`.expand(8, 3).clone()`), use `repeat`, or compute out of place.
@@ -69,13 +69,13 @@ batch += torch.randn(8, 3)
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A write that torch refuses because elements of its target share memory."""
+        """Report a write that torch rejects because elements of its target share memory."""
         assert isinstance(event, refusal.OverlapWrite)
         writer = writing(event.op, event.node)
         yield Report(
             event.node,
             f"{writer} writes to an expanded tensor, whose elements share memory: torch raises here",
-            hint="copy it first: `.clone()`, or use `repeat` in place of `expand`",
+            hint="copy it first with `.clone()`, or use `repeat` instead of `expand`",
             related=() if event.viewed is None else ((event.viewed, "it is expanded here"),),
             repair=through(event.viewed, "clone", safe=True) if isinstance(event.viewed, cst.Call) else None,
         )

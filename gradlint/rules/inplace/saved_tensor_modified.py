@@ -17,22 +17,22 @@ class SavedTensorModified(Rule):
     """A value that autograd saved for backward is changed in place before that backward.
 
     What torch does
-        Every operation keeps what its derivative needs: `exp` its result, `x * y` both factors, a
-        linear layer its input. The write itself is let pass; the backward compares version counters and
+        Every operation saves what its derivative needs: `exp` its result, `x * y` both factors, a
+        linear layer its input. The write itself succeeds; the backward compares version counters and
         raises a RuntimeError: "one of the variables needed for gradient computation has been modified
-        by an inplace operation". Operations that save nothing (`+`, `sum`, `cat`) do not mind.
+        by an inplace operation". Operations that save nothing (`+`, `sum`, `cat`) are unaffected.
 
     Why it matters
-        The error is raised at the backward and names neither the write nor its line, so that it is
-        searched for with anomaly mode. The finding is at the write.
+        The error is raised at the backward and names neither the write nor its line, and even
+        anomaly mode shows only the operation that saved the value. gradlint reports the write.
 
     When it may be wrong
-        Where the write is never reached on the way to that backward, or the tensors are replaced in
-        between by something that gradlint does not see.
+        If the write is never executed before that backward, or if code that gradlint does not see
+        replaces the tensors in between.
 
     Instead
-        Write out of place (`h = h + 1`), write to a copy (`h.clone()`), leave `inplace=True` out behind
-        this operation, or do the write after the backward.
+        Write out of place (`h = h + 1`), write to a copy (`h.clone()`), remove `inplace=True` after
+        this operation, or write after the backward.
 
     References
         https://docs.pytorch.org/docs/stable/notes/autograd.html#in-place-correctness-checks
@@ -72,7 +72,7 @@ h.sum().backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """Report a write that the version counter sees; GRD104 reports that of an optimizer."""
+        """Report a write that the version counter detects; GRD104 reports writes by an optimizer."""
         assert isinstance(event, StaleSaved)
         if event.by == "optimizer.step":
             return
@@ -87,12 +87,12 @@ h.sum().backward()
         )
 
 
-_NO_INPLACE = "leave `inplace=True` out behind an operation that saves its result"
+_NO_INPLACE = "remove `inplace=True` after an operation that saves its result"
 _OUT_OF_PLACE = "write out of place, write to a copy (`.clone()`), or write after the backward"
 
 
 def _repair(event: StaleSaved) -> Repair | None:
-    """Out of place; a leaf is trained in place, and a new tensor under its name would be another."""
+    """Write out of place, unless the tensor is a leaf: a new tensor under its name would not be trained."""
     if event.built is not None:
         return built_out_of_place(event.built)
     return None if event.leaf else out_of_place(event.node)

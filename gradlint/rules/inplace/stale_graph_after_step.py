@@ -16,23 +16,24 @@ class StaleGraphAfterStep(Rule):
     """An optimizer steps between the forward and the backward of a graph that uses its parameters.
 
     What torch does
-        A step writes to every parameter that has a gradient, in place. A graph built before it has
+        A step updates every parameter that has a gradient in place. A graph built before the step has
         saved the old parameters (a linear layer saves its weight for the gradient of its input), and
         its backward raises a RuntimeError: "one of the variables needed for gradient computation has
-        been modified by an inplace operation". The first layer's weight is not needed where its input
-        requires no gradient, so that a net of one layer may run through.
+        been modified by an inplace operation". The first layer's weight is not needed if its input
+        does not require grad, so a network of one layer may not raise.
 
     Why it matters
-        Two networks that share a forward are the usual case: the discriminator's step between the
-        generator's forward and backward, the critic's between the policy's. No operation in place is in
-        sight, and the message names none. `retain_graph=True`, which is often tried, does not help.
+        The usual case is two networks that share a forward: the discriminator steps between the
+        generator's forward and backward, or the critic between the policy's. The program contains
+        no visible in-place operation, and the error names none. `retain_graph=True` is often tried
+        and does not help.
 
     When it may be wrong
-        Where the step does not run on the way to that backward.
+        If the step does not run before that backward.
 
     Instead
-        Run all backwards first and step afterwards, or compute the second loss behind the step, with a
-        forward of its own. Feed the discriminator `fake.detach()` in its own loss.
+        Run all backwards before the first step, or compute the second loss after the step, with a new
+        forward. Pass `fake.detach()` to the discriminator in its own loss.
 
     References
         https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step
@@ -77,17 +78,17 @@ optimizer.step()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """Report a write by an optimizer: the step is to blame, the backward comes too late."""
+        """Report a write by an optimizer, at the step."""
         assert isinstance(event, StaleSaved)
         if event.by != "optimizer.step":
             return
         saver = operation(event.saver_op, event.saver)
         yield Report(
             event.node,
-            "this step changes parameters that an earlier graph still needs: torch raises at its backward",
-            hint="run both backwards before the step, or compute the second loss after it",
+            "this step changes parameters that an earlier graph has saved: torch raises at that graph's backward",
+            hint="run both backwards before the step, or compute the second loss after it, with a new forward",
             related=(
                 (event.saver, f"{saver} saves them here"),
-                (event.backward, "this backward comes too late"),
+                (event.backward, "this backward needs the old values"),
             ),
         )

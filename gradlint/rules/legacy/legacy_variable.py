@@ -1,4 +1,4 @@
-"""GRD802: `Variable`, which is a tensor since torch 0.4."""
+"""GRD802: `Variable` is used, which has been the same as a tensor since torch 0.4."""
 
 from __future__ import annotations
 
@@ -8,28 +8,30 @@ import libcst as cst
 
 from gradlint.domain.event import Event
 from gradlint.domain.fault import spelling as fault
+from gradlint.facts.traits import FACTORIES
 from gradlint.rules.authoring.arguments import extended, keyword_of
 from gradlint.rules.authoring.repairs import code, operand
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
 
 class LegacyVariable(Rule):
-    """`Variable(x)` is written where a tensor would do.
+    """`Variable` is used, which has been the same as a tensor since torch 0.4.
 
     What torch does
-        Tensors and Variables have been one since torch 0.4: `Variable(x)` gives a tensor over the same
-        memory, out of the graph of `x`, and `isinstance(x, Variable)` is true for every tensor. With
-        `requires_grad=True` it gives a leaf.
+        Tensors and Variables were merged in torch 0.4: `Variable(x)` returns a tensor that shares the
+        memory of `x` but is detached from its graph, and `isinstance(x, Variable)` is true for every
+        tensor. With `requires_grad=True` the result is a leaf.
 
     Why it matters
-        It does nothing to data. To what has a graph it does harm, since it cuts: that is reported as
-        rewrapped-tensor, where a loss suffers from it.
+        For data, the call has no effect. For a tensor with a graph, it cuts the graph:
+        rewrapped-tensor (GRD303) reports this if a loss depends on it.
 
     When it may be wrong
-        Code that has to run under torch 0.3.
+        If the code has to run under torch 0.3.
 
     Instead
-        `x`; for a leaf `x.requires_grad_()`, or `requires_grad=True` where the tensor is made.
+        Use the tensor itself. For a leaf, write `x.requires_grad_()`, or pass `requires_grad=True`
+        where the tensor is created.
 
     References
         https://docs.pytorch.org/docs/stable/autograd.html#variable-deprecated
@@ -52,15 +54,6 @@ x = Variable(torch.randn(8, 3))  # GRD802
 model(x).sum().backward()
 """,
         ),
-        Bad(
-            """\
-import torch
-from torch.autograd import Variable
-
-w = Variable(torch.zeros(3), requires_grad=True)  # GRD802
-(w * 2).sum().backward()
-""",
-        ),
     )
     good = (
         Good(
@@ -72,34 +65,24 @@ model = nn.Linear(3, 1)
 model(torch.randn(8, 3)).sum().backward()
 """,
         ),
-        Good(
-            """\
-import torch
-from torch.autograd import Variable
-
-w = torch.zeros(3, requires_grad=True)
-assert isinstance(w, Variable)
-(w * 2).sum().backward()
-""",
-        ),
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A call over data; what has a graph belongs to another rule."""
+        """Report a call on data; another rule reports a tensor with a graph."""
         assert isinstance(event, fault.LegacyVariable)
         if event.live is True:
             return
         leaf = event.requires_grad is not False
         yield Report(
             event.node,
-            "a `Variable` is a tensor since torch 0.4",
+            "`Variable` has been the same as a tensor since torch 0.4",
             hint="set `requires_grad` on the tensor itself" if leaf else "use the tensor itself",
             repair=_repair(event),
         )
 
 
 def _repair(event: fault.LegacyVariable) -> Repair | None:
-    """The tensor in place of the call; a leaf is made of a tensor that shares the memory, as `Variable` makes it."""
+    """Replace the call by the tensor, or by a leaf that shares its memory, as the result of `Variable` does."""
     call = event.node
     if not isinstance(call, cst.Call) or not call.args or call.args[0].keyword is not None or call.args[0].star:
         return None
@@ -116,12 +99,12 @@ def _repair(event: fault.LegacyVariable) -> Repair | None:
     return None
 
 
-_FACTORIES = ("torch.ones", "torch.zeros", "torch.randn", "torch.rand", "torch.tensor", "torch.eye", "torch.full")
+_MAKERS = {f"torch.{name}" for name in FACTORIES | {"tensor"}}
 
 
 def _flagged(data: cst.BaseExpression) -> str | None:
-    """What is new, and known to nobody else, is made a leaf at once."""
-    if isinstance(data, cst.Call) and code(data.func) in _FACTORIES and keyword_of(data, "requires_grad") is None:
+    """Make a new tensor, to which nothing else refers, a leaf directly."""
+    if isinstance(data, cst.Call) and code(data.func) in _MAKERS and keyword_of(data, "requires_grad") is None:
         new = extended(data, "requires_grad", "True")
         return None if new is None else code(new)
     return f"{operand(data)}.requires_grad_()" if isinstance(data, cst.BinaryOperation) else None

@@ -1,4 +1,4 @@
-"""GRD803: `volatile`, which has no effect since torch 0.4."""
+"""GRD803: `volatile` is set, which has had no effect since torch 0.4."""
 
 from __future__ import annotations
 
@@ -14,21 +14,22 @@ from gradlint.rules.base import Bad, Below, Change, Good, Remove, Repair, Report
 
 
 class Volatile(Rule):
-    """`volatile=True` is asked for, and the graph is recorded all the same.
+    """`volatile=True` is set, but has no effect since torch 0.4: the graph is recorded.
 
     What torch does
-        It gives a UserWarning, "volatile was removed and now has no effect", and records everything that
-        is computed from the tensor with a model. Setting `x.volatile = True` does nothing either, and
+        It emits a UserWarning, "volatile was removed and now has no effect", and records everything that
+        a model computes from the tensor. Setting `x.volatile = True` does nothing either, and
         `x.volatile` is always False.
 
     Why it matters
-        The evaluation that was to go without a graph keeps one, with the memory of every activation.
+        The evaluation was meant to run without a graph, but it records one and keeps every
+        activation in memory.
 
     When it may be wrong
-        Code that has to run under torch 0.3.
+        If the code has to run under torch 0.3.
 
     Instead
-        `with torch.no_grad():` around the evaluation.
+        Run the evaluation under `with torch.no_grad():`.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html
@@ -53,68 +54,6 @@ prediction = model(x)
 """,
             shows="prediction.requires_grad",
         ),
-        Bad(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(3, 1)
-x = torch.randn(8, 3)
-x.volatile = True  # GRD803
-prediction = model(x)
-""",
-            shows="prediction.requires_grad and not x.volatile",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-from torch.autograd import Variable
-
-
-def evaluate(model, batches):
-    model.eval()
-    total = 0.0
-    for data, target in batches:
-        data, target = Variable(data, volatile=True), Variable(target)  # GRD803  # GRD802
-        output = model(data)
-        total += nn.functional.mse_loss(output, target).item()
-    kept.append(output)
-    return total
-
-
-kept = []
-evaluate(nn.Linear(3, 1), [(torch.randn(8, 3), torch.randn(8, 1))])
-""",
-            shows="kept[0].requires_grad",
-        ),
-        Bad(
-            """\
-import torch
-from torch import nn
-from torch.autograd import Variable
-
-model = nn.Linear(3, 1)
-with torch.no_grad():
-    x = Variable(torch.randn(8, 3), volatile=True)  # GRD803
-    prediction = model(x)
-""",
-        ),
-        Bad(
-            """\
-import torch
-from torch import autograd, nn
-
-
-def variable(*args, **kwargs):
-    return autograd.Variable(*args, **kwargs)
-
-
-model = nn.Linear(3, 1)
-prediction = model(variable(torch.randn(8, 3), volatile=True))  # GRD803
-""",
-            shows="prediction.requires_grad",
-        ),
     )
     good = (
         Good(
@@ -128,32 +67,21 @@ with torch.no_grad():
 """,
             shows="not prediction.requires_grad",
         ),
-        Good(
-            """\
-import torch
-from torch import nn
-
-model = nn.Linear(3, 1).eval()
-with torch.inference_mode():
-    prediction = model(torch.randn(8, 3))
-""",
-            shows="not prediction.requires_grad",
-        ),
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """The argument or the attribute is there."""
+        """Report the argument or the attribute."""
         assert isinstance(event, fault.VolatileGiven)
         yield Report(
             event.written or event.node,
-            "`volatile` has no effect since torch 0.4: the graph is recorded",
-            hint="put the evaluation under `with torch.no_grad():`",
+            "`volatile` has had no effect since torch 0.4: the graph is recorded",
+            hint="run the evaluation under `with torch.no_grad():`",
             repair=_repair(event.node, event.recorded) if event.written is None else None,
         )
 
 
 def _repair(node: cst.CSTNode, recorded: bool) -> Repair | None:
-    """What the statement assigns is computed with, down to its last use, under no_grad; there, `volatile` just goes."""
+    """Put all uses of the assigned tensor under no_grad; if nothing is recorded, only remove `volatile`."""
     if isinstance(node, cst.Call):
         flag = keyword_of(node, "volatile")
         if flag is None or code(flag.value) != "True":
@@ -163,6 +91,6 @@ def _repair(node: cst.CSTNode, recorded: bool) -> Repair | None:
     else:
         gone = Remove(node)
     if not recorded:
-        return Repair("leave `volatile` out", (gone,))
-    message = "compute with it under `torch.no_grad()`"
+        return Repair("remove `volatile`", (gone,))
+    message = "use it under `torch.no_grad()`"
     return Repair(message, (gone, Below(node, "with torch.no_grad():")), safe=False, imports=("torch",))

@@ -1,4 +1,4 @@
-"""GRD701: the last activation and the loss do not belong together."""
+"""GRD701: the last activation does not match the loss function."""
 
 from __future__ import annotations
 
@@ -8,41 +8,44 @@ import libcst as cst
 
 from gradlint.domain.event import Event
 from gradlint.domain.fault import losses as fault
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import APPLIED_BY_LOSSES
 from gradlint.rules.authoring.repairs import code
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
 _HINTS = {
-    "cross_entropy": "give it the scores: it applies `log_softmax` itself",
+    "cross_entropy": "pass the scores: `cross_entropy` applies `log_softmax` itself",
     "nll_loss": "apply `log_softmax` before it, or use `cross_entropy` on the scores",
-    "binary_cross_entropy_with_logits": "give it the scores: it applies `sigmoid` itself",
+    "binary_cross_entropy_with_logits": "pass the scores: this loss applies `sigmoid` itself",
     "binary_cross_entropy": "apply `sigmoid` before it, or use `binary_cross_entropy_with_logits` on the scores",
-    "kl_div": "its first argument is `log_softmax` of the scores",
+    "kl_div": "apply `log_softmax` to its first argument",
     "ctc_loss": "apply `log_softmax` before it",
 }
 _RANGE = "all elements of input should be between 0 and 1"
 
 
 class ActivationLossMismatch(Rule):
-    """The last activation and the loss do not belong together.
+    """The last activation does not match the loss function.
 
     What torch does
-        Nothing: it computes the loss of the wrong thing. `cross_entropy` over a softmax squeezes the scores
-        into 0..1 first, so that the loss can never come near 0 and its gradient fades; `nll_loss` over raw
-        scores has no lower bound at all, and over probabilities it is no likelihood.
-        `binary_cross_entropy_with_logits` over a sigmoid can never be sure of anything.
-        `binary_cross_entropy` is the one that checks: it raises a RuntimeError, "all elements of input
-        should be between 0 and 1", as soon as a score is outside.
+        Nothing: it computes a wrong loss. If `cross_entropy` gets the output of a softmax, all scores lie
+        between 0 and 1, so the loss cannot come near 0 and its gradient is small. `nll_loss` of raw scores
+        has no lower bound, and of probabilities it is not a likelihood. `binary_cross_entropy_with_logits`
+        of a sigmoid cannot express a confident prediction. Only `binary_cross_entropy` checks its input: it
+        raises a RuntimeError, "all elements of input should be between 0 and 1", as soon as a score is
+        outside.
 
     Why it matters
-        Training runs and even learns something, only slowly and badly. No error and no NaN tells.
+        The model still learns, but slowly and badly. There is no error and no NaN.
 
     When it may be wrong
-        `cross_entropy` over `log_softmax` is the same as over the scores (it is idempotent), and is not
-        reported. Where an activation before the loss is meant to limit the scores, say so with a comment.
+        If an activation before the loss is meant to limit the scores. `cross_entropy` of `log_softmax`
+        is not reported: `log_softmax` is idempotent, so the loss is the same as that of the scores.
 
     Instead
-        `cross_entropy` and `binary_cross_entropy_with_logits` take scores; `nll_loss`, `kl_div` and
-        `ctc_loss` take `log_softmax` of the scores; `binary_cross_entropy` takes `sigmoid` of them.
+        `cross_entropy` and `binary_cross_entropy_with_logits` expect scores; `nll_loss`, `kl_div`
+        and `ctc_loss` expect the `log_softmax` of the scores; `binary_cross_entropy` expects their
+        `sigmoid`.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
@@ -83,15 +86,15 @@ loss.backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A loss whose input is certainly of the wrong kind."""
+        """Report a loss whose input is certainly of the wrong kind."""
         assert isinstance(event, fault.WrongActivation)
         raises = event.loss == "binary_cross_entropy"
-        end = ": torch raises as soon as one is outside 0..1" if raises else ""
+        end = ": torch raises as soon as one is outside [0, 1]" if raises else ""
         yield Report(
             event.node,
-            f"`{event.loss}` takes {event.takes} and gets {event.kind} from `{event.got}`{end}",
+            f"`{event.loss}` expects {event.takes} but gets {event.kind} from `{event.got}`{end}",
             hint=_HINTS[event.loss],
-            related=((event.made, f"the {event.kind} come from here"),),
+            related=((event.made, f"the {event.kind} are computed here"),),
             effect="raises" if raises else None,
             repair=_fitting(event),
         )
@@ -103,11 +106,10 @@ _FITTING = {
     ("binary_cross_entropy", "scores"): "binary_cross_entropy_with_logits",
     ("BCELoss", "scores"): "BCEWithLogitsLoss",
 }
-_ACTIVATIONS = ("softmax", "log_softmax", "sigmoid")
 
 
 def _fitting(event: fault.WrongActivation) -> Repair | None:
-    """The loss that takes what it is given; or the scores themselves, where the activation is called by itself."""
+    """Use the loss that matches the input, or remove an activation that is called directly."""
     call = event.node
     loss = call.func if isinstance(call, cst.Call) else None
     loss = loss.func if isinstance(loss, cst.Call) else loss
@@ -117,9 +119,9 @@ def _fitting(event: fault.WrongActivation) -> Repair | None:
     made = event.made
     if event.takes == "scores" and isinstance(made, cst.Call) and isinstance(made.func, cst.Attribute):
         owner = code(made.func.value)
-        if made.func.attr.value in _ACTIVATIONS and not (owner in _MODULES and not made.args):
+        if canonical(made.func.attr.value) in APPLIED_BY_LOSSES and not (owner in _MODULES and not made.args):
             scores = made.args[0].value if owner in _MODULES else made.func.value
-            return Repair(f"leave `{made.func.attr.value}` out", (Change(made, code(scores)),), safe=False)
+            return Repair(f"remove `{made.func.attr.value}`", (Change(made, code(scores)),), safe=False)
     return None
 
 

@@ -1,4 +1,4 @@
-"""GRD703: tensors of element types that an operation or a loss does not take together."""
+"""GRD703: an operation or a loss gets tensors of incompatible dtypes."""
 
 from __future__ import annotations
 
@@ -12,32 +12,29 @@ from gradlint.rules.authoring.arguments import keyword_of
 from gradlint.rules.authoring.repairs import code
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
-_LOSSES = frozenset(
-    {"cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits", "huber_loss"}
-)
-
 
 class DtypeMismatch(Rule):
-    """An operation gets tensors of element types that it does not take together.
+    """An operation or a loss gets tensors of incompatible dtypes.
 
     What torch does
-        Element by element it promotes: float64 + float32 is float64. Matrix products, linear and
-        convolution layers, recurrent layers, and normalisations want one type and raise a RuntimeError:
-        "mat1 and mat2 must have the same dtype, but got Double and Float". Losses are particular, too:
-        class numbers must be int64 or uint8 ("expected target dtype to be Long or Byte, but got Float"),
-        `binary_cross_entropy` and `binary_cross_entropy_with_logits` refuse integer targets, and
-        `huber_loss` runs forward and raises in its backward. `mse_loss` and `l1_loss` promote.
+        Elementwise operations promote: float64 + float32 is float64. Matrix products, linear and
+        convolution layers, recurrent layers, and normalisations require a single dtype and raise a
+        RuntimeError: "mat1 and mat2 must have the same dtype, but got Double and Float". Losses have
+        requirements of their own: class indices must be int64 or uint8 ("expected target dtype to be
+        Long or Byte, but got Float"), `binary_cross_entropy` and `binary_cross_entropy_with_logits`
+        reject integer targets, and `huber_loss` raises only in its backward. `mse_loss` and `l1_loss`
+        promote.
 
     Why it matters
-        numpy makes float64 and int64 by default, torch float32: `torch.from_numpy(np.random.rand(8))` is
-        float64, and `torch.tensor([0, 1, 1])` holds int64.
+        numpy creates float64 and int64 by default, torch creates float32:
+        `torch.from_numpy(np.random.rand(8))` is float64, and `torch.tensor([0, 1, 1])` is int64.
 
     When it may be wrong
-        Where something that gradlint does not see changes torch's default type, or casts the module.
+        If code that gradlint does not see changes torch's default dtype or converts the module.
 
     Instead
-        Convert where the data come in: `torch.from_numpy(a).float()`, `torch.tensor(a, dtype=torch.float32)`;
-        targets with `.long()` for classes and `.float()` for probabilities.
+        Convert the data where it is loaded: `torch.from_numpy(a).float()` or `torch.tensor(a,
+        dtype=torch.float32)`. Convert targets with `.long()` for classes and `.float()` for probabilities.
 
     References
         https://docs.pytorch.org/docs/stable/tensor_attributes.html#torch.dtype
@@ -84,31 +81,31 @@ double = nn.Linear(3, 1).double()(x)
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """Two types that torch refuses together."""
+        """Report two dtypes that torch does not accept together."""
         assert isinstance(event, fault.TypeClash)
         where = "its backward raises" if event.late else "torch raises here"
-        if event.op in _LOSSES:
-            message = f"`{event.op}` gets a target of {event.got} where it takes {event.wants}: {where}"
+        if event.argument == "target":
+            message = f"`{event.op}` gets a target of dtype {event.got} but expects {event.wants}: {where}"
             hint = f"convert the target: `.{'long' if event.wants == 'int64' else 'float'}()`"
         elif event.wants == "int64":
-            message = f"`{event.op}` takes integers and gets {event.got}: {where}"
+            message = f"`{event.op}` expects integers but gets {event.got}: {where}"
             hint = "convert the indices: `.long()`"
         else:
-            message = f"`{event.op}` gets {event.got} beside {event.wants}: {where}"
-            hint = "convert one of them, such as `.float()` on data from numpy"
-        made = () if event.made is None else ((event.made, f"the {event.got} comes from here"),)
+            message = f"`{event.op}` gets both {event.got} and {event.wants}: {where}"
+            hint = "convert one of them, for example with `.float()` on data from numpy"
+        made = () if event.made is None else ((event.made, f"the {event.got} tensor is created here"),)
         yield Report(event.node, message, hint=hint, related=made, repair=_converted(event))
 
 
 def _converted(event: fault.TypeClash) -> Repair | None:
-    """The target of a loss, or the only input of a module, in the type that is wanted."""
+    """Convert the target of a loss, or the only input of a module, to the expected dtype."""
     call = event.node
     method = _METHODS.get(event.wants)
     if not isinstance(call, cst.Call) or method is None or any(arg.star for arg in call.args):
         return None
     given = [arg.value for arg in call.args if arg.keyword is None]
     target = keyword_of(call, "target")
-    if event.op in _LOSSES:
+    if event.argument == "target":
         value = target.value if target is not None else given[1] if len(given) > 1 else None
     else:
         value = given[0] if len(call.args) == 1 and given and event.argument in ("input", "") else None

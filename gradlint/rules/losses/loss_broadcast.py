@@ -8,25 +8,26 @@ import libcst as cst
 
 from gradlint.domain.event import Event
 from gradlint.domain.fault import losses as fault
+from gradlint.domain.shape import Dim
 from gradlint.rules.authoring.repairs import operand
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
 
 class LossBroadcast(Rule):
-    """Predictions of shape (N, 1) meet targets of shape (N,) in a loss.
+    """A loss compares predictions of shape (N, 1) with targets of shape (N,), which broadcast.
 
     What torch does
         It broadcasts both to (N, N), so that every prediction is compared with every target. `mse_loss`,
-        `l1_loss`, `smooth_l1_loss` and `huber_loss` give a UserWarning, arithmetic by hand none;
+        `l1_loss`, `smooth_l1_loss` and `huber_loss` emit a UserWarning, plain arithmetic does not;
         `binary_cross_entropy` raises.
 
     Why it matters
-        The best that such a loss can do is to predict the mean of all targets, whatever the input. It
-        falls for a while, and stays there.
+        The minimum of such a loss is to predict the mean of all targets for every input. The loss
+        falls for a while and then stagnates.
 
     When it may be wrong
-        Where all pairs are meant; `unsqueeze` or `[:, None]` on either side says so in arithmetic, and
-        nothing is reported.
+        If all pairs should be compared. Arithmetic with `unsqueeze` or `[:, None]` on either side is
+        not reported.
 
     Instead
         Give both the same shape: `prediction.squeeze(1)`, or `target.unsqueeze(1)`.
@@ -72,12 +73,12 @@ loss.backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """Two shapes of which each grows to fit the other."""
+        """Report two shapes that both expand when they are broadcast."""
         assert isinstance(event, fault.CrossedShapes)
         related = () if event.met is event.node else ((event.node, "the loss"),)
         yield Report(
             event.met,
-            f"{_shape(event.one)} and {_shape(event.other)} broadcast so that each element meets each: "
+            f"{_shape(event.one)} and {_shape(event.other)} broadcast to all pairs: "
             "the loss compares every prediction with every target",
             hint="give both the same shape: `prediction.squeeze(1)`, or `target.unsqueeze(1)`",
             related=related,
@@ -86,7 +87,7 @@ loss.backward()
 
 
 def _squeezed(event: fault.CrossedShapes) -> Repair | None:
-    """The column loses its dimension of one element."""
+    """Squeeze the dimension of size one."""
     met = event.met
     sides: tuple[cst.BaseExpression, ...] = ()
     if isinstance(met, cst.BinaryOperation):
@@ -100,7 +101,7 @@ def _squeezed(event: fault.CrossedShapes) -> Repair | None:
     return None
 
 
-def _shape(shape: tuple[object, ...]) -> str:
-    """A shape for people: sizes that are not known are N."""
+def _shape(shape: tuple[Dim, ...]) -> str:
+    """Format a shape, with N for unknown sizes."""
     sizes = [str(size) if isinstance(size, int) else "N" for size in shape]
     return f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"

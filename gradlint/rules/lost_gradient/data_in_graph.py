@@ -1,4 +1,4 @@
-"""GRD302: `.data` takes a tensor out of the graph of the loss."""
+"""GRD302: `.data` detaches a tensor from the graph of the loss."""
 
 from __future__ import annotations
 
@@ -16,24 +16,25 @@ _RAISES = "element 0 of tensors does not require grad"
 
 
 class DataInGraph(Rule):
-    """`.data` takes a tensor out of the graph of the loss.
+    """`.data` detaches a tensor from the graph of the loss.
 
     What torch does
-        `t.data` has the memory of `t` and no graph. A loss that is computed from it alone raises in
-        backward: "element 0 of tensors does not require grad and does not have a grad_fn". Where other
-        parts of the loss have a graph, what lies behind `.data` gets no gradient, without a word.
+        `t.data` shares the memory of `t` but has no graph. A loss that is computed only from it raises
+        in backward: "element 0 of tensors does not require grad and does not have a grad_fn". If other
+        parts of the loss have a graph, the parameters from which `t` was computed silently get no
+        gradient.
 
     Why it matters
-        In programs of 2017 `.data` was the way from a `Variable` to its tensor. Today every tensor
-        carries its graph, and `.data` throws it away.
+        In code from 2017, `.data` returned the tensor of a `Variable`. Today a tensor has its own
+        graph, and `.data` drops it.
 
     When it may be wrong
-        Where the cut is wanted. Then `detach()` says so, and notices writes to the memory as well. Only
-        parameters that an optimizer holds and no backward of the program reaches are reported, or a
-        loss that has no graph at all.
+        If the cut is intentional. Then write `detach()`, which also lets torch detect writes to the
+        memory. gradlint reports only parameters of an optimizer that no backward of the program
+        reaches, and losses without a graph.
 
     Instead
-        Leave `.data` away; where a cut is wanted, write `.detach()`.
+        Remove `.data`. If the cut is intentional, write `.detach()`.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.detach.html
@@ -76,16 +77,16 @@ print(output.data.mean())
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """`.data` on the only way to a leaf."""
+        """Report `.data` on the only path to a leaf."""
         assert isinstance(event, LostLeaf)
         if event.kind != "data":
             return
-        hint = "leave `.data` away; where a cut is wanted, `.detach()` says so"
-        yield report(event, "`.data` leaves the graph of the loss here", hint, _repair(event))
+        hint = "remove `.data`; if the cut is intentional, write `.detach()`"
+        yield report(event, "`.data` cuts the graph of the loss here", hint, _repair(event))
 
 
 def _repair(event: LostLeaf) -> Repair | None:
     read = event.node
     if not isinstance(read, cst.Attribute):
         return None
-    return Repair("leave `.data` away", (Change(read, source(read.value)),), safe=False)
+    return Repair("remove `.data`", (Change(read, source(read.value)),), safe=False)

@@ -16,7 +16,7 @@ from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule, Wrap
 _INSTEAD: dict[DataUse, str] = {
     "update": "`with torch.no_grad(): w -= lr * w.grad`",
     "assign": "`with torch.no_grad(): w.copy_(values)`",
-    "initialise": "`nn.init.normal_(w)` or its like, or `with torch.no_grad(): w.fill_(value)`",
+    "initialise": "`nn.init.normal_(w)` or a similar function, or `with torch.no_grad(): w.fill_(value)`",
     "load": "`with torch.no_grad(): w.copy_(other)`",
     "average": "`with torch.no_grad(): w.lerp_(other, 1 - decay)`",
     "scale": "`with torch.no_grad(): w.mul_(factor)`",
@@ -35,25 +35,26 @@ class DataUpdate(Rule):
     """A leaf that requires grad is written through `.data`.
 
     What torch does
-        It writes, and says nothing, now or later. `.data` shares the memory of the tensor and has a
-        version counter of its own, so the check that protects values saved for backward never sees the
-        write: written between forward and backward, the gradient is computed with the new values, and
-        is wrong. The same write under `torch.no_grad()` moves the version counter, and torch raises
-        where the order is wrong.
+        It writes silently. `.data` shares the memory of the tensor but has its own version counter,
+        so the check that protects values saved for backward never sees the write. If the write
+        happens between forward and backward, the gradient is computed with the new values and is
+        wrong. The same write under `torch.no_grad()` increments the version counter, and torch
+        raises if the order is wrong.
 
     Why it matters
-        `.data` dates from the time before `torch.no_grad()`. An update through it works as long as it
-        stands in the right place, and nobody is told when it no longer does.
+        `.data` is older than `torch.no_grad()`. An update through it is correct only at the right
+        place, and torch does not report when a later change moves it.
 
     When it may be wrong
-        Nothing is wrong yet: the finding says that the check is switched off, not that a gradient is
-        spoilt (that is GRD105). The write does what it would do under `no_grad`: initialisation,
-        loading, averaging, clipping, and updates behind the backward are a widespread habit, and are
-        reported as mere information, even where a graph is still held that saved the old value.
+        The finding says that torch's check is bypassed, not that a gradient is wrong: GRD105 reports
+        that. The write has the same effect as under `no_grad`. Initialisation, loading, averaging,
+        clipping, and updates after the backward are common uses and are reported as information,
+        even if a live graph has saved the old value.
 
     Instead
-        `with torch.no_grad():` around the same write without `.data`; `torch.nn.init` for initial
-        values. In place of `w.data = values` write `w.copy_(values)`, which also keeps shape and type.
+        Remove `.data` and write under `with torch.no_grad():`. Use `torch.nn.init` for initial
+        values. Instead of `w.data = values`, write `w.copy_(values)`, which also keeps shape and
+        dtype.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html
@@ -99,26 +100,26 @@ with torch.no_grad():
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """Any write through `.data` to a leaf; it is a mere habit where no graph is held that saved the old value."""
+        """Report any write through `.data` to a leaf, and whether a live graph has saved the old value."""
         assert isinstance(event, DataWrite)
         kind = "parameter" if event.parameter else "leaf"
         does = f"{_MILD.get(event.use, 'writes to')} a {kind} through `.data`"
-        why = "autograd cannot notice it" if event.kept else "a habit that hides mistakes"
+        why = "autograd cannot see this write" + (", and a live graph has saved the old value" if event.kept else "")
         yield Report(
             event.node,
             f"{writing(event.op, event.node)} {does}: {why}",
             hint=f"write {_INSTEAD[event.use]}",
-            related=() if event.made is None else ((event.made, f"the {kind} is made here"),),
+            related=() if event.made is None else ((event.made, f"the {kind} is created here"),),
             severity="info",
             repair=None if event.kept else _without_data(event.node, event.recorded),
         )
 
 
 def _without_data(node: cst.CSTNode, recorded: bool) -> Repair | None:
-    """The same write to the tensor itself, under no_grad; `w.data = f(w)` becomes a copy, which keeps the memory.
+    """Write to the tensor itself under no_grad; `w.data = f(w)` becomes a copy, which keeps the memory.
 
-    What is assigned to `.data` may be of another shape or type, unless it is made of the tensor itself. Where the old
-    value is still needed, torch would refuse the backward.
+    A value assigned to `.data` may have another shape or dtype, unless it is computed from the tensor. If the old
+    value is still needed, torch would raise in the backward.
     """
     target = _target(node)
     attributes = (part for part in _chain(target) if isinstance(part, cst.Attribute))
@@ -137,14 +138,14 @@ def _without_data(node: cst.CSTNode, recorded: bool) -> Repair | None:
 
 
 class _Calls(cst.CSTVisitor):
-    """Calls of the program's own functions: under no_grad, a graph that they keep for later would not be made."""
+    """Find calls of the program's own functions: under no_grad, they would not record a graph that they keep."""
 
     def __init__(self) -> None:
         self.own = False
 
     @classmethod
     def of_strangers(cls, node: cst.CSTNode) -> bool:
-        """Whether a node holds a call of which its spelling does not say that it only computes."""
+        """Return whether a node contains a call that may do more than compute, judged by its spelling."""
         calls = cls()
         node.visit(calls)
         return calls.own
@@ -162,12 +163,12 @@ _HARMLESS = frozenset({"abs", "float", "int", "len", "max", "min", "range", "rou
 
 
 def _mentions(value: cst.BaseExpression, tensor: cst.BaseExpression) -> bool:
-    """Whether an expression stands somewhere in another."""
+    """Return whether an expression occurs in another."""
     return re.search(rf"(?<![\w.]){re.escape(code(tensor))}(?!\w)", code(value)) is not None
 
 
 def _target(node: cst.CSTNode) -> cst.CSTNode | None:
-    """What a write writes to: the target of an assignment, the receiver of a method."""
+    """Return the target of a write: that of an assignment, or the receiver of a method."""
     if isinstance(node, cst.AugAssign):
         return node.target
     if isinstance(node, cst.Assign):
@@ -176,7 +177,7 @@ def _target(node: cst.CSTNode) -> cst.CSTNode | None:
 
 
 def _chain(node: cst.CSTNode | None) -> Iterator[cst.CSTNode]:
-    """An expression, and what it is an attribute or an item of, outside in."""
+    """Yield an expression and what it is an attribute or an item of, from the outside in."""
     while node is not None:
         yield node
         if isinstance(node, cst.Call):

@@ -1,4 +1,4 @@
-"""GRD309: `detach` stands on the only way from a loss to the parameters it should train."""
+"""GRD309: `detach` cuts the only path from a loss to the parameters that it should train."""
 
 from __future__ import annotations
 
@@ -13,28 +13,29 @@ _RAISES = "element 0 of tensors does not require grad"
 
 
 class DetachedOnLossPath(Rule):
-    """`detach` stands on the only way from a loss to the parameters it should train.
+    """`detach` cuts the only path from a loss to the parameters that it should train.
 
     What torch does
-        `t.detach()` has the values of `t` and no graph. A loss behind it alone raises in backward:
-        "element 0 of tensors does not require grad and does not have a grad_fn". Where something else
-        has a graph, backward runs, and the parameters behind the `detach` get no gradient. So it is with
-        `copy.deepcopy(net)`: the copy has leaves of its own, and what trains it leaves `net` as it is.
+        `t.detach()` has the values of `t` but no graph. A loss that is computed only from it raises in
+        backward: "element 0 of tensors does not require grad and does not have a grad_fn". If another
+        part of the loss has a graph, backward runs, and the parameters from which `t` was computed get
+        no gradient. `copy.deepcopy(net)` has a similar effect: the copy has its own leaves, and
+        training it does not change `net`.
 
     Why it matters
-        The generator of a GAN that is judged on `fake.detach()`, the actor whose action is detached
-        before the critic sees it, the copy that a meta-learner adapts: the optimizer steps, and nothing
-        moves.
+        The generator of a GAN is trained on the loss of `fake.detach()`, the action of an actor is
+        detached before it is passed to the critic, or a meta-learner adapts a copy: the optimizer
+        steps, and no parameter changes.
 
     When it may be wrong
-        A `detach` is a wish: targets, advantages, and the discriminator's fakes need one. So it is
-        reported only where it stands in for the whole graph of a loss, or where an optimizer holds
-        parameters that no backward of the program ever reaches. A copy is reported only where every step
-        of an optimizer finds no gradient in any parameter.
+        If the cut is intentional: targets, advantages, and the discriminator's fakes need a
+        `detach`. It is therefore reported only if it cuts the whole graph of a loss, or if no
+        backward of the program reaches some parameters of an optimizer. A copy is reported only if
+        no parameter of the optimizer has a gradient at any of its steps.
 
     Instead
-        Take the `detach` away from the loss that trains the parameters. A second loss, which must not
-        train them, may have its own detached copy.
+        Remove the `detach` from the loss that trains the parameters. A second loss that must not
+        train them can use its own detached copy.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.detach.html
@@ -76,13 +77,15 @@ target = model(x).detach() + 1
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A detach on the only way to a leaf."""
+        """Report a detach on the only path to a leaf."""
         assert isinstance(event, LostLeaf)
         if event.kind == "copy" and event.idle:
-            hint = "give the optimizer the parameters of the copy, or bring the gradients of the copy back to them"
-            yield report(event, "what is trained is a copy, with parameters of its own", hint)
+            hint = "pass the parameters of the copy to the optimizer, or copy their gradients back"
+            yield report(event, "this copy has its own parameters, and the loss depends only on those", hint)
         if event.kind != "detach":
             return
-        repair = without_call(event, "take the `detach` away") if event.op == "detach" else None
-        hint = "take the `detach` away from the loss that should train what lies behind it"
-        yield report(event, "`detach` is on the only way to what should be trained", hint, repair)
+        repair = without_call(event, "remove `detach`") if event.op == "detach" else None
+        hint = "remove the `detach` from the loss that should train these parameters"
+        yield report(
+            event, "`detach` cuts the only path from the loss to the parameters that it should train", hint, repair
+        )

@@ -1,4 +1,4 @@
-"""GRD307: a part of the loss that should be trained is computed with grad mode off."""
+"""GRD307: a part of the loss that should be trained is computed with grad mode disabled."""
 
 from __future__ import annotations
 
@@ -13,30 +13,27 @@ _RAISES = "element 0 of tensors does not require grad"
 
 
 class LossUnderNoGrad(Rule):
-    """What should be trained is computed with grad mode off.
+    """A part of the loss that should be trained is computed with grad mode disabled.
 
     What torch does
-        Under `torch.no_grad()` and `torch.inference_mode()` nothing is recorded. A loss that was
-        computed there raises in backward: "element 0 of tensors does not require grad and does not have
-        a grad_fn". Where only a part was computed there, the layers of that part and those in front of
-        it get no gradient, without a word. `torch.utils.checkpoint.checkpoint` runs its function so, unless
-        told `use_reentrant=False`: its result requires grad only if an argument does, whatever the
-        parameters of the function do, and torch warns once.
-
-        `torch.utils.checkpoint.checkpoint` runs its function under `no_grad`, too, unless it is called with
-        `use_reentrant=False`: where none of its arguments requires grad, nothing inside of it is trained.
+        Under `torch.no_grad()` and `torch.inference_mode()` nothing is recorded. A loss that was computed
+        there raises in backward: "element 0 of tensors does not require grad and does not have a grad_fn".
+        If only a part was computed there, the layers of that part and those before it silently get no
+        gradient. `torch.utils.checkpoint.checkpoint` also runs its function under `no_grad`, unless it is
+        called with `use_reentrant=False`: if none of its arguments requires grad, torch warns once and
+        nothing inside the function is trained.
 
     Why it matters
-        A decorator or a block meant for the evaluation covers the training too.
+        Often a decorator or a block that is meant for evaluation also covers the training.
 
     When it may be wrong
-        Where the block freezes a part on purpose. Then its parameters need not stand in an optimizer;
-        only those that do, or whose graph was recorded and then cut, are reported.
+        If the block freezes a part on purpose. Parameters of such a part need not be passed to an
+        optimizer: only those that are, or whose graph was recorded and then cut, are reported.
 
     Instead
-        Compute the loss outside the block, and give `use_reentrant=False` to `checkpoint`. To keep a
-        layer from being trained and train what is in front of it, switch off `requires_grad` of its
-        parameters in place of the grad mode.
+        Compute the loss outside the block, and pass `use_reentrant=False` to `checkpoint`. To freeze
+        a layer and train the layers before it, set `requires_grad` of its parameters to False
+        instead of disabling grad mode.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html
@@ -78,13 +75,13 @@ with torch.no_grad():
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """Grad mode is off on the only way to a leaf."""
+        """Report disabled grad mode on the only path to a leaf."""
         assert isinstance(event, LostLeaf)
         if event.kind not in ("no_grad", "checkpoint"):
             return
         if event.kind == "checkpoint":
             hint = "pass `use_reentrant=False`: otherwise an argument must require grad"
-            yield report(event, "no argument requires grad, so that the checkpoint records no graph", hint)
+            yield report(event, "no argument requires grad, so the checkpoint records no graph", hint)
             return
-        hint = "compute what is trained outside of it; to freeze a layer, switch off its parameters' `requires_grad`"
-        yield report(event, "grad mode is off here while what should be trained is computed", hint)
+        hint = "compute this with grad mode enabled; to freeze a layer, call `requires_grad_(False)` on it"
+        yield report(event, "grad mode is disabled here, where a part of the loss is computed", hint)

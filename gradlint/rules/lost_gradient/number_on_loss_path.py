@@ -1,4 +1,4 @@
-"""GRD304: a tensor becomes a Python number on its way to the loss."""
+"""GRD304: a tensor is converted to a Python number before it is used in the loss."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
 
 class NumberOnLossPath(Rule):
-    """A tensor becomes a Python number on its way to the loss.
+    """A tensor is converted to a Python number before it is used in the loss.
 
     What torch does
-        `item()`, `tolist()`, `float()`, `int()` and the functions of `math` give Python numbers, and
-        numbers have no graph. A loss of numbers alone has no `backward` at all, or raises when it was
-        made a tensor again: "element 0 of tensors does not require grad and does not have a grad_fn".
-        Where a number is one of several parts, what it was computed from gets no gradient, without a
-        word.
+        `item()`, `tolist()`, `float()`, `int()` and the functions of `math` return Python numbers,
+        which have no graph. A loss computed only from numbers has no `backward`, or, if it is
+        converted to a tensor again, raises in backward: "element 0 of tensors does not require grad
+        and does not have a grad_fn". If the loss has other parts with a graph, the parameters from
+        which the number was computed silently get no gradient.
 
     Why it matters
-        `item()` is right for printing and for running sums, and is copied from there into the loss.
+        `item()` is right for printing and for running totals, and is often copied from there into
+        the loss.
 
     When it may be wrong
-        Where a number is wanted: a weight or a temperature taken from a value. What is trained by some
-        other backward of the program is not reported.
+        If the number is intentional, such as a weight or a temperature computed from a value.
+        Parameters that another backward of the program trains are not reported.
 
     Instead
-        Keep the tensor in the loss, and call `item()` only for what is printed or stored. `torch.sqrt`,
-        `torch.exp`, `torch.log` stand for the functions of `math`.
+        Keep the tensor in the loss, and call `item()` only to print or store it. Use `torch.sqrt`,
+        `torch.exp` and `torch.log` instead of the functions of `math`.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.item.html
@@ -77,17 +78,17 @@ print(float(total), total.item())
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A number on the only way to a leaf."""
+        """Report a number on the only path to a leaf."""
         assert isinstance(event, LostLeaf)
         if event.kind != "item":
             return
         repair = _repair(event) if event.op == "item" else None
-        hint = "keep the tensor in the loss; a number is for printing"
-        yield report(event, f"`{event.op}` makes a Python number of a part of the loss", hint, repair)
+        hint = "keep the tensor in the loss, and use the number only for printing"
+        yield report(event, f"`{event.op}` converts a part of the loss to a Python number", hint, repair)
 
 
 def _repair(event: LostLeaf) -> Repair | None:
-    """The tensor in place of the number, and of the tensor that is made of it again."""
+    """Replace the number, and a tensor that is created from it, by the original tensor."""
     call, copied = event.node, event.copied
     plain = without_call(event, "keep the tensor")
     if plain is None or copied is None or not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute):

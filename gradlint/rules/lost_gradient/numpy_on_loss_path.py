@@ -1,4 +1,4 @@
-"""GRD305: the way from the parameters to the loss goes through numpy."""
+"""GRD305: a part of the loss is computed with numpy."""
 
 from __future__ import annotations
 
@@ -13,25 +13,27 @@ _RAISES = "element 0 of tensors does not require grad"
 
 
 class NumpyOnLossPath(Rule):
-    """The way from the parameters to the loss goes through numpy.
+    """A part of the loss is computed with numpy.
 
     What torch does
-        A numpy array has no graph, so torch refuses `numpy()` on a tensor that requires grad. With
-        `detach()` in front it works, and `torch.from_numpy` gives a tensor without a history: its
-        backward raises a RuntimeError, "element 0 of tensors does not require grad and does not have a
-        grad_fn", or what lies behind gets no gradient, without a word.
+        A numpy array has no graph, so torch raises at `numpy()` on a tensor that requires grad.
+        After `detach()` the call works, and `torch.from_numpy` returns a tensor without a graph.
+        The backward of a loss computed only from it raises a RuntimeError, "element 0 of tensors
+        does not require grad and does not have a grad_fn", If other parts of the loss have a graph,
+        the parameters before the array silently get no gradient.
 
     Why it matters
-        The error message of `numpy()` says to detach. That is right for a picture or a metric, and
-        wrong for the loss.
+        The error message of `numpy()` suggests `detach()`. That is right for a plot or a metric,
+        but wrong for the loss.
 
     When it may be wrong
-        Where the values are wanted without a gradient (a target, a weight, a mask), and something else
-        trains the parameters in a way that gradlint does not see.
+        If the values should have no gradient (a target, a weight, a mask), and code that gradlint does
+        not see trains the parameters.
 
     Instead
-        Compute with torch: nearly every numpy function has one of the same name there. What exists in
-        numpy alone can be wrapped as a `torch.autograd.Function` with a backward of its own.
+        Compute with torch: nearly every numpy function has a counterpart, such as `torch.clamp` for
+        `np.clip`. A function that torch lacks can be wrapped in a `torch.autograd.Function` with its
+        own backward.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.numpy.html
@@ -74,8 +76,12 @@ print(np.square(prediction.detach().numpy()).mean())
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """An array on the only way to a leaf."""
+        """Report an array on the only path to a leaf."""
         assert isinstance(event, LostLeaf)
         if event.kind != "numpy":
             return
-        yield report(event, "the way to the loss goes through numpy here", "compute the loss with torch throughout")
+        yield report(
+            event,
+            "a part of the loss is computed with numpy here",
+            "compute the loss with torch functions, without `.detach()`",
+        )

@@ -1,4 +1,4 @@
-"""GRD308: an optimizer holds parameters that no loss of the program depends on."""
+"""GRD308: an optimizer has parameters that no loss of the program depends on."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from gradlint.rules.base import Bad, Good, Report, Rule
 
 
 class ParameterNeverReached(Rule):
-    """An optimizer holds parameters that no loss of the program depends on.
+    """An optimizer has parameters that no loss of the program depends on.
 
     What torch does
-        Nothing: a parameter whose `.grad` is None is left out by `optimizer.step()`. Only
-        `DistributedDataParallel` complains, at the second turn: "Expected to have finished reduction in
-        the prior iteration".
+        Nothing: `optimizer.step()` skips a parameter whose `.grad` is None. Only
+        `DistributedDataParallel` raises, in the second iteration: "Expected to have finished reduction
+        in the prior iteration".
 
     Why it matters
-        The layer stands in the constructor and was forgotten in `forward`, or `forward` uses another
-        one twice. The network trains without it, and nobody notices.
+        The layer is created in `__init__` but never used in `forward`, or `forward` uses another
+        layer twice. The network silently trains without it.
 
     When it may be wrong
-        Where the layer is used in another file, or kept so that old checkpoints can be loaded. Only
-        files in which the backward and every use of the network are seen are judged.
+        If the layer is used in another file, or kept so that old checkpoints can be loaded. A file
+        is checked only if it contains the backward and every use of the network.
 
     Instead
-        Use the layer, or take it away.
+        Use the layer, or remove it.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.step.html
@@ -72,10 +72,10 @@ for x in torch.randn(5, 4, 2):
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """Report at what makes the parameters."""
+        """Report the line that creates the parameters."""
         assert isinstance(event, fault.ParameterNeverReached)
         yield Report(
             event.node,
-            "an optimizer holds what is made here, and no loss of the program depends on it: it is never trained",
-            hint="use it in `forward`, or take it away",
+            "no loss of the program depends on these parameters of an optimizer: they are never trained",
+            hint="use them in `forward`, or remove them",
         )

@@ -1,4 +1,4 @@
-"""GRD306: a loss that was cut off from its graph is made to require grad."""
+"""GRD306: `requires_grad` is set on a loss that has lost its graph."""
 
 from __future__ import annotations
 
@@ -10,23 +10,25 @@ from gradlint.rules.base import Bad, Good, Report, Rule
 
 
 class RequiresGradHack(Rule):
-    """A loss that was cut off from its graph is made to require grad.
+    """`requires_grad` is set on a loss that has lost its graph.
 
     What torch does
         `loss.requires_grad = True`, `loss.requires_grad_()`, `Variable(loss, requires_grad=True)` and
         `torch.tensor(loss.item(), requires_grad=True)` make the loss a leaf. Its backward then runs,
-        fills the gradient of the loss itself, and goes no further: no parameter gets one.
+        fills only the gradient of the loss itself, and stops: no parameter gets a gradient.
 
     Why it matters
-        It silences "element 0 of tensors does not require grad", which told the truth. The optimizer
-        steps, and the network stays as it is.
+        It hides the error "element 0 of tensors does not require grad", which was correct. The
+        optimizer steps, and the network does not change.
 
     When it may be wrong
-        Where the gradient at the cut is what is wanted (a split model, an attack on the input). A leaf
-        whose `.grad` is read, or that an optimizer holds, is not reported.
+        If the gradient at the cut is needed (a split model, an attack on the input). A leaf whose
+        `.grad` is read, or that belongs to an optimizer, is not reported.
 
     Instead
-        Take the flag away, and mend the place where the graph is cut.
+        Remove `requires_grad=True` and fix the line that cuts the graph: remove `.detach()` or
+        `.item()`, and use torch functions instead of numpy's, such as `torch.clamp` instead of
+        `np.clip`.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.requires_grad_.html
@@ -69,16 +71,18 @@ model(x).sum().backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A leaf made of a value that was cut off, of which nobody wants the gradient."""
+        """Report a leaf made from a value without a graph, whose gradient is never used."""
         assert isinstance(event, LostLeaf)
         if event.kind != "hack":
             return
-        related = [(event.leaf, "this parameter is not trained" if event.parameter else "this leaf is lost")]
+        related = [(event.leaf, f"this {'parameter' if event.parameter else 'leaf'} gets no gradient")]
         if event.cut is not None and event.cut is not event.node:
             related.insert(0, (event.cut, "the graph is cut here"))
         yield Report(
             event.node,
-            "the flag makes a leaf of a value that is cut off from its graph: backward runs and trains nothing",
-            hint="take the flag away, and mend the place where the graph is cut",
+            "`requires_grad` makes a leaf of a value that has lost its graph: backward runs, and no "
+            "parameter gets a gradient",
+            hint="remove `requires_grad`, and fix the line that cuts the graph: drop `.detach()`, or use "
+            "torch functions instead of numpy's",
             related=(*related, (event.backward, "the backward")),
         )

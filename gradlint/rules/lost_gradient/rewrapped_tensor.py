@@ -21,23 +21,24 @@ class RewrappedTensor(Rule):
 
     What torch does
         `torch.tensor(data)`, `torch.Tensor([...])`, `torch.FloatTensor([...])` and `Variable(t)` copy
-        numbers; the result is a new leaf without a graph. `nn.Parameter(t)` makes a leaf too, one that
+        values; the result is a new leaf without a graph. `nn.Parameter(t)` creates a leaf too, which
         requires grad. If the loss depends on nothing else, its backward raises a RuntimeError: "element
-        0 of tensors does not require grad and does not have a grad_fn"; if it does, whatever was behind
-        the copy gets no gradient, without a word.
+        0 of tensors does not require grad and does not have a grad_fn"; if other parts of the loss have
+        a graph, the parameters before the copy silently get no gradient.
 
     Why it matters
-        It is the usual way to lose a list of losses, a rotation matrix built of a sine and a cosine, or
-        the weights that another network has computed.
+        This often happens to a list of losses, to a rotation matrix built from a sine and a cosine, or
+        to weights that another network has computed.
 
     When it may be wrong
-        Where the copy is wanted: to start a new leaf from computed values, or to weigh a loss by
-        numbers. Neither is reported as long as something else trains the parameters behind.
+        If the copy is intentional: to create a new leaf from computed values, or to weight a loss
+        by constants. Neither is reported as long as something else trains the parameters before the
+        copy.
 
     Instead
-        Use `torch.stack` for a list of scalars or tensors of one shape, `torch.cat` to put tensors one
-        behind the other, and the tensor itself in place of a copy of it. Weights that are computed go
-        into `torch.func.functional_call`, or into the functions of `torch.nn.functional`.
+        Use `torch.stack` for a list of scalars or tensors of one shape, `torch.cat` to concatenate
+        tensors, and the tensor itself instead of a copy. Pass computed weights to
+        `torch.func.functional_call`, or to the functions of `torch.nn.functional`.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.tensor.html
@@ -82,16 +83,16 @@ history = torch.tensor([one.item() for one in losses])
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A copy of numbers on the only way to a leaf."""
+        """Report a copy of values on the only path to a leaf."""
         assert isinstance(event, LostLeaf)
         if event.kind not in _KINDS:
             return
         if event.kind == "parameter":
             hint = "use the computed weights themselves, as `torch.func.functional_call` does"
-            yield report(event, "`nn.Parameter` makes a leaf of a computed tensor, cut off from what computed it", hint)
+            yield report(event, "`nn.Parameter` makes a leaf of a computed tensor and drops its graph", hint)
             return
-        hint = "use `torch.stack` for a list of tensors, and the tensor itself in place of a copy"
-        yield report(event, f"`{event.op}` copies the numbers and not the graph", hint, _repair(event))
+        hint = "use `torch.stack` for a list of tensors, and the tensor itself instead of a copy"
+        yield report(event, f"`{event.op}` copies the values without their graph", hint, _repair(event))
 
 
 def _repair(event: LostLeaf) -> Repair | None:

@@ -1,31 +1,34 @@
-"""GRD614: an optimizer holds nothing but tensors that do not require grad."""
+"""GRD614: an optimizer has only tensors that do not require grad."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import optimizers as fault
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 
 class ConstantsInOptimizer(Rule):
-    """An optimizer holds nothing but tensors that do not require grad.
+    """An optimizer has only tensors that do not require grad.
 
     What torch does
-        It takes them without a word. No backward ever fills their `.grad`, and a step leaves out what has none:
-        nothing changes. Where something else in the program requires grad, such as a network that the image
-        goes through, no call raises either.
+        It accepts them silently. No backward fills their `.grad`, and a step skips tensors without one, so
+        nothing changes. If something else in the program requires grad, such as the network that processes an
+        image, backward does not raise either.
 
     Why it matters
-        Images, latent codes and adversarial noise are tensors of one's own, and lose or never get the flag:
-        `clone()`, `torch.rand(...)` and what a file was read into do not require grad.
+        Optimized images, latent codes and adversarial noise are plain tensors, and are often created
+        without `requires_grad`: results of `torch.rand(...)`, clones of data and loaded tensors do not
+        require grad.
 
     When it may be wrong
-        Where the program gives the tensors their `.grad` in a way that is not seen. Steps without any backward
-        before them, as in tests of schedulers, are not reported.
+        If code that gradlint does not see assigns `.grad`. Steps without a backward before them, as in tests
+        of schedulers, are not reported.
 
     Instead
-        `x.requires_grad_(True)`, or `torch.rand(..., requires_grad=True)`, before the optimizer is made.
+        Call `x.requires_grad_(True)`, or write `torch.rand(..., requires_grad=True)`, before you create
+        the optimizer.
 
     References
         https://docs.pytorch.org/docs/stable/optim.html#constructing-it
@@ -35,7 +38,7 @@ class ConstantsInOptimizer(Rule):
     code = "GRD614"
     name = "constants-in-optimizer"
     effect = "silent"
-    events = (Noticed,)
+    events = (fault.ConstantsInOptimizer,)
     bad = (
         Bad(
             """\
@@ -76,12 +79,11 @@ for _ in range(3):
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """An optimizer whose steps find nothing that could have a gradient."""
-        if not isinstance(event, Noticed) or event.fault != "constants-in-optimizer":
-            return
+        """Report where an optimizer is made whose steps find nothing that could have a gradient."""
+        assert isinstance(event, fault.ConstantsInOptimizer)
         yield Report(
             event.node,
-            "none of these tensors requires grad: no step of this optimizer ever changes anything",
+            "none of these tensors requires grad: the steps of this optimizer change nothing",
             hint="switch the flag on with `requires_grad_()` before the optimizer is made",
-            related=event.related,
+            related=((event.step, "this step finds no gradient"),),
         )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.fault import optimizers as fault
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 _RAISES = "optimizer got an empty parameter list"
@@ -17,15 +18,15 @@ class EmptyOptimizer(Rule):
         It raises a ValueError: "optimizer got an empty parameter list".
 
     Why it matters
-        The module has no parameters, or none that it knows: layers in a plain Python list or dict are
-        not registered. An iterator such as `model.parameters()` is empty when it has been used once.
+        The module has no registered parameters: layers in a plain Python list or dict are not
+        registered. An iterator such as `model.parameters()` is empty after it has been consumed.
 
     When it may be wrong
-        Where parameters are registered by something that gradlint does not see.
+        If code that gradlint does not see registers parameters.
 
     Instead
         Register the layers (`nn.ModuleList`, `nn.ModuleDict`), make tensors `nn.Parameter`s, and call
-        `parameters()` anew, or keep `list(model.parameters())`.
+        `parameters()` again, or keep `list(model.parameters())`.
 
     References
         https://docs.pytorch.org/docs/stable/optim.html#constructing-it
@@ -35,7 +36,7 @@ class EmptyOptimizer(Rule):
     code = "GRD602"
     name = "empty-optimizer"
     effect = "raises"
-    events = (Refused,)
+    events = (fault.EmptyOptimizer,)
     bad = (
         Bad(
             """\
@@ -61,12 +62,10 @@ optimizer = torch.optim.Adam(activation.parameters())
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A list of parameters that is certainly empty."""
-        if not isinstance(event, Refused) or event.fault != "empty-optimizer":
-            return
+        """Report where the optimizer is made."""
+        assert isinstance(event, fault.EmptyOptimizer)
         yield Report(
             event.node,
-            "this optimizer is given no parameters at all: torch raises here",
+            "this optimizer is given no parameters: torch raises here",
             hint="register layers in `nn.ModuleList` or as attributes, and tensors as `nn.Parameter`",
-            related=event.related,
         )

@@ -1,32 +1,33 @@
-"""GRD620: a method of a custom function of autograd is not static."""
+"""GRD620: a method of a custom autograd function is not static."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import functions as fault
 from gradlint.rules.base import Bad, Before, Good, Repair, Report, Rule
 
 
 class FunctionNonstatic(Rule):
-    """A method of a custom function of autograd is not static.
+    """A method of a custom autograd function is not static.
 
     What torch does
-        It calls `forward` and `backward` on the class, with `ctx` in place of `self`, so that a method
-        without `@staticmethod` works by chance. Making an object of the class warns, and calling the object
-        raises.
+        It calls `forward` and `backward` on the class, with `ctx` in the position of `self`, so a
+        method without `@staticmethod` works by accident. Instantiating the class warns, and calling
+        the instance raises.
 
     Why it matters
-        The form dates from before torch 0.4, when a function was an object that kept its tensors in `self`.
-        Attributes set on `self` in `__init__` are not there, and torch announces that making an object will
-        raise.
+        Before torch 0.4, a function was an object that stored its tensors in `self`. Attributes set on
+        `self` in `__init__` are not available today, and torch has announced that instantiating a function
+        will raise.
 
     When it may be wrong
-        The gradient is right as long as the class is never instantiated.
+        The gradient is correct if the class is never instantiated.
 
     Instead
         Put `@staticmethod` above `forward`, `setup_context` and `backward`, name the first parameter `ctx`,
-        and pass what `__init__` took to `apply`.
+        and pass the arguments of `__init__` to `apply`.
 
     References
         https://docs.pytorch.org/docs/stable/notes/extending.html#extending-torch-autograd
@@ -36,7 +37,7 @@ class FunctionNonstatic(Rule):
     code = "GRD620"
     name = "function-nonstatic"
     effect = "fragile"
-    events = (Noticed,)
+    events = (fault.FunctionNonstatic,)
     fix = "safe"
     bad = (
         Bad(
@@ -79,13 +80,11 @@ Double.apply(torch.ones(2, requires_grad=True)).sum().backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """What the interpreter saw when the function was applied."""
-        if not isinstance(event, Noticed) or event.fault != "function-nonstatic":
-            return
+        """Report the method."""
+        assert isinstance(event, fault.FunctionNonstatic)
         yield Report(
             event.node,
-            f"`{event.subject}` of a custom function is not static: this works by chance, and not on an object",
-            hint="put `@staticmethod` above it",
-            related=event.related,
+            f"`{event.method}` of a custom function is not static: torch raises if an instance is called",
+            hint="add `@staticmethod` above it",
             repair=Repair("add `@staticmethod`", (Before(event.node, "@staticmethod"),)),
         )

@@ -1,4 +1,4 @@
-"""GRD621: a custom function of autograd is called other than by `apply`."""
+"""GRD621: a custom autograd function is called without `apply`."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
 
 class FunctionWithoutApply(Rule):
-    """A custom function of autograd is called other than by `apply`.
+    """A custom autograd function is called without `apply`.
 
     What torch does
-        An object of the class, when it is called, raises a RuntimeError: "Legacy autograd function with
-        non-static forward method is deprecated". It does so whether `forward` is static or not. Where
-        `forward` is called by name and given None for its `ctx`, Python raises at the first method of it.
+        Calling an instance of the class raises a RuntimeError: "Legacy autograd function with non-static
+        forward method is deprecated". It does so even if `forward` is static. If `forward` is called
+        directly with None as its `ctx`, Python raises at the first use of `ctx`.
 
     Why it matters
-        Before torch 0.4 a function was made and then called, `Square()(x)`, and much old code does so.
+        Before torch 0.4, a function was instantiated and then called, `Square()(x)`, and much old code
+        still does this.
 
     When it may be wrong
-        Where an exception is what the program expects.
+        If the program expects the exception.
 
     Instead
-        `Square.apply(x)`. For a name to call, `square = Square.apply`.
+        Call `Square.apply(x)`. For a function to call by name, assign `square = Square.apply`.
 
     References
         https://docs.pytorch.org/docs/stable/notes/extending.html#extending-torch-autograd
@@ -91,12 +92,13 @@ square(x).sum().backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """Report the use of the class, or of what `forward` is given for its `ctx`."""
+        """Report the call of the class or of its instance, or the use of a `ctx` that is None."""
         assert isinstance(event, refusal.FunctionWithoutApply)
         if event.use == "made":
             yield Report(
                 event.node,
-                "this makes an object of a custom function, which is no tensor: what uses it as one raises",
+                "this creates an instance of a custom function, not a tensor: Python raises where it is used "
+                "as a tensor",
                 hint="call `apply` on the class",
                 repair=_applied(event.node),
             )
@@ -104,20 +106,20 @@ square(x).sum().backward()
         if event.use == "without-ctx":
             yield Report(
                 event.node,
-                f"`forward` is called with None for its `ctx`, which has no `{event.name}`: Python raises here",
+                f"`forward` is called with None as its `ctx`, which has no `{event.name}`: Python raises here",
                 hint="call `apply` on the class",
             )
             return
         yield Report(
             event.node,
-            "this calls an object of a custom function: torch raises here",
+            "this calls an instance of a custom function: torch raises here",
             hint="call `apply` on the class",
             repair=_applied(event.node),
         )
 
 
 def _applied(node: cst.CSTNode) -> Repair | None:
-    """`Square()(x)` becomes `Square.apply(x)`, and so does `Square(x)`; what an object was made with would be lost."""
+    """Turn `Square()(x)` and `Square(x)` into `Square.apply(x)`, unless the instance has arguments."""
     made = node.func if isinstance(node, cst.Call) else None
     if isinstance(made, (cst.Name, cst.Attribute)):
         return Repair("call `apply` on the class", (Change(made, f"{code(made)}.apply"),))

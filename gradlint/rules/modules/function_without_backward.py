@@ -17,14 +17,14 @@ class FunctionWithoutBackward(Rule):
         custom autograd.Function to use it with backward mode AD".
 
     Why it matters
-        A function that computes with numpy or another library in `forward` has no derivative that torch
-        could know.
+        torch cannot derive the gradient of a function that computes with numpy or another library in
+        `forward`.
 
     When it may be wrong
-        Where `backward` is given to the class from elsewhere.
+        If code that gradlint does not see adds `backward` to the class.
 
     Instead
-        Define `backward` as a static method; for something without a gradient return None.
+        Define `backward` as a static method. Return None for an input that has no gradient.
 
     References
         https://docs.pytorch.org/docs/stable/notes/extending.html#extending-torch-autograd
@@ -77,11 +77,11 @@ Rounded.apply(torch.ones(2, requires_grad=True)).sum().backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """Report at the backward; the function stands where it was applied."""
+        """Report at the backward; the related place is the `apply`."""
         assert isinstance(event, refusal.FunctionWithoutBackward)
         yield Report(
             event.node,
-            "a custom function on the way of this backward has no `backward`: torch raises here",
-            hint="define `backward` as a static method of it",
-            related=((event.applied, "this function has no backward"),),
+            "this backward runs through a custom function that has no `backward`: torch raises here",
+            hint="define `backward` as a static method of the function",
+            related=((event.applied, "this function has no `backward`"),),
         )

@@ -1,31 +1,32 @@
-"""GRD611: `F.dropout` in a module is not told whether the module is in training."""
+"""GRD611: `F.dropout` in a module is called without `training=self.training`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import modules as fault
 from gradlint.rules.authoring.repairs import with_argument
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 
 class FunctionalDropoutAlwaysOn(Rule):
-    """`F.dropout` in a module is not told whether the module is in training.
+    """`F.dropout` in a module is called without `training=self.training`.
 
     What torch does
-        `torch.nn.functional.dropout` has `training=True` for a default. A function knows nothing of
-        `model.eval()`: it drops in evaluation as it does in training.
+        `torch.nn.functional.dropout` has the default `training=True`. `model.eval()` does not
+        affect a function, so dropout also happens in evaluation.
 
     Why it matters
-        Predictions are noisy and differ from call to call, and scores are worse than the model is.
+        Predictions are noisy and differ from call to call, and evaluation scores are too low.
 
     When it may be wrong
-        Where dropout in evaluation is wanted, to measure uncertainty; then write `training=True`, which
-        is not reported. A method that tests `self.training` itself is not reported either.
+        If dropout in evaluation is intentional, to measure uncertainty. Then write `training=True`,
+        which is not reported. A method that tests `self.training` itself is not reported either.
 
     Instead
-        `F.dropout(x, p, training=self.training)`, or an `nn.Dropout` made in `__init__`. The fix adds
-        the argument; the values in evaluation change, so it is not a safe one.
+        Write `F.dropout(x, p, training=self.training)`, or create an `nn.Dropout` in `__init__`. The
+        fix adds the argument. It is unsafe, because the values in evaluation change.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.dropout.html
@@ -35,7 +36,7 @@ class FunctionalDropoutAlwaysOn(Rule):
     code = "GRD611"
     name = "functional-dropout-always-on"
     effect = "fragile"
-    events = (Noticed,)
+    events = (fault.DropoutAlwaysOn,)
     fix = "unsafe"
     bad = (
         Bad(
@@ -80,13 +81,11 @@ out = Net().eval()(torch.ones(256))
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A call in a method of a module, without the argument."""
-        if not isinstance(event, Noticed) or event.fault != self.name:
-            return
+        """Report the call."""
+        assert isinstance(event, fault.DropoutAlwaysOn)
         yield Report(
             event.node,
-            "`dropout` drops in evaluation as well: nothing tells it of `model.eval()`",
+            "`dropout` is also active in evaluation: `model.eval()` does not affect this call",
             hint="pass `training=self.training`",
-            related=event.related,
             repair=with_argument(event.node, "training=self.training", safe=False),
         )

@@ -1,31 +1,32 @@
-"""GRD623: the backward of a custom function returns another number of gradients than forward has arguments."""
+"""GRD623: the backward of a custom function returns the wrong number of gradients."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import functions as fault
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 
 class GradientCount(Rule):
-    """The backward of a custom function returns another number of gradients than forward has arguments.
+    """The backward of a custom function returns the wrong number of gradients.
 
     What torch does
         At the backward of a loss it raises a RuntimeError: "function SquareBackward returned an incorrect
-        number of gradients (expected 2, got 1)". It wants one for each argument that `apply` was given;
-        further ones may be None.
+        number of gradients (expected 2, got 1)". It requires one for each argument of `apply`; additional
+        ones must be None.
 
     Why it matters
-        The error comes from the engine, without a line of the function in it, and only once a loss is
-        backpropagated.
+        The autograd engine raises the error, without naming a line of the function, and only when a
+        backward runs.
 
     When it may be wrong
-        Where the function is never differentiated.
+        If no backward runs through the function.
 
     Instead
-        Return as many values as `forward` has arguments behind `ctx`, with None for those that are no
-        tensors or need no gradient.
+        Return as many values as `forward` has arguments after `ctx`, with None for arguments that are
+        not tensors or need no gradient.
 
     References
         https://docs.pytorch.org/docs/stable/notes/extending.html#extending-torch-autograd
@@ -35,7 +36,7 @@ class GradientCount(Rule):
     code = "GRD623"
     name = "gradient-count"
     effect = "raises"
-    events = (Noticed,)
+    events = (fault.GradientCount,)
     bad = (
         Bad(
             """\
@@ -84,12 +85,11 @@ Scale.apply(x, 3.0).sum().backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """What the interpreter saw when the function was applied."""
-        if not isinstance(event, Noticed) or event.fault != "gradient-count":
-            return
+        """Report the backward."""
+        assert isinstance(event, fault.GradientCount)
+        count = f"{event.got} where it should return {event.wanted}"
         yield Report(
             event.node,
-            f"backward returns {event.subject}, one for each argument of forward: torch raises at backward",
-            hint="return one value for each argument, None where there is no gradient",
-            related=event.related,
+            f"`backward` returns {count}, one for each argument of `forward`: torch raises in backward",
+            hint="return one value for each argument, and None for an argument without a gradient",
         )

@@ -1,31 +1,32 @@
-"""GRD624: the backward of a custom function does not use the gradient that arrives."""
+"""GRD624: the backward of a custom function does not use its incoming gradient."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import functions as fault
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 
 class GradientIgnored(Rule):
-    """The backward of a custom function does not use the gradient that arrives.
+    """The backward of a custom function does not use its incoming gradient.
 
     What torch does
-        It takes what backward returns for the gradient of the loss. If that is the derivative of the
-        function alone, the chain rule is broken off: everything between this function and the loss counts
-        as if its slope were 1.
+        It uses the value returned by `backward` as the gradient of the loss. If that value is only
+        the derivative of the function, the chain rule is incomplete: everything between this
+        function and the loss is treated as if its derivative were 1.
 
     Why it matters
-        The gradient is right where the result is the loss itself, and wrong as soon as it is scaled,
-        averaged or put into another operation.
+        The gradient is correct if the result is the loss itself, and wrong as soon as the result is
+        scaled, averaged or passed to another operation.
 
     When it may be wrong
-        A function whose result is always the loss itself. Where the result may be a single number the
-        finding is a warning.
+        If the result of the function is always the loss itself. If the result may have a single
+        element, the finding is a warning.
 
     Instead
-        Multiply with it: `return grad_output * derivative`.
+        Multiply by the incoming gradient: `return grad_output * derivative`.
 
     References
         https://docs.pytorch.org/docs/stable/notes/extending.html#extending-torch-autograd
@@ -35,7 +36,7 @@ class GradientIgnored(Rule):
     code = "GRD624"
     name = "gradient-ignored"
     effect = "silent"
-    events = (Noticed,)
+    events = (fault.GradientIgnored,)
     bad = (
         Bad(
             """\
@@ -87,13 +88,12 @@ x = torch.ones(3, requires_grad=True)
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """What the interpreter saw when the function was applied."""
-        if not isinstance(event, Noticed) or event.fault != "gradient-ignored":
-            return
+        """Report the backward; where the gradient may be of one element, it may be constant."""
+        assert isinstance(event, fault.GradientIgnored)
         yield Report(
             event.node,
-            "backward does not use the gradient that arrives: what lies between this function and the loss is left out",
-            hint="multiply the derivative with it",
-            related=event.related,
-            effect="fragile" if event.subject == "scalar" else None,
+            "`backward` does not use its incoming gradient: the operations between this function and the "
+            "loss are ignored",
+            hint="multiply the derivative by the incoming gradient",
+            effect="fragile" if event.scalar else None,
         )

@@ -1,4 +1,4 @@
-"""GRD628: the backward of a custom function writes to the gradient that arrives."""
+"""GRD628: the backward of a custom function writes to its incoming gradient."""
 
 from __future__ import annotations
 
@@ -6,25 +6,26 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import functions as fault
 from gradlint.rules.authoring.phrases import target, writing
 from gradlint.rules.base import Bad, Before, Good, Repair, Report, Rule
 
 
 class GradientInplace(Rule):
-    """The backward of a custom function writes to the gradient that arrives.
+    """The backward of a custom function writes to its incoming gradient.
 
     What torch does
-        The gradient belongs to the engine, which may hand the same tensor to other operations: after the
-        write they compute with the changed values, and torch says nothing. Where the gradient is an
-        expanded tensor, as behind `sum()`, the write raises.
+        The gradient belongs to the autograd engine, which may pass the same tensor to other operations.
+        After the write they silently compute with the changed values. If the gradient is an expanded
+        tensor, as after `sum()`, the write raises.
 
     Why it matters
-        `(f(x) + x).pow(2)` gives both terms the same gradient tensor; a `mul_` in the backward of `f`
-        changes it for the other term as well.
+        `(f(x) + x).pow(2)` passes the same gradient tensor to both terms; a `mul_` in the backward of
+        `f` also changes it for the other term.
 
     When it may be wrong
-        Where the gradient is certainly used nowhere else.
+        If the gradient is not used anywhere else.
 
     Instead
         Write to a copy: `grad_input = grad_output.clone()`, or compute out of place.
@@ -37,7 +38,7 @@ class GradientInplace(Rule):
     code = "GRD628"
     name = "gradient-inplace"
     effect = "fragile"
-    events = (Noticed,)
+    events = (fault.GradientInplace,)
     fix = "safe"
     bad = (
         Bad(
@@ -90,20 +91,19 @@ Rectify.apply(x).sum().backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """What the interpreter saw when the function was applied."""
-        if not isinstance(event, Noticed) or event.fault != "gradient-inplace":
-            return
+        """Report the write."""
+        assert isinstance(event, fault.GradientInplace)
         yield Report(
             event.node,
-            f"{writing(event.subject, event.node)} writes to the gradient that arrives, which others may be given too",
+            f"{writing(event.op, event.node)} writes to the incoming gradient, which torch may pass to other "
+            "operations too",
             hint="write to a copy: `grad_output.clone()`",
-            related=event.related,
             repair=_copied(event.node),
         )
 
 
 def _copied(node: cst.CSTNode) -> Repair | None:
-    """The name of the gradient means a copy from here on."""
+    """Rebind the name of the gradient to a copy first."""
     text = target(node)
     if text is None or not text.isidentifier():
         return None

@@ -18,17 +18,17 @@ class MarkDirtyMissing(Rule):
     """A custom function writes to an input in place without `ctx.mark_dirty`, or marks what it does not return.
 
     What torch does
-        An input that was written and not marked keeps its old history, so that a later use of it is
-        differentiated as if nothing had been written: the gradient is wrong, and torch says nothing. A
-        write to a leaf is let pass too. An input that is marked must be among the results, or the call
-        raises a RuntimeError: "Some elements marked as dirty during the forward method were not returned as
+        An input that was written but not marked keeps its old history. A later use of it is
+        differentiated as if nothing had been written, and the gradient is silently wrong. A write to a
+        leaf is accepted too. An input that is marked must be returned, or the call raises a
+        RuntimeError: "Some elements marked as dirty during the forward method were not returned as
         output".
 
     Why it matters
-        `mark_dirty` is the only way in which torch learns of a write in `forward`, where grad mode is off.
+        torch detects a write in `forward` only through `mark_dirty`, because grad mode is disabled there.
 
     When it may be wrong
-        Where the input is never used again.
+        If the input is never used again.
 
     Instead
         Write to a copy, or call `ctx.mark_dirty(x)` and return `x`.
@@ -111,10 +111,10 @@ h = w * 1
 
 
 def _repair(node: cst.CSTNode) -> Repair | None:
-    """A write to an input makes a new tensor instead."""
+    """Compute a new tensor instead of writing to an input."""
     repair = out_of_place(node)
     return None if repair is None else replace(repair, safe=False)
 
 
-_NOT_MARKED = "forward writes to an input in place and does not mark it dirty: gradients may be wrong"
-_NOT_RETURNED = "an input is marked dirty and not returned: torch raises at `apply`"
+_NOT_MARKED = "`forward` writes to an input in place and does not mark it dirty: gradients may be wrong"
+_NOT_RETURNED = "an input is marked dirty but not returned: torch raises at `apply`"

@@ -1,31 +1,33 @@
-"""GRD607: `forward` makes a layer, whose weights are new at every call."""
+"""GRD607: `forward` creates a layer, which gets new weights at every call."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import modules as fault
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 
 class ModuleBuiltInForward(Rule):
-    """`forward` makes a layer, whose weights are new at every call.
+    """`forward` creates a layer, which gets new weights at every call.
 
     What torch does
-        The layer draws new random weights each time, and is forgotten when `forward` returns. Its
-        parameters are not registered in the module.
+        The layer gets new random weights at every call, and is discarded when `forward` returns.
+        Its parameters are not registered in the module.
 
     Why it matters
-        These weights are never trained nor saved: the network computes with noise, in evaluation as
-        well.
+        These weights are never trained or saved: the network computes with random weights, in
+        evaluation too.
 
     When it may be wrong
-        Where random weights are wanted. Layers without parameters (`nn.ReLU()`, losses), layers whose
-        weights the program sets itself, and ones made once and kept in an attribute are not reported.
+        If random weights are intentional. Layers without parameters (`nn.ReLU()`, losses), layers
+        whose weights the program sets, and layers created once and stored in an attribute are not
+        reported.
 
     Instead
-        Make the layer in `__init__`, as an attribute; where a size is not known there, use a lazy one
-        such as `nn.LazyLinear`. What has no weights may stay in `forward`.
+        Create the layer in `__init__`, as an attribute. If a size is not known there, use a lazy
+        layer such as `nn.LazyLinear`. A layer without weights may be created in `forward`.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html
@@ -35,7 +37,7 @@ class ModuleBuiltInForward(Rule):
     code = "GRD607"
     name = "module-built-in-forward"
     effect = "silent"
-    events = (Noticed,)
+    events = (fault.ModuleBuiltInForward,)
     bad = (
         Bad(
             """\
@@ -88,12 +90,11 @@ model(torch.ones(1, 4))[0, 0].backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A layer with weights that is made, used and dropped in one `forward`."""
-        if not isinstance(event, Noticed) or event.fault != self.name:
-            return
+        """Report where the layer is created."""
+        assert isinstance(event, fault.ModuleBuiltInForward)
         yield Report(
             event.node,
-            "this layer is made anew at every call of `forward`: its weights are random and never trained",
-            hint="make it once in `__init__`, as an attribute",
-            related=event.related,
+            "this layer is created at every call of `forward`: its weights are random and never trained",
+            hint="create it once in `__init__`, as an attribute",
+            related=((event.called, "the layer is called here"),),
         )

@@ -1,4 +1,4 @@
-"""GRD610: a flag is set on a module, or on a tensor by a wrong name, and freezes nothing."""
+"""GRD610: an attribute that freezes nothing is set on a module, or under a wrong name on a tensor."""
 
 from __future__ import annotations
 
@@ -6,31 +6,31 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
 from gradlint.domain.fault import modules as fault
 from gradlint.rules.authoring.phrases import source
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
 
 class ModuleFlag(Rule):
-    """A flag is set on a module, or on a tensor by a wrong name, and freezes nothing.
+    """An attribute that freezes nothing is set on a module, or under a wrong name on a tensor.
 
     What torch does
-        A module has no flag `requires_grad`: the assignment makes an attribute that nothing reads, and
-        its parameters stay as they are. So does `require_grad` on a parameter.
+        A module has no attribute `requires_grad`: the assignment creates one that nothing reads, and
+        the parameters do not change. The same applies to `require_grad` on a parameter.
 
     Why it matters
-        The layers that should be frozen are trained on, or those that should be trained again stay
-        frozen, without a word.
+        Silently, layers that should be frozen are still trained, or layers that should be trained
+        again stay frozen.
 
     When it may be wrong
-        Where code that gradlint does not see reads the attribute. A class that has such an attribute
-        of its own is not reported.
+        If code that gradlint does not see reads the attribute. A class that defines such an
+        attribute is not reported.
 
     Instead
-        `module.requires_grad_(False)`, which reaches all parameters of the module; for one tensor
-        `param.requires_grad = False`. The fix does this. It is not a safe one: what has been trained by
-        mistake is frozen by it.
+        Call `module.requires_grad_(False)`, which sets the flag of all parameters of the module.
+        For one tensor, write `param.requires_grad = False`. The fix does this. It is unsafe,
+        because it freezes layers that have been trained by mistake.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.requires_grad_
@@ -40,7 +40,7 @@ class ModuleFlag(Rule):
     code = "GRD610"
     name = "module-flag"
     effect = "silent"
-    events = (fault.ModuleFlag, Noticed)
+    events = (fault.ModuleFlag,)
     fix = "unsafe"
     bad = (
         Bad(
@@ -71,28 +71,26 @@ head(body(torch.ones(1, 4))).sum().backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """An attribute that looks like a flag, on a module or a tensor."""
-        if isinstance(event, Noticed) and event.fault == self.name:
-            event = fault.ModuleFlag(event.node, event.subject, "module")
-        if not isinstance(event, fault.ModuleFlag):
-            return
-        name, is_tensor = event.name, event.owner == "tensor"
+        """Report the assignment."""
+        assert isinstance(event, fault.ModuleFlag)
+        of_tensor = event.owner == "tensor"
+        what = f"a {event.owner} has no attribute `{event.name}`"
         yield Report(
             event.node,
-            f"`{name}` is no flag of a {event.owner}: this sets an attribute that nothing reads, and freezes nothing",
-            hint="the flag is called `requires_grad`" if is_tensor else "call `requires_grad_(False)`",
-            repair=_called(event.node, is_tensor),
+            f"{what}: this creates one that nothing reads, and freezes nothing",
+            hint="the attribute is called `requires_grad`" if of_tensor else "call `requires_grad_(False)`",
+            repair=_called(event.node, of_tensor),
         )
 
 
 def _called(node: cst.CSTNode, is_tensor: bool) -> Repair | None:
-    """The method in place of the assignment, or the flag's right name."""
+    """Call the method instead of the assignment, or correct the name of the attribute."""
     if not isinstance(node, cst.Assign) or len(node.targets) != 1:
         return None
     target = node.targets[0].target
     if not isinstance(target, cst.Attribute):
         return None
     if is_tensor:
-        return Repair("Use `requires_grad`", (Change(target.attr, "requires_grad"),), safe=False)
+        return Repair("use `requires_grad`", (Change(target.attr, "requires_grad"),), safe=False)
     change = Change(node, f"{source(target.value)}.requires_grad_({source(node.value)})")
-    return Repair("Call `requires_grad_`", (change,), safe=False)
+    return Repair("call `requires_grad_`", (change,), safe=False)

@@ -1,4 +1,4 @@
-"""GRD604: modules or parameters stand in a plain list, tuple or dict, where torch does not find them."""
+"""GRD604: modules or parameters are stored in a plain list, tuple or dict, so they are not registered."""
 
 from __future__ import annotations
 
@@ -6,32 +6,33 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import modules as fault
 from gradlint.rules.authoring.phrases import source
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
 
 class ModuleInContainer(Rule):
-    """Modules or parameters stand in a plain list, tuple or dict, where torch does not find them.
+    """Modules or parameters are stored in a plain list, tuple or dict, so they are not registered.
 
     What torch does
-        A module registers the modules and parameters that are assigned to it as attributes. What is
-        inside a plain container is not looked at: `parameters()`, `state_dict()`, `to()`, `train()` and
-        `requires_grad_()` pass it by.
+        A module registers the modules and parameters that are assigned to it as attributes. It does
+        not search plain containers: `parameters()`, `state_dict()`, `to()`, `train()` and
+        `requires_grad_()` ignore their contents.
 
     Why it matters
-        An optimizer over `model.parameters()` never trains these layers, without a word; they are not
-        saved, not moved to the GPU, and their dropout stays on in evaluation.
+        An optimizer over `model.parameters()` silently never trains these layers. They are not saved,
+        not moved to the GPU, and their dropout stays active in evaluation.
 
     When it may be wrong
-        Where the parameters are given to an optimizer in a way that gradlint does not see. A network
-        that comes from outside and is kept in a list so as not to be registered, modules that are
-        registered beside the list, frozen ones, and ones only called under `no_grad` are not reported.
+        If code that gradlint does not see passes the parameters to an optimizer. Not reported are a
+        network that is passed in and stored in a list so that it is not registered, modules that are
+        also registered elsewhere, frozen modules, and modules only called under `no_grad`.
 
     Instead
         Wrap the container: `nn.ModuleList([...])`, `nn.ModuleDict({...})`, and for parameters
-        `nn.ParameterList([...])`, `nn.ParameterDict({...})`. The fix does so where the container is
-        written out in one place.
+        `nn.ParameterList([...])`, `nn.ParameterDict({...})`. The fix does this if the container is
+        written as a single expression.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.nn.ModuleList.html
@@ -41,7 +42,7 @@ class ModuleInContainer(Rule):
     code = "GRD604"
     name = "module-in-container"
     effect = "silent"
-    events = (Noticed,)
+    events = (fault.ModuleInContainer, fault.ParameterInContainer)
     fix = "unsafe"
     bad = (
         Bad(
@@ -91,22 +92,26 @@ net(torch.ones(1, 2))
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A container with modules that `forward` calls and that nothing registers."""
-        if not isinstance(event, Noticed) or event.fault != self.name:
-            return
-        bare = any(text.startswith("a parameter") for _, text in event.related)
-        what, kind = ("parameters", "Parameter") if bare else ("modules", "Module")
+        """Report the assignment of the container."""
+        if isinstance(event, fault.ParameterInContainer):
+            what, kind = "parameters", "Parameter"
+            related = [(event.made, "a parameter in it is created here")]
+        else:
+            assert isinstance(event, fault.ModuleInContainer)
+            what, kind = "modules", "Module"
+            related = [] if event.made is None else [(event.made, "a module in it is created here")]
+            related.append((event.called, "the module is called here"))
         yield Report(
             event.node,
-            f"{what} in a plain container are not registered: the parameters in `{event.subject}` are never trained",
+            f"{what} in a plain container are not registered: the parameters in `{event.name}` are never trained",
             hint=f"use `nn.{kind}List` or `nn.{kind}Dict`",
-            related=event.related,
+            related=tuple(related),
             repair=_wrapped(event.node, kind),
         )
 
 
 def _wrapped(node: cst.CSTNode, kind: str) -> Repair | None:
-    """The container in its registering twin, where the statement writes it out."""
+    """Wrap the container in its registering counterpart, if the statement contains it as an expression."""
     value = node.value if isinstance(node, (cst.Assign, cst.AnnAssign)) else None
     if value is None or (isinstance(node, cst.Assign) and len(node.targets) != 1):
         return None
@@ -118,11 +123,11 @@ def _wrapped(node: cst.CSTNode, kind: str) -> Repair | None:
         return None
     inner = "" if isinstance(value, cst.List) and not value.elements else source(value)
     change = Change(value, f"torch.nn.{twin}({inner})")
-    return Repair(f"Use `nn.{twin}`", (change,), safe=False, imports=("torch.nn",))
+    return Repair(f"use `nn.{twin}`", (change,), safe=False, imports=("torch.nn",))
 
 
 def _has_text_keys(value: cst.Dict | cst.DictComp) -> bool:
-    """Whether all keys are certainly texts, the only ones that `nn.ModuleDict` takes."""
+    """Return whether all keys are strings, the only keys that `nn.ModuleDict` accepts."""
     if isinstance(value, cst.DictComp):
         return False
     keys = [element.key for element in value.elements if isinstance(element, cst.DictElement)]

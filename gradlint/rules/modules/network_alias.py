@@ -1,4 +1,4 @@
-"""GRD609: two names for one network where two networks are meant."""
+"""GRD609: two names refer to the same network where the program needs two networks."""
 
 from __future__ import annotations
 
@@ -6,30 +6,31 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import modules as fault
 from gradlint.rules.authoring.phrases import source
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
 
 class NetworkAlias(Rule):
-    """Two names for one network where two networks are meant.
+    """Two names refer to the same network where the program needs two networks.
 
     What torch does
-        `target = policy` copies nothing: both names stand for the same object with the same parameters,
-        and so does each item of `[Net()] * 3`. Loading the state of one into the other, or averaging
-        the one into the other, writes the parameters onto themselves.
+        `target = policy` copies nothing: both names refer to the same object with the same parameters,
+        and so do all items of `[Net()] * 3`. Loading the state of one into the other, or averaging one
+        into the other, writes the parameters to themselves.
 
     Why it matters
-        A target network that moves with every step, a teacher that is the student, an average that is
-        the last value, an ensemble of one: training runs, and does something else.
+        The target network changes with every step, the teacher is the student, the average is the
+        last value, or the ensemble has one member. Training runs, but the algorithm is wrong.
 
     When it may be wrong
-        Where a function that copies between two networks is called with one on purpose. Reported is
-        only a name whose network the program itself treats as another, by copying from it.
+        If a function that copies between two networks is called with one network on purpose. Only
+        names between which the program copies are reported.
 
     Instead
-        `target = copy.deepcopy(policy)`, or make a second network and load the first one's state. The
-        fix makes the copy.
+        Write `target = copy.deepcopy(policy)`, or create a second network and load the first one's
+        state. The fix adds the copy.
 
     References
         https://docs.python.org/3/library/copy.html
@@ -39,7 +40,7 @@ class NetworkAlias(Rule):
     code = "GRD609"
     name = "network-alias"
     effect = "silent"
-    events = (Noticed,)
+    events = (fault.NetworkAlias, fault.NetworkRepeated)
     fix = "unsafe"
     bad = (
         Bad(
@@ -80,29 +81,28 @@ optimizer.step()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A further name for a network that the program then copies to or from itself."""
-        if not isinstance(event, Noticed) or event.fault != self.name:
-            return
-        if event.subject == "repeated":
+        """Report a second name for a network that the program then copies to or from itself."""
+        if isinstance(event, fault.NetworkRepeated):
             yield Report(
                 event.node,
-                "one network stands in this list several times: all items share their parameters",
-                hint="make each anew: `[Net() for _ in range(n)]`",
+                "this list contains the same network several times: all items share their parameters",
+                hint="create each separately: `[Net() for _ in range(n)]`",
             )
             return
+        assert isinstance(event, fault.NetworkAlias)
         yield Report(
             event.node,
-            "this is a second name for the same network, no second network: it changes with every training step",
+            "this is a second name for the same network, not a copy: it changes with every training step",
             hint="use `copy.deepcopy(...)`",
-            related=event.related,
+            related=((event.apart, f"`{event.one}` and `{event.other}` are used as two networks here"),),
             repair=_copied(event.node),
         )
 
 
 def _copied(node: cst.CSTNode) -> Repair | None:
-    """A copy in place of the alias; other values come out, which is what was meant."""
+    """Replace the alias by a copy, which changes the values as intended."""
     value = node.value if isinstance(node, cst.Assign) else node
     if not isinstance(value, (cst.Name, cst.Attribute)):
         return None
     change = Change(value, f"copy.deepcopy({source(value)})")
-    return Repair("Copy the network", (change,), safe=False, imports=("copy.deepcopy",))
+    return Repair("copy the network", (change,), safe=False, imports=("copy.deepcopy",))

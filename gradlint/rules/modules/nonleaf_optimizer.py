@@ -1,10 +1,11 @@
-"""GRD601: an optimizer is given a tensor that is no leaf."""
+"""GRD601: an optimizer is given a tensor that is not a leaf."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.refusal import optimizers as refusal
 from gradlint.rules.authoring.leaves import leaf_at_once
 from gradlint.rules.base import Bad, Good, Report, Rule
 
@@ -12,22 +13,23 @@ _RAISES = "can't optimize a non-leaf Tensor"
 
 
 class NonleafOptimizer(Rule):
-    """An optimizer is given a tensor that is no leaf.
+    """An optimizer is given a tensor that is not a leaf.
 
     What torch does
-        It raises a ValueError: "can't optimize a non-leaf Tensor". A result has no `.grad` of its own,
-        and is computed anew in the next forward. One on which `retain_grad()` was called is taken.
+        It raises a ValueError: "can't optimize a non-leaf Tensor". A computed tensor has no `.grad`,
+        and the next forward computes it again. A tensor on which `retain_grad()` was called is
+        accepted.
 
     Why it matters
         `torch.randn(3, requires_grad=True).to(device)`, `0.1 * torch.randn(3, requires_grad=True)` and
-        `nn.Parameter(...).view(...)` are results, whatever they were made of.
+        `nn.Parameter(...).view(...)` are computed tensors, although they are computed from a leaf.
 
     When it may be wrong
-        Where `.to()` or `.cuda()` had nothing to do at run time and gave the leaf itself.
+        If `.to()` or `.cuda()` had nothing to do and returned the leaf itself.
 
     Instead
-        Make the leaf last: `(0.1 * torch.randn(3, device=device)).requires_grad_()`, or wrap the value:
-        `nn.Parameter(value)`.
+        Create the leaf last: `(0.1 * torch.randn(3, device=device)).requires_grad_()`, or wrap the
+        value: `nn.Parameter(value)`.
 
     References
         https://docs.pytorch.org/docs/stable/optim.html#constructing-it
@@ -37,7 +39,7 @@ class NonleafOptimizer(Rule):
     code = "GRD601"
     name = "nonleaf-optimizer"
     effect = "raises"
-    events = (Refused,)
+    events = (refusal.NonleafInOptimizer,)
     fix = "safe"
     bad = (
         Bad(
@@ -63,13 +65,12 @@ optimizer = torch.optim.SGD([w], lr=0.1)
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A tensor that optimizers refuse."""
-        if not isinstance(event, Refused) or event.fault != "nonleaf-optimizer":
-            return
+        """Report where the tensor is given to the optimizer."""
+        assert isinstance(event, refusal.NonleafInOptimizer)
         yield Report(
             event.node,
-            "this optimizer is given a tensor that an operation made, which is no leaf: torch raises here",
+            "this optimizer is given a tensor that is not a leaf: torch raises here",
             hint="make the leaf last: `value.detach().requires_grad_()`, or `nn.Parameter(value)`",
-            related=event.related,
-            repair=leaf_at_once(event.related[0][0], safe=True) if event.related else None,
+            related=() if event.made is None else ((event.made, "this operation makes it no leaf"),),
+            repair=None if event.made is None else leaf_at_once(event.made, safe=True),
         )

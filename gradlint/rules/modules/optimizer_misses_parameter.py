@@ -1,52 +1,34 @@
-"""GRD608: an optimizer does not hold a parameter that it should train."""
+"""GRD608: no optimizer has a parameter that the loss should train."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed
-from gradlint.domain.finding import Severity
+from gradlint.domain.event import Event
+from gradlint.domain.fault import optimizers as fault
 from gradlint.rules.base import Bad, Good, Report, Rule
-
-_MESSAGES = {
-    "late": (
-        "parameters that the model got after this optimizer was made are not in it: they are never trained",
-        "make the optimizer last, or call `add_param_group`",
-    ),
-    "used up": (
-        "this group is given an iterator that has been used up: the optimizer trains nothing of it",
-        "call `parameters()` anew, or keep `list(model.parameters())`",
-    ),
-    "forgotten": (
-        "a network that this loss trains is in no optimizer: its weights stay as they were drawn",
-        "give its `parameters()` to an optimizer, or freeze it with `requires_grad_(False)`",
-    ),
-    "bare": (
-        "a parameter that this loss trains is in no optimizer: it stays as it is",
-        "give it to an optimizer, in a list or in a group of its own",
-    ),
-}
 
 
 class OptimizerMissesParameter(Rule):
-    """An optimizer does not hold a parameter that it should train.
+    """No optimizer has a parameter that the loss should train.
 
     What torch does
-        An optimizer trains the tensors that it was given when it was made, and those added by
-        `add_param_group`. A layer that is replaced or added later is another object; an iterator that
-        has been used up gives none. Gradients arrive at parameters outside all the same.
+        An optimizer updates the tensors that it was created with, and those added by
+        `add_param_group`. A layer that is replaced or added later is a different object, and a
+        consumed iterator yields nothing. Backward fills the gradients of all parameters, whether
+        they are in an optimizer or not.
 
     Why it matters
-        The layer keeps its random first weights. The loss still falls, because the rest learns around
-        it, and nothing says a word.
+        The layer silently keeps its random initial weights. The loss still falls, because the other
+        layers are trained.
 
     When it may be wrong
-        Where a random network is wanted as it is. Networks that are frozen, loaded, copied, put to
-        evaluation, partly held by an optimizer, or given to something that gradlint does not see are
+        If a fixed random network is intentional. Networks that are frozen, loaded, copied, set to
+        evaluation mode, partly in an optimizer, or passed to code that gradlint does not see are
         not reported.
 
     Instead
-        Finish the model, then make the optimizer. Give it all that is to be trained:
+        Complete the model before you create the optimizer. Pass everything that should be trained:
         `[*model.parameters(), *criterion.parameters()]`.
 
     References
@@ -57,7 +39,7 @@ class OptimizerMissesParameter(Rule):
     code = "GRD608"
     name = "optimizer-misses-parameter"
     effect = "silent"
-    events = (Noticed,)
+    events = (fault.OptimizerMisses,)
     bad = (
         Bad(
             """\
@@ -92,10 +74,48 @@ optimizer.step()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """Parameters that have a gradient when the optimizer steps, and are in none."""
-        if not isinstance(event, Noticed) or event.fault != self.name:
-            return
-        message, hint = _MESSAGES[event.subject]
-        # That a network stays as it was drawn may be meant; that a layer was forgotten is not.
-        severity: Severity = "warning" if event.subject in ("forgotten", "bare") else "error"
-        yield Report(event.node, message, hint=hint, related=event.related, severity=severity)
+        """Report where the optimizer is created.
+
+        A fixed random network may be intentional, and is a warning; a layer that the optimizer misses is not.
+        """
+        if isinstance(event, fault.ParameterTooLate):
+            yield Report(
+                event.node,
+                "the model gets parameters after this optimizer is created: they are never trained",
+                hint="create the optimizer last, or call `add_param_group`",
+                related=(
+                    (event.made, "this parameter is created after the optimizer"),
+                    (event.step, "the optimizer does not update it here"),
+                ),
+                severity="error",
+            )
+        elif isinstance(event, fault.NetworkForgotten):
+            yield Report(
+                event.node,
+                "this loss depends on a network that is in no optimizer: its random weights are never trained",
+                hint="pass its `parameters()` to an optimizer, or freeze it with `requires_grad_(False)`",
+                related=(
+                    (event.made, "the network is made here"),
+                    (event.backward, "this backward gives it gradients"),
+                ),
+                severity="warning",
+            )
+        elif isinstance(event, fault.ParameterForgotten):
+            yield Report(
+                event.node,
+                "this loss depends on a parameter that is in no optimizer: it is never trained",
+                hint="pass it to an optimizer, in a list or in its own group",
+                related=(
+                    (event.made, "the parameter is made here"),
+                    (event.backward, "this backward gives it a gradient"),
+                ),
+                severity="warning",
+            )
+        else:
+            assert isinstance(event, fault.IteratorUsedUp)
+            yield Report(
+                event.node,
+                "this group is given an iterator that has been consumed: the optimizer trains none of its parameters",
+                hint="call `parameters()` again, or keep `list(model.parameters())`",
+                severity="error",
+            )

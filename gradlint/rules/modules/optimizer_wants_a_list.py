@@ -1,4 +1,4 @@
-"""GRD603: an optimizer is given a bare tensor in place of an iterable of tensors."""
+"""GRD603: an optimizer is given a tensor instead of an iterable of tensors."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.refusal import optimizers as refusal
 from gradlint.rules.authoring.repairs import code
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
@@ -14,22 +15,21 @@ _RAISES = "params argument given to the optimizer should be an iterable of Tenso
 
 
 class OptimizerWantsAList(Rule):
-    """An optimizer is given a bare tensor in place of an iterable of tensors.
+    """An optimizer is given a tensor instead of an iterable of tensors.
 
     What torch does
         It raises a TypeError: "params argument given to the optimizer should be an iterable of Tensors
-        or dicts, but got torch.FloatTensor". A tensor could be iterated, and its rows would be no
-        leaves.
+        or dicts, but got torch.FloatTensor". A tensor can be iterated, but its rows are not leaves.
 
     Why it matters
-        A single tensor to optimize (an image, a code, a temperature) is where the brackets are
-        forgotten.
+        The brackets are often missing when a single tensor is optimized, such as an image, a code
+        or a temperature.
 
     When it may be wrong
-        Where the line is never reached.
+        If the line is never executed.
 
     Instead
-        Put it into a list: `torch.optim.SGD([w], lr=0.1)`.
+        Put the tensor into a list: `torch.optim.SGD([w], lr=0.1)`.
 
     References
         https://docs.pytorch.org/docs/stable/optim.html#constructing-it
@@ -38,7 +38,7 @@ class OptimizerWantsAList(Rule):
     code = "GRD603"
     name = "optimizer-wants-a-list"
     effect = "raises"
-    events = (Refused,)
+    events = (refusal.TensorForParameters,)
     fix = "safe"
     bad = (
         Bad(
@@ -63,20 +63,18 @@ optimizer = torch.optim.Adam([image], lr=0.01)
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A tensor that optimizers refuse as their list."""
-        if not isinstance(event, Refused) or event.fault != "optimizer-wants-a-list":
-            return
+        """Report where the tensor is given to the optimizer."""
+        assert isinstance(event, refusal.TensorForParameters)
         yield Report(
             event.node,
-            "this optimizer is given a bare tensor in place of a list of tensors: torch raises here",
+            "this optimizer is given a tensor instead of a list of tensors: torch raises here",
             hint="put it into a list: `[w]`",
-            related=event.related,
             repair=_listed(event.node),
         )
 
 
 def _listed(node: cst.CSTNode) -> Repair | None:
-    """The first argument in brackets."""
+    """Put the first argument in brackets."""
     if not isinstance(node, cst.Call) or not node.args:
         return None
     first = node.args[0].value

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.refusal import optimizers as refusal
 from gradlint.rules.base import Bad, Good, Remove, Repair, Report, Rule
 
 
@@ -13,18 +14,20 @@ class ParameterInTwoGroups(Rule):
 
     What torch does
         It raises a ValueError: "some parameters appear in more than one parameter group", when the optimizer
-        is made, or when `add_param_group` is called. Twice in the same group is only a warning.
+        is created, or when `add_param_group` is called. A parameter that is twice in the same group only
+        causes a warning.
 
     Why it matters
-        A part of a network that gets a learning rate of its own has to be left out of the rest, and a layer
-        that is unfrozen may be in the optimizer already: that its flag was off did not keep it out.
+        A part of a network with its own learning rate must be excluded from the other group. A layer that
+        is unfrozen may already be in the optimizer: an optimizer also accepts parameters that do not
+        require grad.
 
     When it may be wrong
-        Nothing is reported inside of a loop, where several parameters may look like one.
+        If gradlint takes two parameters for one. It therefore reports nothing inside a loop.
 
     Instead
-        Take the rest as what is not in the part: `[p for n, p in model.named_parameters() if "head" not in n]`.
-        To unfreeze, set `requires_grad` alone, if the optimizer has the parameters.
+        Exclude the part from the other group: `[p for n, p in model.named_parameters() if "head" not in n]`. To
+        unfreeze a layer whose parameters are already in the optimizer, only set `requires_grad`.
 
     References
         https://docs.pytorch.org/docs/stable/optim.html#per-parameter-options
@@ -35,7 +38,7 @@ class ParameterInTwoGroups(Rule):
     name = "parameter-in-two-groups"
     effect = "raises"
     fix = "unsafe"
-    events = (Refused,)
+    events = (refusal.ParameterInTwoGroups,)
     bad = (
         Bad(
             """\
@@ -65,20 +68,19 @@ optimizer = torch.optim.SGD(
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A parameter that torch finds in two groups."""
-        if not isinstance(event, Refused) or event.fault != "parameter-in-two-groups":
-            return
+        """Report where the optimizer is given the second group."""
+        assert isinstance(event, refusal.ParameterInTwoGroups)
         yield Report(
             event.node,
             "a parameter is in two groups of this optimizer: torch raises here",
             hint="leave it out of one of them",
-            related=event.related,
+            related=() if event.made is None else ((event.made, "the parameter is made here"),),
             repair=_repair(event),
         )
 
 
-def _repair(event: Refused) -> Repair | None:
-    """A group of nothing but what the optimizer has already is not added; options of its own are lost with it."""
-    if event.subject != "all":
+def _repair(event: refusal.ParameterInTwoGroups) -> Repair | None:
+    """Do not add a group whose parameters are all in the optimizer already; its options are lost."""
+    if not event.whole:
         return None
-    return Repair("leave the group out", (Remove(event.node),), safe=False)
+    return Repair("remove the group", (Remove(event.node),), safe=False)

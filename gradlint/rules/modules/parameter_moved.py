@@ -1,4 +1,4 @@
-"""GRD605: a parameter goes through an operation before it is assigned, and is a parameter no longer."""
+"""GRD605: the result of an operation on a parameter is assigned to a module, and is not registered."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
 
 class ParameterMoved(Rule):
-    """A parameter goes through an operation before it is assigned, and is a parameter no longer.
+    """The result of an operation on a parameter is assigned to a module, and is not registered.
 
     What torch does
-        `nn.Parameter(t).to(device)`, `.cuda()`, `.double()` or `* 0.1` gives a plain tensor with a
-        history. Assigned to a module it is no parameter: the module registers nothing, and the leaf
-        behind it, which gets the gradient, is out of reach. `.to` gives the parameter itself only where
-        it is on that device already.
+        `nn.Parameter(t).to(device)`, `.cuda()`, `.double()` or `* 0.1` returns a plain tensor with
+        a graph. If it is assigned to a module, the module does not register it, and the leaf from
+        which it was computed, which gets the gradient, is not reachable. `.to` returns the
+        parameter itself only if it is already on that device.
 
     Why it matters
-        The value is never trained nor saved. The graph from the leaf is built once: a second backward
-        through it may raise. `register_parameter` refuses it: a TypeError.
+        The value is never trained or saved. The graph from the leaf is built only once, so a second
+        backward through it may raise. `register_parameter` raises a TypeError for it.
 
     When it may be wrong
-        `.to(device)` where the device is always the one that the parameter is on.
+        If the parameter is already on the device of `.to(device)`.
 
     Instead
-        Move first, wrap last: `nn.Parameter(t.to(device))`. The fix does this. A module's `to()` moves
-        its parameters anyway.
+        Convert the tensor before you wrap it: `nn.Parameter(t.to(device))`. The fix does this. A
+        module's `to()` also moves its parameters.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.nn.parameter.Parameter.html
@@ -88,28 +88,28 @@ model(torch.ones(3)).sum().backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """An attribute of a module that was computed from a parameter nobody holds."""
+        """Report an attribute of a module that was computed from an unreachable parameter."""
         if isinstance(event, NoParameterRegistered):
             yield Report(
                 event.node,
-                "this was computed from a parameter and is none itself: torch refuses to register it",
-                hint="compute first and wrap last: `nn.Parameter(t.to(device))`",
-                related=((event.made, "the parameter is made here, and lost"),),
+                "this is computed from a parameter but is not a parameter: torch raises here",
+                hint="compute first and wrap the result: `nn.Parameter(t.to(device))`",
+                related=((event.made, "the parameter is created here and is not registered"),),
                 effect="raises",
             )
             return
         assert isinstance(event, fault.ParameterMoved)
         yield Report(
             event.node,
-            f"`{event.name}` is computed from a parameter and is none itself: it is not registered, nor trained",
-            hint="compute first and wrap last: `nn.Parameter(t.to(device))`",
-            related=((event.made, "the parameter is made here, and lost"),),
+            f"`{event.name}` is computed from a parameter but is not a parameter: it is neither registered nor trained",
+            hint="compute first and wrap the result: `nn.Parameter(t.to(device))`",
+            related=((event.made, "the parameter is created here and is not registered"),),
             repair=_wrapped_last(event.node, event.made),
         )
 
 
 def _wrapped_last(node: cst.CSTNode, made: cst.CSTNode) -> Repair | None:
-    """The wrapping around all of the value instead of in it."""
+    """Wrap the whole value in the parameter instead of a part of it."""
     if not isinstance(node, cst.Assign) or not isinstance(made, cst.Call) or not made.args:
         return None
     data, rest = made.args[0], made.args[1:]
@@ -118,11 +118,11 @@ def _wrapped_last(node: cst.CSTNode, made: cst.CSTNode) -> Repair | None:
     value = node.value.deep_replace(made, _enclosed(data.value))
     flags = "".join(f", {source(arg.with_changes(comma=cst.MaybeSentinel.DEFAULT))}" for arg in rest)
     text = f"{source(made.func)}({source(value)}{flags})"
-    return Repair("Wrap the result", (Change(node.value, text),), safe=False)
+    return Repair("wrap the result", (Change(node.value, text),), safe=False)
 
 
 def _enclosed(value: cst.BaseExpression) -> cst.BaseExpression:
-    """An expression that an operator or an attribute may follow."""
+    """Return an expression in parentheses, if an operator or an attribute could not follow it otherwise."""
     if isinstance(value, (cst.Name, cst.Attribute, cst.Call, cst.Subscript)) or value.lpar:
         return value
     return value.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])

@@ -1,31 +1,32 @@
-"""GRD627: a custom function saves a tensor that is neither an input nor a result."""
+"""GRD627: a custom function saves a tensor that is neither an input nor an output."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import functions as fault
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 
 class SavedIntermediate(Rule):
-    """A custom function saves a tensor that is neither an input nor a result.
+    """A custom function saves a tensor that is neither an input nor an output.
 
     What torch does
-        It saves it, but the tensor has no graph, for `forward` runs without grad mode. A second derivative
-        through it is silently missing.
+        It saves the tensor, but the tensor has no graph, because `forward` runs with grad mode disabled. A
+        second derivative through it is silently missing.
 
     Why it matters
-        A gradient penalty or a Hessian then lacks a term, or the gradient of the gradient does not require
-        grad at all.
+        A gradient penalty or a Hessian then lacks a term, or the first gradient does not require grad at
+        all.
 
     When it may be wrong
-        Wherever no second derivative is taken, which is nearly everywhere; so the rule is off unless it is
-        selected.
+        If no second derivative is computed, as in nearly all programs. The rule is therefore off by
+        default.
 
     Instead
-        Return the intermediate result as a further output, save inputs and results only, or put
-        `@once_differentiable` above `backward`.
+        Return the intermediate tensor as an additional output, save only inputs and outputs, or
+        decorate `backward` with `@once_differentiable`.
 
     References
         https://docs.pytorch.org/docs/stable/notes/extending.html#extending-torch-autograd
@@ -35,7 +36,7 @@ class SavedIntermediate(Rule):
     code = "GRD627"
     name = "saved-intermediate"
     effect = "fragile"
-    events = (Noticed,)
+    events = (fault.SavedIntermediate,)
     default = False
     bad = (
         Bad(
@@ -89,12 +90,10 @@ x = torch.ones(3, requires_grad=True)
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """What the interpreter saw when the function was applied."""
-        if not isinstance(event, Noticed) or event.fault != "saved-intermediate":
-            return
+        """Report where the tensor is saved."""
+        assert isinstance(event, fault.SavedIntermediate)
         yield Report(
             event.node,
-            "what is saved is neither an input nor a result: a second derivative misses it",
-            hint="save inputs and results, or return it as a further result",
-            related=event.related,
+            "the saved tensor is neither an input nor an output: second derivatives through it are silently missing",
+            hint="save inputs and outputs only, or return it as an additional output",
         )

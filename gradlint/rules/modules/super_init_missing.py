@@ -1,4 +1,4 @@
-"""GRD612: a module's constructor assigns parts before `nn.Module.__init__` has run."""
+"""GRD612: a module's `__init__` assigns submodules or parameters before `nn.Module.__init__` has run."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ _RAISES = r"before Module.__init__\(\) call"
 
 
 class SuperInitMissing(Rule):
-    """A module's constructor assigns parts before `nn.Module.__init__` has run.
+    """A module's `__init__` assigns submodules or parameters before `nn.Module.__init__` has run.
 
     What torch does
         It raises an AttributeError: "cannot assign module before Module.__init__() call", or the same
-        of parameters. The lists that a module registers its parts in are made by that call; without
-        them the module cannot be called either, nor asked for its parameters.
+        error for parameters. `nn.Module.__init__` creates the registries of submodules and
+        parameters; without them the module can neither be called nor list its parameters.
 
     Why it matters
-        The module cannot be made at all.
+        The module cannot be created at all.
 
     When it may be wrong
-        Where a metaclass or a decorator that gradlint does not see runs it before.
+        If a metaclass or decorator that gradlint does not see runs `nn.Module.__init__` first.
 
     Instead
-        Call `super().__init__()` in the first line of `__init__`. The fix adds the call where the
-        constructor has none.
+        Call `super().__init__()` in the first line of `__init__`. The fix adds the call if
+        `__init__` has none.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html
@@ -83,7 +83,7 @@ Net()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A part that is assigned to a module without its registry."""
+        """Report an assignment to a module that has no registries yet."""
         assert isinstance(event, refusal.SuperInitMissing)
         yield Report(
             event.node,
@@ -95,10 +95,10 @@ Net()
 
 
 def _first_line(init: cst.FunctionDef) -> Repair | None:
-    """The call before the first statement; none where the constructor has the call, but too late."""
+    """Insert the call before the first statement, unless `__init__` calls it later."""
     if not isinstance(init.body, cst.IndentedBlock) or "__init__(" in source(init.body):
         return None
-    return Repair("Call `super().__init__()` first", (Before(_after_docstring(init.body), "super().__init__()"),))
+    return Repair("call `super().__init__()` first", (Before(_after_docstring(init.body), "super().__init__()"),))
 
 
 def _after_docstring(body: cst.IndentedBlock) -> cst.CSTNode:

@@ -1,4 +1,4 @@
-"""GRD622: a custom function keeps an input or its result as an attribute of `ctx`."""
+"""GRD622: a custom function stores an input or its result as an attribute of `ctx`."""
 
 from __future__ import annotations
 
@@ -6,28 +6,31 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, KeptOnCtx
+from gradlint.domain.event import Event
+from gradlint.domain.fault import functions as fault
 from gradlint.rules.authoring.repairs import code
 from gradlint.rules.base import Bad, Change, Good, Remove, Repair, Report, Rule
 
 
 class TensorKeptOnCtx(Rule):
-    """A custom function keeps an input or its result as an attribute of `ctx`.
+    """A custom function stores an input or its result as an attribute of `ctx`.
 
     What torch does
-        It saves with `save_for_backward` so that writes in place are noticed, memory is freed after
-        backward, and the graph of a result is no part of a circle. An attribute has none of this: a write
-        between forward and backward changes the gradient without a word, and a result kept so keeps its own
-        graph alive until the garbage collector runs.
+        With `save_for_backward`, torch detects writes in place, frees the memory after backward,
+        and avoids a reference cycle through the graph of a result. An attribute has none of this: a
+        write between forward and backward silently changes the gradient, and a stored result keeps
+        its own graph alive until the garbage collector runs.
 
     Why it matters
-        It works until somebody writes `h += 1` behind the call, or runs out of memory.
+        It works until a line such as `h += 1` is added after the call, or memory runs out.
 
     When it may be wrong
-        Tensors that are neither inputs nor results may stand on `ctx`, and are not reported.
+        If nothing writes to the tensor. Tensors that are neither inputs nor results may be stored
+        on `ctx`, and are not reported.
 
     Instead
-        `ctx.save_for_backward(x)` in forward, `(x,) = ctx.saved_tensors` in backward.
+        Call `ctx.save_for_backward(x)` in `forward`, and read `(x,) = ctx.saved_tensors` in
+        `backward`.
 
     References
         https://docs.pytorch.org/docs/stable/notes/extending.html#extending-torch-autograd
@@ -37,7 +40,7 @@ class TensorKeptOnCtx(Rule):
     code = "GRD622"
     name = "tensor-kept-on-ctx"
     effect = "fragile"
-    events = (KeptOnCtx,)
+    events = (fault.TensorKeptOnCtx,)
     fix = "unsafe"
     bad = (
         Bad(
@@ -91,23 +94,22 @@ Square.apply(x).sum().backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """What the interpreter saw when the function was applied."""
-        if not isinstance(event, KeptOnCtx):
-            return
+        """Report where the attribute is set."""
+        assert isinstance(event, fault.TensorKeptOnCtx)
         what = "the result" if event.result else "an input"
         yield Report(
             event.node,
-            f"`ctx.{event.name}`, {what}: torch cannot notice writes to it, nor free it",
+            f"`ctx.{event.name}` stores {what}: torch cannot detect writes to it, and does not free it after backward",
             hint="use `ctx.save_for_backward`",
             repair=_saved(event),
         )
 
 
-def _saved(event: KeptOnCtx) -> Repair | None:
-    """`ctx.x = x` becomes `ctx.save_for_backward(x)`, and each reading of `ctx.x` an item of `ctx.saved_tensors`.
+def _saved(event: fault.TensorKeptOnCtx) -> Repair | None:
+    """Turn `ctx.x = x` into `ctx.save_for_backward(x)`, and each read of `ctx.x` into an item of `ctx.saved_tensors`.
 
-    One attribute after the other goes this way. None where the class has more to do with it than that, or takes what
-    is saved apart at once.
+    Attributes are converted one at a time. Return None if the class uses the attribute in another way, or unpacks
+    `saved_tensors`.
     """
     assign = event.node
     if event.others or not isinstance(assign, cst.Assign) or not isinstance(event.owner, cst.ClassDef):
@@ -127,14 +129,14 @@ def _saved(event: KeptOnCtx) -> Repair | None:
         index = len(call.args)
         arguments = ", ".join([*(code(arg.value) for arg in call.args), value])
         text = f"{code(call.func)}({arguments})"
-        # All is there where the later of the two stands.
+        # All tensors exist at the later of the two statements.
         save = (Remove(call), Change(assign, text)) if uses.saved_first else (Remove(assign), Change(call, text))
     reads = tuple(Change(read, f"{code(read.value)}.saved_tensors[{index}]") for read in uses.read)
-    return Repair("save it for backward", (*save, *reads), safe=False)
+    return Repair("save it with `save_for_backward`", (*save, *reads), safe=False)
 
 
 class _Uses(cst.CSTVisitor):
-    """What the methods of a custom function do with an attribute of `ctx`, and with what is saved."""
+    """Collects how the methods of a custom function use an attribute of `ctx` and the saved tensors."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -161,5 +163,5 @@ class _Uses(cst.CSTVisitor):
 
 
 def _names(node: cst.CSTNode, name: str) -> bool:
-    """Whether a node is an attribute of that name."""
+    """Return whether a node is an attribute of that name."""
     return isinstance(node, cst.Attribute) and node.attr.value == name

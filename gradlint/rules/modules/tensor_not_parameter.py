@@ -1,4 +1,4 @@
-"""GRD606: a module holds a trainable tensor that is no `nn.Parameter`."""
+"""GRD606: a module has a trainable tensor that is not an `nn.Parameter`."""
 
 from __future__ import annotations
 
@@ -6,30 +6,32 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import modules as fault
 from gradlint.rules.authoring.arguments import keyword_of, without
 from gradlint.rules.authoring.phrases import source
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
 
 class TensorNotParameter(Rule):
-    """A module holds a trainable tensor that is no `nn.Parameter`.
+    """A module has a trainable tensor that is not an `nn.Parameter`.
 
     What torch does
         Only an `nn.Parameter` is registered when it is assigned to a module. A tensor with
-        `requires_grad=True` gets a gradient and is not among `parameters()` nor in `state_dict()`, and
-        `to()` leaves it where it is.
+        `requires_grad=True` gets a gradient but is not in `parameters()` or `state_dict()`, and
+        `to()` does not move it.
 
     Why it matters
-        No optimizer over `model.parameters()` trains it: it keeps its first value, without a word.
+        An optimizer over `model.parameters()` does not train it: it silently keeps its initial
+        value.
 
     When it may be wrong
-        Where something that gradlint does not see trains it. A tensor that is given to an optimizer,
-        whose gradient the program takes itself, or that holds data is not reported.
+        If code that gradlint does not see trains it. A tensor that is passed to an optimizer, whose
+        gradient the program reads, or that contains data is not reported.
 
     Instead
-        `self.w = nn.Parameter(torch.randn(3))`. What should not be trained goes into
-        `register_buffer`. The fix makes it a parameter.
+        Write `self.w = nn.Parameter(torch.randn(3))`, or `register_buffer` for a tensor that should
+        not be trained. The fix makes it a parameter.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.nn.parameter.Parameter.html
@@ -38,7 +40,7 @@ class TensorNotParameter(Rule):
     code = "GRD606"
     name = "tensor-not-parameter"
     effect = "silent"
-    events = (Noticed,)
+    events = (fault.TensorNotParameter,)
     fix = "unsafe"
     bad = (
         Bad(
@@ -90,24 +92,24 @@ model(torch.ones(2, 3)).sum().backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A leaf of a module that gets gradients and is trained by nobody."""
-        if not isinstance(event, Noticed) or event.fault != self.name:
-            return
+        """Report the attribute."""
+        assert isinstance(event, fault.TensorNotParameter)
         yield Report(
             event.node,
-            f"`{event.subject}` requires grad and is no `nn.Parameter`: no optimizer over `parameters()` trains it",
+            f"`{event.name}` requires grad but is not an `nn.Parameter`: an optimizer over `parameters()` "
+            "does not train it",
             hint="assign `nn.Parameter(...)` instead",
-            related=event.related,
+            related=((event.made, "the tensor is created here"),),
             repair=_wrapped(event.node),
         )
 
 
 def _wrapped(node: cst.CSTNode) -> Repair | None:
-    """The tensor without its flag, as a parameter."""
+    """Wrap the tensor, without its flag, in a parameter."""
     if not isinstance(node, cst.Assign) or not isinstance(node.value, cst.Call):
         return None
     flag = keyword_of(node.value, "requires_grad")
     if flag is None:
         return None
     text = f"torch.nn.Parameter({source(without(node.value, flag))})"
-    return Repair("Make it a parameter", (Change(node.value, text),), safe=False, imports=("torch.nn",))
+    return Repair("make it a parameter", (Change(node.value, text),), safe=False, imports=("torch.nn",))

@@ -1,4 +1,4 @@
-"""GRD403: a cast to integers or booleans stands on the only way from a loss to a leaf."""
+"""GRD403: a cast to integers or booleans cuts the only path from a loss to a leaf."""
 
 from __future__ import annotations
 
@@ -14,24 +14,25 @@ _RAISES = "element 0 of tensors does not require grad"
 
 
 class IntegerCastOnLossPath(Rule):
-    """A cast to integers or booleans stands on the only way from a loss to a leaf.
+    """A cast to integers or booleans cuts the only path from a loss to a leaf.
 
     What torch does
-        Only floating and complex tensors carry gradients. `long()`, `int()`, `bool()`, `byte()` and
-        `to(torch.int64)` give a tensor that does not require grad. If nothing else connects the loss
-        with a leaf, its backward raises a RuntimeError: "element 0 of tensors does not require grad and
-        does not have a grad_fn". If something else does, what lies behind the cast gets no gradient,
-        without a word.
+        Only floating-point and complex tensors have gradients. `long()`, `int()`, `bool()`, `byte()`
+        and `to(torch.int64)` return a tensor that does not require grad. If nothing else connects
+        the loss with a leaf, its backward raises a RuntimeError: "element 0 of tensors does not
+        require grad and does not have a grad_fn". If something else does, the leaves before the cast
+        silently get no gradient.
 
     Why it matters
-        The cast back by `float()` makes a tensor of the right type, and the graph is gone all the same.
+        Casting back with `float()` restores the dtype but not the graph.
 
     When it may be wrong
-        Where the integers only pick from tracked values nothing is reported, for the gradient flows
-        through what they pick.
+        Integers that only select from tracked values are not reported, because the gradient flows
+        through the selected values.
 
     Instead
-        Keep floats up to the loss. Rounding can be passed by: `x + (x.round() - x).detach()`.
+        Keep floating-point values up to the loss. To round, use the straight-through estimator `x +
+        (x.round() - x).detach()`.
 
     References
         https://docs.pytorch.org/docs/stable/tensor_attributes.html
@@ -72,9 +73,11 @@ print(pixels.int())
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A cast on the only way to a leaf."""
+        """Report a cast on the only path to a leaf."""
         assert isinstance(event, LostLeaf)
         if event.kind != "integer":
             return
         cast = operation(event.op, event.node)
-        yield report(event, f"{cast} makes integers, which carry no gradient", "keep floats up to the loss")
+        yield report(
+            event, f"{cast} returns integers, which have no gradient", "keep floating-point values up to the loss"
+        )

@@ -1,4 +1,4 @@
-"""GRD405: a mask hides infinite values from the result, and not from the gradient."""
+"""GRD405: a mask removes infinite values from the result but not from the gradient."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import libcst as cst
 
 from gradlint.domain.event import Event
 from gradlint.domain.fault import numerics as fault
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import POLES, ROOTS
 from gradlint.rules.authoring.repairs import code
 from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
@@ -16,25 +18,25 @@ _MASKS = {"product": "a product with a mask", "subscript": "a subscript"}
 
 
 class MaskedNan(Rule):
-    """A mask hides infinite or undefined values from the result, and not from the gradient.
+    """A mask removes infinite or undefined values from the result but not from the gradient.
 
     What torch does
-        `torch.where(x > 0, x.log(), 0)` is right everywhere, and its gradient at 0 is NaN: the mask sends
-        a gradient of 0 into the logarithm, whose derivative there is infinite, and 0 times infinity is
-        NaN. The same happens with `sqrt`, a division, a fractional power, and with every other way to
-        select: a product with the mask, a subscript, `masked_fill`, `nan_to_num`.
+        `torch.where(x > 0, x.log(), 0)` is correct everywhere, but its gradient at 0 is NaN: the mask
+        passes a gradient of 0 to the logarithm, whose derivative there is infinite, and 0 times infinity
+        is NaN. The same happens with `sqrt`, a division, a fractional power, and with every other way of
+        selecting: a product with the mask, a subscript, `masked_fill`, `nan_to_num`.
 
     Why it matters
-        The loss looks healthy. One element at the excluded value makes the whole gradient of what it was
-        computed from NaN, and the next step of the optimizer makes every parameter NaN.
+        The loss is finite. A single element at the excluded value makes the gradient of every tensor it
+        was computed from NaN, and the next optimizer step makes every parameter NaN.
 
     When it may be wrong
-        Where the excluded value never comes up; then the mask is needless.
+        If the excluded value never occurs. Then the mask is unnecessary.
 
     Instead
-        Mask what goes in, and what comes out as well: `safe = torch.where(x > 0, x, 1)` and then
-        `torch.where(x > 0, safe.log(), 0)`. Or compute on the selected elements only (`x[x > 0].log()`),
-        or keep away from the edge (`x.clamp(min=1e-8)`).
+        Mask the input as well as the result: `safe = torch.where(x > 0, x, 1)` and then `torch.where(x >
+        0, safe.log(), 0)`. Or compute on the selected elements only (`x[x > 0].log()`), or bound the
+        input (`x.clamp(min=1e-8)`).
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.where.html
@@ -71,26 +73,27 @@ torch.where(x > 0, x.clamp(min=1e-8).log(), 0.0).sum().backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A selection over an operation that is singular at what is left out."""
+        """Report a mask over an operation that is singular at an excluded value."""
         assert isinstance(event, fault.MaskedSingularity)
-        takes = _TAKES.get(event.op, "the argument")
+        takes = _TAKES.get(canonical(event.op), "the argument")
         mask = _MASKS.get(event.by, event.by)
         yield Report(
             event.node,
-            f"{mask} hides what `{event.op}` gives at an excluded value, but not its gradient, which is NaN there",
-            hint=f"mask {takes} of `{event.op}` first, so that the excluded values never get in",
-            related=((event.mask, "the mask acts here"),),
+            f"{mask} removes the result of `{event.op}` at an excluded value, but its gradient there is NaN",
+            hint=f"mask {takes} of `{event.op}` first, so that it never gets the excluded values",
+            related=((event.mask, "the mask is applied here"),),
             repair=_repair(event),
         )
 
 
-_HARMLESS = {"log": "1", "sqrt": "1", "rsqrt": "1", "reciprocal": "1", "div": "1", "log2": "1", "log10": "1"}
+_FINITE_AT_ONE = POLES | ROOTS | {"div"}
+"""Operations that are finite at 1, and so are their derivatives."""
 
 
 def _repair(event: fault.MaskedSingularity) -> Repair | None:
-    """`where(c, x.log(), 0)` becomes `where(c, where(c, x, 1).log(), 0)`: of an operation that stands in the mask."""
-    mask, value = event.mask, _HARMLESS.get(event.op)
-    if value is None or not isinstance(mask, cst.Call) or len(mask.args) != 3:
+    """`where(c, x.log(), 0)` becomes `where(c, where(c, x, 1).log(), 0)`: for an operation inside the `where`."""
+    mask = event.mask
+    if canonical(event.op) not in _FINITE_AT_ONE or not isinstance(mask, cst.Call) or len(mask.args) != 3:
         return None
     if any(arg.keyword is not None or arg.star for arg in mask.args):
         return None
@@ -99,13 +102,13 @@ def _repair(event: fault.MaskedSingularity) -> Repair | None:
     place = next((place for place, branch in enumerate(branches) if _holds(branch, event.node)), None)
     if given is None or place is None or not isinstance(mask.func, cst.Attribute):
         return None
-    kept, filled = (code(given), value) if place == 0 else (value, code(given))
+    kept, filled = (code(given), "1") if place == 0 else ("1", code(given))
     new = f"torch.where({code(condition)}, {kept}, {filled})"
     return Repair("mask the argument as well", (Change(given, new),), True, ("torch",))
 
 
 def _argument(node: cst.CSTNode) -> cst.BaseExpression | None:
-    """What an operation is infinite of: its argument, its receiver, or the divisor."""
+    """Return the operand in which an operation is singular: its argument, its receiver, or the divisor."""
     if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Divide):
         return node.right
     if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
@@ -117,5 +120,5 @@ def _argument(node: cst.CSTNode) -> cst.BaseExpression | None:
 
 
 def _holds(outer: cst.CSTNode, inner: cst.CSTNode) -> bool:
-    """Whether a node stands inside of another, or is it."""
+    """Return whether a node is another node or is inside it."""
     return outer is inner or any(_holds(child, inner) for child in outer.children)

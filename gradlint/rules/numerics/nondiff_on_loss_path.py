@@ -1,4 +1,4 @@
-"""GRD401: an operation without a gradient lies on the only way from a loss back to a leaf."""
+"""GRD401: an operation without a gradient cuts the only path from a loss to a leaf."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ _KINDS = frozenset({"nondiff"})
 
 
 class NondiffOnLossPath(Rule):
-    """An operation without a gradient cuts a loss off from what it should train.
+    """An operation without a gradient cuts the only path from a loss to a leaf.
 
     What torch does
         The result of `argmax`, `argsort`, a comparison or `isnan` does not require grad. If nothing
         else connects the loss with a leaf, its backward raises a RuntimeError: "element 0 of tensors
         does not require grad and does not have a grad_fn". If something else does, backward runs, and
-        the leaves behind the cut get no gradient (`.grad` stays None) without a word.
+        the leaves before the cut silently get no gradient (`.grad` stays None).
 
     Why it matters
-        Such a function is a staircase: its slope is zero where it has one. The quantity that one wants
-        to improve (accuracy, the number of errors) is no loss, and a term of it in the loss trains
-        nothing.
+        Such a function is piecewise constant: its derivative is zero wherever it exists. A quantity to
+        be improved, such as accuracy or the number of errors, therefore cannot be used as a loss, and
+        as a term of the loss it has no effect on training.
 
     When it may be wrong
-        Where the cut is wanted and another loss trains the parameters elsewhere. Metrics beside the
-        loss, indices and masks that pick from tracked values are not reported, for the gradient flows
-        through what they pick.
+        If the cut is intentional and another loss trains the parameters. Metrics that are not part
+        of the loss are not reported. Neither are indices and masks that select from tracked values,
+        because the gradient flows through the selected values.
 
     Instead
-        Put a smooth function in its place: the scores themselves with a cross entropy instead of
-        `argmax`, a `sigmoid` or a hinge (`clamp(min=0)`) instead of a comparison. To keep the hard
-        value forward and a gradient backward, use the straight-through trick `soft + (hard -
+        Use a smooth function instead: the cross entropy of the scores instead of `argmax`, a
+        `sigmoid` or a hinge (`clamp(min=0)`) instead of a comparison. To use the hard value in
+        forward and a gradient in backward, use the straight-through estimator `soft + (hard -
         soft).detach()`.
 
     References
@@ -82,11 +82,11 @@ accuracy = (scores.argmax(dim=1) == y).float().mean()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A leaf that is lost behind an operation without a gradient; other cuts have rules of their own."""
+        """Report an operation without a gradient on the only path to a leaf; other rules report other cuts."""
         assert isinstance(event, LostLeaf)
         if event.kind not in _KINDS:
             return
         op = operation(event.op, event.node)
-        way = "" if event.term else " and is the only way to the loss"
-        hint = "put a smooth function in its place, or keep it out of the loss"
+        way = "" if event.term else " and is the only path to the loss"
+        hint = "use a smooth function instead, or do not use it in the loss"
         yield report(event, f"{op} has no gradient{way}", hint)

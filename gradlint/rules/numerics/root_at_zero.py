@@ -1,4 +1,4 @@
-"""GRD406: a root is taken of what is zero for certain."""
+"""GRD406: a root is taken of values that are exactly zero."""
 
 from __future__ import annotations
 
@@ -13,28 +13,27 @@ from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
 
 class RootAtZero(Rule):
-    """A root is taken of what is exactly zero by construction.
+    """A root is taken of values that are exactly zero by construction.
 
     What torch does
-        The slope of `sqrt`, of `log`, and of a power between 0 and 1, is infinite at 0, and that of `acos`, `asin` and
-        `atanh` at 1 and -1. Backward multiplies it with
-        the slope of what stands under the root, which for a square or an absolute value is 0 there: the
-        gradient is NaN. `x.norm()`, `torch.cdist` and `torch.linalg.vector_norm` know about it and give 0.
-        The standard deviation of a single element is 0 / 0.
+        The derivative of `sqrt`, of `log`, and of a power between 0 and 1, is infinite at 0, and that of `acos`,
+        `asin` and `atanh` at 1 and -1. Backward multiplies it by the derivative of the argument, which for a square
+        or an absolute value is 0 there: the gradient is NaN. `x.norm()`, `torch.cdist` and `torch.linalg.vector_norm`
+        handle this case and return a gradient of 0. The standard deviation of a single element is 0 / 0.
 
     Why it matters
-        The distance of each point to each point contains the distance of each to itself. The values are
-        right, a mask over the diagonal hides nothing from the gradient, and the first step makes all
+        A matrix of pairwise distances contains the distance of every point to itself. The values are
+        correct, a mask over the diagonal does not affect the gradient, and the first step makes all
         parameters NaN.
 
     When it may be wrong
-        Nothing is reported where zero is merely possible; a root of what happens to become zero is for
-        you to find.
+        Values that are zero by construction are always zero at run time. A root of values that may
+        become zero is not reported.
 
     Instead
-        Use `torch.cdist` or `norm`, or add a small number under the root: `(d.pow(2).sum(-1) + 1e-12).sqrt()`.
-        A `clamp(min=0)` does not help, because it passes the gradient at its very bound; `clamp(min=1e-12)`
-        does.
+        Use `torch.cdist` or `norm`, or add a small constant under the root: `(d.pow(2).sum(-1) +
+        1e-12).sqrt()`. A `clamp(min=0)` does not help, because it passes the gradient at its bound;
+        `clamp(min=1e-12)` does.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.cdist.html
@@ -73,7 +72,7 @@ difference = points[:, None, :] - points[None, :, :]
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A root of zeros, or the spread of one element."""
+        """Report a root of zeros, or the standard deviation of one element."""
         assert isinstance(event, fault.SingularPoint)
         if event.kind == "single":
             what, hint = f"`{event.op}` of a single element", "use `unbiased=False`, or more elements"
@@ -82,22 +81,22 @@ difference = points[:, None, :] - points[None, :, :]
             hint = "keep the values off the bound, or use `torch.atan2`"
         else:
             what = f"`{event.op}` gets exact zeros ({_ZEROS[event.kind]})"
-            hint = "add a small number first, or use `cdist` or `norm`"
-        related = () if event.kind == "single" else ((event.origin, "this comes from here"),)
+            hint = "add a small constant first, or use `cdist` or `norm`"
+        related = () if event.kind == "single" else ((event.origin, "the values are computed here"),)
         said = f"{what}: its gradient there is {event.slope}"
         yield Report(event.node, said, hint=hint, related=related, repair=_repair(event))
 
 
 _ZEROS = {
-    "same": "a value less itself",
+    "same": "a value minus itself",
     "rows": "the difference of each row with itself",
-    "fresh": "the zeros that it begins with",
+    "fresh": "a tensor created as zeros",
 }
 
 
 def _repair(event: fault.SingularPoint) -> Repair | None:
-    """A small number is added under the root."""
-    node, change = event.node, "add a small number under the root"
+    """Add a small constant under the root."""
+    node, change = event.node, "add a small constant under the root"
     if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Power):
         return Repair(change, (Change(node.left, f"({code(node.left)} + 1e-12)"),), False)
     if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute) or node.func.attr.value != "sqrt":

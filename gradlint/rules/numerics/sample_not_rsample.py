@@ -1,4 +1,4 @@
-"""GRD404: `sample()` stands where a gradient should flow through the sample."""
+"""GRD404: `sample()` is used where a gradient should flow through the sample."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
 
 class SampleNotRsample(Rule):
-    """`sample()` stands where a gradient should flow through the sample.
+    """`sample()` is used where a gradient should flow through the sample.
 
     What torch does
-        `Distribution.sample()` draws under `no_grad`. A loss of the sample alone raises in backward:
-        "element 0 of tensors does not require grad and does not have a grad_fn"; if other things in it
-        have a graph, the parameters of the distribution get no gradient through the sample, without a
-        word. `rsample()` draws the same numbers from the parameters by a formula, and the gradient
-        follows it.
+        `Distribution.sample()` draws under `no_grad`. A loss computed only from the sample raises in
+        backward: "element 0 of tensors does not require grad and does not have a grad_fn"; if other
+        parts of the loss have a graph, the parameters of the distribution silently get no gradient
+        through the sample. `rsample()` computes the same numbers from the parameters with
+        differentiable operations.
 
     Why it matters
-        A variational autoencoder with `sample()` trains its decoder on noise from an encoder that
-        learns nothing of the reconstruction; an actor behind a critic does not move.
+        In a variational autoencoder with `sample()`, the encoder learns nothing from the
+        reconstruction. An actor whose action is a `sample()` passed to the critic is not trained.
 
     When it may be wrong
-        Where the score function is wanted: `log_prob(sample)` times a reward, as in REINFORCE. A sample
-        whose `log_prob` is in the loss is not reported. Where the distribution is trained by another part
-        of the loss, such as a divergence, the finding is a warning: a sequence model may feed samples
-        back on purpose.
+        If the score function is used: `log_prob(sample)` times a reward, as in REINFORCE. A sample
+        whose `log_prob` is in the loss is not reported. If another part of the loss trains the
+        distribution, such as a divergence, the finding is a warning, because a sequence model may feed
+        samples back on purpose.
 
     Instead
-        Write `rsample()`. Distributions without one (categorical ones, Bernoulli) have relaxed
-        relatives such as `RelaxedOneHotCategorical`, or need the score function.
+        Write `rsample()`. Distributions without `rsample` (categorical ones, Bernoulli) have
+        relaxed variants such as `RelaxedOneHotCategorical`, or need the score function.
 
     References
         https://docs.pytorch.org/docs/stable/distributions.html#pathwise-derivative
@@ -81,11 +81,11 @@ z = Normal(encoder(x), 1.0).rsample()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A sample on the only way to a leaf."""
+        """Report a sample on the only path to a leaf."""
         assert isinstance(event, LostLeaf)
         if event.kind != "sample":
             return
-        hint = "write `rsample()`, or a loss with `log_prob(sample)`"
+        hint = "write `rsample()`, or use `log_prob(sample)` in the loss"
         said = report(event, "no gradient flows through `sample`", hint, _repair(event))
         # Another part of the loss trains the distribution: a sample may be fed back on purpose.
         yield replace(said, severity="warning") if event.term else said

@@ -1,4 +1,4 @@
-"""GRD407: a formula overflows or underflows where torch has a stable function for it."""
+"""GRD407: a formula can overflow or underflow, and torch has a stable function for it."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ _FUNCTIONAL = "torch.nn.functional"
 
 
 class UnstableSpelling(Rule):
-    """A formula overflows or underflows where torch has a stable function for it.
+    """A formula can overflow or underflow, and torch has a stable function for it.
 
     What torch does
-        It computes what is written, in float32: `exp(x)` is infinite beyond 88, `softmax` and `sigmoid`
-        round to 0 beyond about -104. So `log(softmax(x))` and `log(sigmoid(x))` become -inf with a NaN
+        It evaluates the formula in float32: `exp(x)` is infinite above 88, and `softmax` and `sigmoid`
+        round to 0 below about -104. So `log(softmax(x))` and `log(sigmoid(x))` become -inf with a NaN
         gradient, `exp(x) / exp(x).sum()`, `log(exp(x).sum())` and `log(1 + exp(x))` become NaN or
-        infinite, and `1 / (1 + exp(-x))` has a NaN gradient at -100, where its value is right.
+        infinite, and `1 / (1 + exp(-x))` has a NaN gradient at -100, although its value is correct.
 
     Why it matters
-        It works until one score grows large, which is what training does to scores.
+        The formula works until a score becomes large, which often happens during training.
 
     When it may be wrong
-        Where the numbers are known to be small. What subtracts the maximum first, adds a small number
-        before the logarithm, or is bounded by its formula (a cosine, a `tanh`, a `clamp`) is not reported.
+        If the values are known to be small. A formula that subtracts the maximum first, adds a small
+        constant before the logarithm, or is bounded (a cosine, a `tanh`, a `clamp`) is not reported.
 
     Instead
-        `log_softmax`, `logsigmoid`, `softmax`, `logsumexp`, `softplus`, `sigmoid`: each subtracts what has
-        to be subtracted, and has a gradient that is right everywhere.
+        Use `log_softmax`, `logsigmoid`, `softmax`, `logsumexp`, `softplus` or `sigmoid`, which are
+        numerically stable and have a correct gradient everywhere.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.log_softmax.html
@@ -73,12 +73,12 @@ loss.backward()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A formula for which torch has a function."""
+        """Report a formula for which torch has a stable function."""
         assert isinstance(event, fault.UnstableFormula)
         instead = _SAID.get(event.instead, event.instead)
         yield Report(
             event.node,
-            f"this is `{instead}` by hand, and overflows or underflows where torch's own does not",
+            f"this formula for `{instead}` can overflow or underflow; torch's function does not",
             hint=f"write `{instead}`",
             repair=_repair(event),
         )
@@ -88,7 +88,7 @@ _SAID = {"scaled log_softmax": "log_softmax plus the logarithm of the factor"}
 
 
 def _repair(event: fault.UnstableFormula) -> Repair | None:
-    """The stable function in place of the formula, where all of the formula stands in one expression."""
+    """Replace the formula by the stable function, if the formula is a single expression."""
     write = _WRITERS.get(event.instead)
     if write is None or not _holds(event.node, event.parts):
         return None
@@ -100,7 +100,7 @@ def _repair(event: fault.UnstableFormula) -> Repair | None:
 
 
 def _holds(node: cst.CSTNode, parts: tuple[cst.CSTNode, ...]) -> bool:
-    """Whether all parts stand inside a node."""
+    """Return whether all parts are inside a node."""
     finder = _Finder(parts)
     node.visit(finder)
     return not finder.missing
@@ -128,7 +128,7 @@ def _log_softmax(event: fault.UnstableFormula) -> str | None:
 
 
 def _of_argument(function: str) -> Callable[[fault.UnstableFormula], str | None]:
-    """f(x), for the x of the innermost part."""
+    """Return a writer of f(x), for the x of the innermost part."""
 
     def write(event: fault.UnstableFormula) -> str | None:
         argument = _argument(event.parts[-1])
@@ -161,7 +161,7 @@ _NO_COMMA = cst.MaybeSentinel.DEFAULT
 
 
 def _argument(call: cst.CSTNode) -> cst.BaseExpression | None:
-    """The x of `torch.exp(x)`, or of `x.exp()`."""
+    """Return the x of `torch.exp(x)` or of `x.exp()`."""
     if not isinstance(call, cst.Call):
         return None
     if not call.args:
@@ -171,7 +171,7 @@ def _argument(call: cst.CSTNode) -> cst.BaseExpression | None:
 
 
 def _bare(node: cst.BaseExpression) -> str:
-    """The source of an expression without its outer parentheses: it becomes an argument."""
+    """Return the source of an expression without its outer parentheses, as an argument."""
     return code(node.with_changes(lpar=[], rpar=[])) if not isinstance(node, cst.Tuple) else code(node)
 
 

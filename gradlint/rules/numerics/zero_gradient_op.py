@@ -1,4 +1,4 @@
-"""GRD402: the only way from a loss to a leaf goes through an operation whose slope is zero everywhere."""
+"""GRD402: the only path from a loss to a leaf contains an operation whose derivative is zero everywhere."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from gradlint.rules.base import Bad, Good, Report, Rule
 
 
 class ZeroGradientOp(Rule):
-    """The only way from a loss to a leaf goes through an operation whose slope is zero everywhere.
+    """The only path from a loss to a leaf contains an operation whose derivative is zero everywhere.
 
     What torch does
-        `round`, `floor`, `ceil`, `trunc`, `sign` and a division with a rounding mode have a gradient, and it is zero:
-        the graph is whole, backward runs, `.grad` is filled with zeros.
+        `round`, `floor`, `ceil`, `trunc`, `sign` and a division with a rounding mode have a gradient, but it is zero
+        everywhere: the graph is complete, backward runs, and `.grad` is filled with zeros.
 
     Why it matters
-        Nothing raises, no `.grad` is None, the optimizer steps, and the parameters stay as they are.
-        Quantisation, counting and hard thresholds are written this way.
+        Nothing raises, no `.grad` is None, the optimizer steps, and the parameters do not change.
+        This happens in quantisation, counting and hard thresholds.
 
     When it may be wrong
-        Where another loss trains the parameters in a way that gradlint does not see.
+        If another loss trains the parameters in code that gradlint does not see.
 
     Instead
-        Leave the rounding to the evaluation, use a smooth function (`tanh` for `sign`, `sigmoid` for a
-        step), or the straight-through trick `x + (x.round() - x).detach()`, which rounds forward and
-        passes the gradient on.
+        Round only in evaluation, use a smooth function (`tanh` for `sign`, `sigmoid` for a step), or
+        use the straight-through estimator `x + (x.round() - x).detach()`, which rounds in forward and
+        passes the gradient through.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.round.html
@@ -68,9 +68,11 @@ codes = raw + (raw.round() - raw).detach()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """An operation of zero slope on the only way to a leaf."""
+        """Report an operation with zero derivative on the only path to a leaf."""
         assert isinstance(event, LostLeaf)
         if event.kind != "zero":
             return
         what = f"the gradient of {operation(event.op, event.node)} is zero everywhere"
-        yield report(event, what, "round outside of the loss, or pass the gradient by `x + (x.round() - x).detach()`")
+        yield report(
+            event, what, "round outside the loss, or pass the gradient through with `x + (x.round() - x).detach()`"
+        )

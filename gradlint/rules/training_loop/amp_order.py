@@ -1,31 +1,41 @@
-"""GRD505: the calls of a GradScaler are out of order."""
+"""GRD505: the methods of a GradScaler are called in the wrong order."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import training_loop as fault
+from gradlint.domain.refusal import training_loop as refusal
 from gradlint.rules.base import Bad, Good, Report, Rule
+
+_HINT = "scale, backward, `unscale_` if need be, `scaler.step`, `scaler.update`"
+_RAISES = {
+    "unscaled twice": "`unscale_` stands twice before `update`",
+    "unscaled after step": "`unscale_` stands behind `step` and before `update`",
+    "stepped twice": "`step` stands twice before `update`",
+    "updated first": "`update` stands before `step` and `unscale_`",
+}
 
 
 class AmpOrder(Rule):
-    """The calls of a GradScaler are out of order.
+    """The methods of a GradScaler are called in the wrong order.
 
     What torch does
-        It raises where `step` or `unscale_` comes twice before `update`, where `unscale_` comes behind
-        `step`, and where `update` comes with neither before it. It says nothing where the optimizer steps
-        by itself on gradients of a scaled loss, which are 65536 times too large, or where the scaler steps
-        on gradients of a loss that was not scaled.
+        It raises if `step` or `unscale_` is called twice before `update`, if `unscale_` is called
+        after `step`, and if `update` is called without either of them. It is silent if the optimizer
+        steps directly on gradients of a scaled loss, which are 65536 times too large, or if the scaler
+        steps on gradients of a loss that was not scaled.
 
     Why it matters
-        Each call stands for a state of the gradients, scaled or not, which nothing but the order tells.
+        Whether gradients are scaled depends only on the order of these calls.
 
     When it may be wrong
-        Where the scaler is switched off (`enabled=False`); then it lets everything pass.
+        If the scaler is disabled (`enabled=False`). Then it accepts any order.
 
     Instead
-        `scaler.scale(loss).backward()`, then `scaler.unscale_(optimizer)` where gradients are looked at,
-        then `scaler.step(optimizer)`, then `scaler.update()`.
+        Call `scaler.scale(loss).backward()`, then `scaler.unscale_(optimizer)` if you read or clip
+        gradients, then `scaler.step(optimizer)`, then `scaler.update()`.
 
     References
         https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step
@@ -35,7 +45,7 @@ class AmpOrder(Rule):
     code = "GRD505"
     name = "amp-order"
     effect = "raises"
-    events = (Noticed,)
+    events = (refusal.ScalerOutOfOrder, fault.SteppedScaled, fault.UnscaledWithoutScale)
     torch_says = (
         "No inf checks were recorded",
         r"step\(\) has already been called since the last update",
@@ -79,13 +89,23 @@ for step in range(2):
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """What the interpreter saw when the function was applied."""
-        if not isinstance(event, Noticed) or event.fault != "amp-order":
-            return
-        yield Report(
-            event.node,
-            event.subject,
-            hint="scale, backward, `unscale_` if need be, `scaler.step`, `scaler.update`",
-            related=event.related,
-            effect=None if event.subject.endswith("torch raises here") else "silent",
-        )
+        """Report at the call of the scaler or the optimizer."""
+        if isinstance(event, refusal.ScalerOutOfOrder):
+            yield Report(event.node, f"{_RAISES[event.kind]}: torch raises here", hint=_HINT)
+        elif isinstance(event, fault.SteppedScaled):
+            yield Report(
+                event.node,
+                "it uses gradients that are still scaled: call `scaler.step(optimizer)`",
+                hint=_HINT,
+                related=((event.backward, "this is the backward of a scaled loss"),),
+                effect="silent",
+            )
+        else:
+            assert isinstance(event, fault.UnscaledWithoutScale)
+            yield Report(
+                event.node,
+                "it unscales gradients that were never scaled: torch raises, or the step is far too small",
+                hint=_HINT,
+                related=((event.backward, "the loss of this backward is not scaled"),),
+                effect="silent",
+            )

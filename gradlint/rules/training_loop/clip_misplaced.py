@@ -1,31 +1,39 @@
-"""GRD504: gradients are clipped where there are none, or where clipping comes too late."""
+"""GRD504: gradients are clipped before they exist, after the step, or while they are scaled."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed
+import libcst as cst
+
+from gradlint.domain.event import Event
+from gradlint.domain.fault import training_loop as fault
 from gradlint.rules.base import Bad, Good, Report, Rule
+
+_NOTHING = {
+    "non-leaf": "what is no leaf has no gradient to clip",
+    "used-up iterator": "the iterator of parameters has been used up",
+    "no gradient": "there are no gradients yet: no backward has filled them",
+}
 
 
 class ClipMisplaced(Rule):
-    """Gradients are clipped where there are none, or where clipping comes too late.
+    """Gradients are clipped before they exist, after the step, or while they are scaled.
 
     What torch does
-        `clip_grad_norm_` looks at `.grad` as it is when it is called. Before the backward there is nothing
-        to clip, behind the step it is too late, before `scaler.unscale_` the gradients are some ten
-        thousand times too large, so that clipping shrinks them to nothing; and a loss, which is no leaf,
-        has no gradient at all. torch says nothing.
+        `clip_grad_norm_` clips `.grad` as it is at the time of the call. Before the backward there is
+        nothing to clip, and after the step it is too late. Before `scaler.unscale_` the gradients are
+        about 65536 times too large, so clipping reduces them to almost zero. A loss is not a leaf and has
+        no gradient at all. torch is silent in all of these cases.
 
     Why it matters
-        The bound that should keep the training stable is not there, or holds for other numbers than one
-        thinks.
+        The bound that should stabilise the training has no effect, or applies to the wrong values.
 
     When it may be wrong
-        Where the norm is wanted for a log only; a bound of `inf` is not reported.
+        If the norm is only logged. A bound of `inf` is not reported.
 
     Instead
-        Between `backward` (with a scaler: `scaler.unscale_(optimizer)`) and the step.
+        Clip between `backward` and the step, and with a scaler after `scaler.unscale_(optimizer)`.
 
     References
         https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step
@@ -35,7 +43,7 @@ class ClipMisplaced(Rule):
     code = "GRD504"
     name = "clip-misplaced"
     effect = "fragile"
-    events = (Noticed,)
+    events = (fault.NothingClipped, fault.ClippedAfterStep, fault.ClippedScaled)
     bad = (
         Bad(
             """\
@@ -74,12 +82,21 @@ for step in range(3):
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """What the interpreter saw when the function was applied."""
-        if not isinstance(event, Noticed) or event.fault != "clip-misplaced":
-            return
+        """Report at the call that clips."""
+        reason, related = _reason(event)
         yield Report(
             event.node,
-            f"this clips nothing that matters: {event.subject}",
+            f"this clips nothing that matters: {reason}",
             hint="clip between the backward and the step; with a scaler behind `unscale_`",
-            related=event.related,
+            related=related,
         )
+
+
+def _reason(event: Event) -> tuple[str, tuple[tuple[cst.CSTNode, str], ...]]:
+    """Why clipping has no effect here, and the place that explains it."""
+    if isinstance(event, fault.NothingClipped):
+        return _NOTHING[event.kind], ()
+    if isinstance(event, fault.ClippedAfterStep):
+        return "the step is over", ((event.step, "this step has used the gradients as they were"),)
+    assert isinstance(event, fault.ClippedScaled)
+    return "the gradients are still scaled", ((event.backward, "this is the backward of a scaled loss"),)

@@ -1,32 +1,34 @@
-"""GRD508: LBFGS steps without a closure, or an optimizer with one that computes no gradients."""
+"""GRD508: LBFGS steps without a closure, or an optimizer steps with a closure that runs no backward."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.fault import training_loop as fault
+from gradlint.domain.refusal import training_loop as refusal
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 
 class ClosureMissing(Rule):
-    """LBFGS steps without a closure that computes the loss again.
+    """LBFGS steps without a closure, or an optimizer steps with a closure that runs no backward.
 
     What torch does
-        `torch.optim.LBFGS` asks for the loss and its gradient at several points in one step. Its `step`
-        takes a function that clears the gradients, computes the loss, backpropagates and returns it;
-        without one Python raises a TypeError: "step() missing 1 required positional argument". A closure
-        that returns the loss and does not backpropagate it is taken by every optimizer: the step finds no
-        gradients, and changes nothing.
+        `torch.optim.LBFGS` evaluates the loss and its gradient several times in one step. Its `step`
+        requires a function that clears the gradients, computes the loss, calls backward and returns the
+        loss. Without it Python raises a TypeError: "step() missing 1 required positional argument".
+        Every optimizer accepts a closure that returns the loss without calling backward: the step finds
+        no gradients, and changes nothing.
 
     Why it matters
-        A loop that was written for SGD or Adam does not run with LBFGS: that `backward` was called before
-        is of no use to it.
+        A loop written for SGD or Adam does not work with LBFGS, although it calls `backward` before the
+        step.
 
     When it may be wrong
-        Where the line is never reached. A closure is not reported where a backward has run before the step.
+        If the line is never executed. A closure is not reported if a backward has run before the step.
 
     Instead
-        `optimizer.step(closure)`, with the body of the turn in `closure`.
+        Write `optimizer.step(closure)`, with the body of the iteration in `closure`.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.optim.LBFGS.html
@@ -36,7 +38,7 @@ class ClosureMissing(Rule):
     code = "GRD508"
     name = "closure-missing"
     effect = "raises"
-    events = (Refused, Noticed)
+    events = (refusal.ClosureMissing, refusal.ClosureIsValue, fault.ClosureWithoutBackward)
     torch_says = ("'Tensor' object is not callable", "missing 1 required positional argument")
     bad = (
         Bad(
@@ -78,28 +80,25 @@ for step in range(3):
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A step of LBFGS that is given nothing."""
-        if isinstance(event, Noticed) and event.fault == self.name:
+        """Report at the step that needs a function, or whose function does too little."""
+        if isinstance(event, fault.ClosureWithoutBackward):
             yield Report(
                 event.node,
                 "the closure of this step computes a loss and runs no backward: the step finds no new gradients",
                 hint="call `loss.backward()` in the closure, before it returns the loss",
-                related=event.related,
+                related=((event.closure, "this closure runs no backward"),),
                 effect="silent",
             )
-        if not isinstance(event, Refused) or event.fault != self.name:
-            return
-        if event.subject == "value":
+        elif isinstance(event, refusal.ClosureIsValue):
             yield Report(
                 event.node,
                 "`step` is given a value, and takes a function that computes the loss: torch raises here",
                 hint="pass the function itself, without calling it; most optimizers need none",
-                related=event.related,
             )
-            return
-        yield Report(
-            event.node,
-            "LBFGS steps without a closure: torch raises here",
-            hint="put what computes the loss and its gradient into a function, and pass it to `step`",
-            related=event.related,
-        )
+        else:
+            assert isinstance(event, refusal.ClosureMissing)
+            yield Report(
+                event.node,
+                "LBFGS steps without a closure: torch raises here",
+                hint="put what computes the loss and its gradient into a function, and pass it to `step`",
+            )

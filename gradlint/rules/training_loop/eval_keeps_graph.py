@@ -1,32 +1,35 @@
-"""GRD512: an evaluation keeps live outputs of every turn, and with them their graphs."""
+"""GRD512: an evaluation loop keeps the outputs of every iteration together with their graphs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, KeptGraph
+from gradlint.domain.event import Event
+from gradlint.domain.fault import training_loop as fault
 from gradlint.rules.authoring.repairs import detached
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 
 class EvalKeepsGraph(Rule):
-    """An evaluation keeps live outputs of every turn, and with them their graphs.
+    """An evaluation loop keeps the outputs of every iteration together with their graphs.
 
     What torch does
         Outside `torch.no_grad()` every forward records a graph, which keeps all activations that a
-        backward would need. An output that is put into a list, or added up, keeps its graph alive.
+        backward would need. An output that is appended to a list or added to a sum keeps its graph
+        alive.
 
     Why it matters
-        A training step frees its activations; this loop keeps those of the whole data set. The
-        evaluation runs out of memory though the training does not.
+        A training step frees its activations, but this loop keeps those of the whole data set. The
+        evaluation runs out of memory although the training does not.
 
     When it may be wrong
-        Where a backward follows that gradlint does not see. An evaluation that keeps nothing beyond its
-        turn is not reported.
+        If code that gradlint does not see runs a backward later. An evaluation that keeps nothing
+        across iterations is not reported.
 
     Instead
-        Evaluate under `with torch.no_grad():` (or `torch.inference_mode()`), and keep numbers:
-        `.item()`, `.detach()`, `.cpu()`. `model.eval()` switches dropout and batch norm, not the graph.
+        Evaluate under `with torch.no_grad():` (or `torch.inference_mode()`), or store `.item()` or
+        `.detach()` of the outputs. `model.eval()` changes dropout and batch norm, but does not
+        disable the graph.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html
@@ -36,7 +39,7 @@ class EvalKeepsGraph(Rule):
     code = "GRD512"
     name = "eval-keeps-graph"
     effect = "leak"
-    events = (KeptGraph,)
+    events = (fault.EvalKeepsGraph,)
     fix = "safe"
     bad = (
         Bad(
@@ -77,14 +80,13 @@ with torch.no_grad():
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A place grows in a loop without a backward, and none ever reaches it."""
-        if not isinstance(event, KeptGraph) or event.rewalked or event.spent or event.trained:
-            return
-        what = "the list" if event.listed else "the sum"
+        """Report where the list or sum grows; the related place is the value with a graph."""
+        assert isinstance(event, fault.EvalKeepsGraph)
+        what = "this list" if event.listed else "this sum"
         yield Report(
             event.node,
-            f"{what} keeps the graphs of all turns, with all activations, and no backward ever runs through them",
+            f"{what} keeps the graphs and activations of all iterations, and no backward runs through them",
             hint="run the loop under `torch.no_grad()`, or keep `.item()` or `.detach()` of the outputs",
-            related=() if event.term is None else ((event.term, "this carries its graph along"),),
+            related=() if event.term is None else ((event.term, "this value has a graph"),),
             repair=None if event.nested else detached(event.node),
         )

@@ -1,35 +1,37 @@
-"""GRD514: the grad mode, or a trained network, is switched off and never on again before the next training turn."""
+"""GRD514: grad mode, or `requires_grad` of a trained network, stays disabled in the next training iteration."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed, Refused
+from gradlint.domain.event import Event
+from gradlint.domain.fault import training_loop as fault
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 _RAISES = "does not require grad"
 
 
 class GradModeLeftOff(Rule):
-    """The grad mode, or a trained network, is switched off and not on again before the next training turn.
+    """Grad mode, or `requires_grad` of a trained network, stays disabled in the next training iteration.
 
     What torch does
-        `torch.set_grad_enabled(False)` as a statement holds until it is called with True: what is
-        computed from then on has no graph, and the next backward raises a RuntimeError, "element 0 of
-        tensors does not require grad". `requires_grad = False` on parameters holds as well. If
+        `torch.set_grad_enabled(False)` as a statement is in effect until it is called with True:
+        later computations record no graph, and the next backward raises a RuntimeError, "element 0 of
+        tensors does not require grad". `requires_grad = False` on parameters also stays in effect. If
         something else in the loss requires grad, the backward runs, and the optimizer's step changes
         nothing.
 
     Why it matters
-        The first turn is right, so that the mistake shows late, or only in a network that has stopped
-        to learn.
+        The first iteration is correct, so the fault shows late, or only as a network that has stopped
+        learning.
 
     When it may be wrong
-        Where the switch is set back by code that gradlint does not see.
+        If code that gradlint does not see enables it again.
 
     Instead
         Use `with torch.set_grad_enabled(False):` or `with torch.no_grad():`, which end with their
-        block. Unfreeze what was frozen for another network's step: `network.requires_grad_(True)`.
+        block. Unfreeze a network that was frozen for another network's step:
+        `network.requires_grad_(True)`.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.autograd.grad_mode.set_grad_enabled.html
@@ -39,7 +41,7 @@ class GradModeLeftOff(Rule):
     code = "GRD514"
     name = "grad-mode-left-off"
     effect = "silent"
-    events = (Refused, Noticed)
+    events = (fault.GraphSwitchedOff, fault.LeftFrozen)
     bad = (
         Bad(
             """\
@@ -74,15 +76,16 @@ for epoch in range(3):
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A switch that was on when the same thing was trained before."""
-        if not isinstance(event, (Refused, Noticed)) or event.fault != "grad-mode-left-off":
-            return
-        silent = isinstance(event, Noticed)
-        after = "the next training turn changes nothing" if silent else "the next training turn raises"
+        """Report at the switch, which was on when the same thing was trained before."""
+        if isinstance(event, fault.LeftFrozen):
+            after, related = "changes nothing", (event.step, "this step finds no gradient any more")
+        else:
+            assert isinstance(event, fault.GraphSwitchedOff)
+            after, related = "raises", (event.backward, "the next backward finds no graph")
         yield Report(
             event.node,
-            f"what is switched off here is not switched on again: {after}",
+            f"what is switched off here is not switched on again: the next training turn {after}",
             hint="switch it on before it is trained again, or use a `with` block for the mode",
-            related=event.related,
-            effect=None if silent else "raises",
+            related=(related,),
+            effect="raises" if isinstance(event, fault.GraphSwitchedOff) else None,
         )

@@ -1,4 +1,4 @@
-"""GRD513: `with torch.no_grad:` names the class and makes no context manager of it."""
+"""GRD513: a grad mode is entered without being called: `with torch.no_grad:`."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ class GradModeNotCalled(Rule):
 
     What torch does
         `torch.no_grad`, `torch.enable_grad`, `torch.inference_mode` and `torch.set_grad_enabled` are
-        classes, and a class is no context manager: Python raises a TypeError ("'type' object does not
-        support the context manager protocol", in older versions an AttributeError on `__enter__`). As a
-        decorator, `@torch.no_grad` without a call works (torch 2.13) and is not reported.
+        classes, and a class is not a context manager: Python raises a TypeError ("'type' object does
+        not support the context manager protocol", in older versions an AttributeError on `__enter__`).
+        As a decorator, `@torch.no_grad` without a call works (torch 2.13) and is not reported.
 
     Why it matters
-        The block never runs. It often stands in an evaluation that comes after hours of training.
+        The block never runs. Often it belongs to an evaluation that comes after hours of training.
 
     When it may be wrong
-        Where the name is bound to something else by code that gradlint does not see.
+        If code that gradlint does not see binds the name to something else.
 
     Instead
         Call it: `with torch.no_grad():`. `set_grad_enabled` takes the mode: `with
@@ -71,16 +71,16 @@ with torch.no_grad():
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A class of torch where a context manager is wanted."""
+        """Report a class that is used as a context manager."""
         assert isinstance(event, refusal.GradModeNotCalled)
         assert isinstance(event.node, cst.WithItem)
         context = event.node.item
         text = source(context)
         takes_mode = event.mode.endswith("set_grad_enabled")
-        repair = Repair(f"Call `{text}`", (Change(context, f"{text}()"),))
+        repair = Repair(f"call `{text}`", (Change(context, f"{text}()"),))
         yield Report(
             context,
-            f"`{text}` is a class and is not called: Python raises here",
+            f"`{text}` is a class and must be called: Python raises here",
             hint=f"write `with {text}({'False' if takes_mode else ''}):`",
             repair=None if takes_mode else repair,
         )

@@ -1,33 +1,34 @@
-"""GRD510: a sum or list that outlives the turns of a training loop keeps the graph of every turn."""
+"""GRD510: a running total or list kept across iterations holds on to every iteration's graph."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, KeptGraph
+from gradlint.domain.event import Event
+from gradlint.domain.fault import training_loop as fault
 from gradlint.rules.authoring.repairs import detached
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 
 class GraphAccumulates(Rule):
-    """A sum or list that outlives the turns of a training loop keeps the graph of every turn.
+    """A running total or list kept across iterations holds on to every iteration's graph.
 
     What torch does
-        A loss carries the graph that it was computed by. `total += loss` makes a graph of all losses so
-        far, and `losses.append(loss)` holds them one by one: no node of them is freed while the sum or
-        the list lives. A backward frees what the nodes have saved, not the nodes.
+        A loss refers to the graph from which it was computed. `total += loss` connects the graphs of
+        all losses so far, and `losses.append(loss)` keeps each of them: no node is freed as long as the
+        sum or the list exists. A backward frees the saved tensors of the nodes, but not the nodes.
 
     Why it matters
-        Memory grows with each turn, and an hour into the epoch there is none left. Nothing can be done
-        with the graphs: their backward has run, and a second one raises.
+        Memory grows with each iteration until it runs out. The graphs are useless: their backward has
+        run, and a second one raises.
 
     When it may be wrong
-        Where the sum is emptied after a few turns, memory is bounded; the graph is of no use all the
-        same. A sum that is backpropagated later (several losses of one step, the episode of a policy
-        gradient) is not reported.
+        If the sum is reset after a few iterations. Then memory is bounded, but the graphs are still
+        useless. A sum on which backward is called later (several losses of one step, the episode of
+        a policy gradient) is not reported.
 
     Instead
-        Keep the number, `total += loss.item()`, or the value without its graph, `total +=
+        Add the number, `total += loss.item()`, or the value without its graph, `total +=
         loss.detach()`, which does not wait for the GPU.
 
     References
@@ -38,7 +39,7 @@ class GraphAccumulates(Rule):
     code = "GRD510"
     name = "graph-accumulates"
     effect = "leak"
-    events = (KeptGraph,)
+    events = (fault.GraphAccumulates,)
     fix = "safe"
     bad = (
         Bad(
@@ -78,15 +79,14 @@ for x in torch.randn(10, 8, 4):
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A place grows by graphs whose backward has run, or that the loop which trains never backpropagates."""
-        if not isinstance(event, KeptGraph) or event.rewalked or not (event.spent or event.trained):
-            return
-        what = "what is stored here" if event.listed else "this sum"
-        why = "that have been backpropagated already" if event.spent else "that are never backpropagated"
+        """Report where the list or sum grows; the related place is the value with a graph."""
+        assert isinstance(event, fault.GraphAccumulates)
+        what = "this list" if event.listed else "this sum"
+        why = "whose backward has already run" if event.spent else "on which no backward is called"
         yield Report(
             event.node,
-            f"{what} keeps the graphs of all turns, {why}: memory grows with each turn",
+            f"{what} keeps the graphs of all iterations, {why}: memory grows with each iteration",
             hint="add the number (`loss.item()`) or the value without its graph (`loss.detach()`)",
-            related=() if event.term is None else ((event.term, "this carries its graph along"),),
+            related=() if event.term is None else ((event.term, "this value has a graph"),),
             repair=None if event.nested else detached(event.node),
         )

@@ -1,4 +1,4 @@
-"""GRD515: a method such as `optimizer.zero_grad` is named as a statement and not called."""
+"""GRD515: a method such as `optimizer.zero_grad` is used as a statement but not called."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
 
 class MethodNotCalled(Rule):
-    """A method of an optimizer, a module or a tensor is named as a statement and not called.
+    """A method of an optimizer, a module or a tensor is used as a statement but not called.
 
     What torch does
-        Nothing: `optimizer.zero_grad` without parentheses is an expression whose value is thrown away.
-        Gradients are not zeroed, no step is taken, no gradient is computed, the mode stays as it is.
+        Nothing: `optimizer.zero_grad` without parentheses is an expression whose value is discarded.
+        Gradients are not cleared, no step is taken, no gradient is computed, or the mode does not
+        change.
 
     Why it matters
-        Neither Python nor torch says a word. A missing `zero_grad()` lets every step follow the sum of
-        all gradients so far, and the loss may still go down.
+        Python and torch are both silent. Without `zero_grad()`, every step uses the sum of all
+        gradients so far, and the loss may still decrease.
 
     When it may be wrong
-        Where the name is a property of a class that gradlint does not see.
+        If the name is a property of a class that gradlint does not see.
 
     Instead
-        Put the parentheses: `optimizer.zero_grad()`. The fix changes what the program computes, so it
-        is not among the safe ones.
+        Add the parentheses: `optimizer.zero_grad()`. The fix is unsafe, because it changes what the
+        program computes.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.zero_grad.html
@@ -71,12 +72,12 @@ optimizer.step()
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A method whose value nobody takes."""
+        """Report the method."""
         assert isinstance(event, fault.MethodNotCalled) and isinstance(event.node, cst.Attribute)
         text = source(event.node)
         yield Report(
             event.node,
-            f"`{text}` is named and not called: nothing happens here",
+            f"`{text}` is not called: nothing happens here",
             hint=f"write `{text}()`",
-            repair=Repair(f"Call `{text}`", (Change(event.node, f"{text}()"),), safe=False),
+            repair=Repair(f"call `{text}`", (Change(event.node, f"{text}()"),), safe=False),
         )

@@ -1,32 +1,33 @@
-"""GRD507: a DistributedSampler goes into another epoch without `set_epoch`."""
+"""GRD507: a DistributedSampler starts another epoch without `set_epoch`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from gradlint.domain.event import Event
-from gradlint.domain.fault.training_loop import EpochNotSet
+from gradlint.domain.fault import training_loop as fault
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 
 class SamplerSetEpoch(Rule):
-    """A DistributedSampler goes into another epoch without `set_epoch`.
+    """A DistributedSampler starts another epoch without `set_epoch`.
 
     What torch does
-        It shuffles by a seed and the number of the epoch, which it does not count itself: without
-        `set_epoch` each epoch has the order, and the batches, of the first.
+        It shuffles by a seed and the epoch number, which it does not count itself: without
+        `set_epoch`, every epoch has the same order and the same batches as the first.
 
     Why it matters
-        Training that should see new batches in each epoch sees the same ones again and again; nothing
-        fails, and the result is a little worse.
+        Training should see new batches in each epoch, but sees the same ones again. Nothing raises,
+        and the result is slightly worse.
 
     When it may be wrong
-        A loop without a backward is let pass: evaluation may see its data in any order. Where the steps
-        are taken in code that gradlint does not see, nothing is reported.
+        If the same order is intentional. A loop without a backward is not reported, because evaluation
+        may see its data in any order. Neither is a loop whose steps are in code that gradlint does not
+        see.
 
     Instead
-        `sampler.set_epoch(epoch)` at the beginning of each epoch; `shuffle=False` where the order should
-        stay.
+        Call `sampler.set_epoch(epoch)` at the beginning of each epoch. If the order should not change,
+        pass `shuffle=False`.
 
     References
         https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler
@@ -35,7 +36,7 @@ class SamplerSetEpoch(Rule):
     code = "GRD507"
     name = "sampler-set-epoch"
     effect = "fragile"
-    events = (EpochNotSet,)
+    events = (fault.EpochNotSet,)
     bad = (
         Bad(
             """\
@@ -75,8 +76,8 @@ for epoch in range(3):
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """Report the loop that goes over the same order again."""
-        assert isinstance(event, EpochNotSet)
+        """Report at the second loop over the data."""
+        assert isinstance(event, fault.EpochNotSet)
         yield Report(
             event.node,
             "the sampler has not been told the epoch: these are the batches of the epoch before, in the same order",

@@ -1,29 +1,30 @@
-"""GRD506: a learning rate scheduler steps before its optimizer has."""
+"""GRD506: a learning rate scheduler steps before its optimizer."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import training_loop as fault
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 
 class SchedulerBeforeOptimizer(Rule):
-    """A learning rate scheduler steps before its optimizer has.
+    """A learning rate scheduler steps before its optimizer.
 
     What torch does
         It warns: \"Detected call of `lr_scheduler.step()` before `optimizer.step()`\". The first value of
         the schedule is skipped.
 
     Why it matters
-        The first step is made with the second learning rate: harmless for slow schedules, and not for a
-        warm-up.
+        The first optimizer step uses the second learning rate. This is harmless for slow schedules, but
+        not for a warm-up.
 
     When it may be wrong
-        Where the optimizer is stepped by something that gradlint does not see.
+        If code that gradlint does not see steps the optimizer.
 
     Instead
-        `optimizer.step()`, then `scheduler.step()`.
+        Call `optimizer.step()`, then `scheduler.step()`.
 
     References
         https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step
@@ -33,7 +34,7 @@ class SchedulerBeforeOptimizer(Rule):
     code = "GRD506"
     name = "scheduler-before-optimizer"
     effect = "fragile"
-    events = (Noticed,)
+    events = (fault.SchedulerBeforeOptimizer,)
     bad = (
         Bad(
             """\
@@ -72,12 +73,10 @@ for epoch in range(2):
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """What the interpreter saw when the function was applied."""
-        if not isinstance(event, Noticed) or event.fault != "scheduler-before-optimizer":
-            return
+        """Report at the first step of the scheduler."""
+        assert isinstance(event, fault.SchedulerBeforeOptimizer)
         yield Report(
             event.node,
             "the scheduler steps before its optimizer has: the first learning rate is skipped",
             hint="step the optimizer first",
-            related=event.related,
         )

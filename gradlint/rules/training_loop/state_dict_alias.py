@@ -1,4 +1,4 @@
-"""GRD516: the best weights are kept by reference and trained on."""
+"""GRD516: weights are stored by reference, and later training changes them."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
 
 
 class StateDictAlias(Rule):
-    """The best weights are kept by reference and trained on.
+    """Weights are stored by reference, and later training changes them.
 
     What torch does
-        `model.state_dict()` is a dict of the parameters themselves, without their graph: they share
-        their memory with the model. Each optimizer step changes what was kept. Loading it back copies
-        the current weights onto themselves. `dict(...)`, `.copy()` and `copy.copy` copy the dict, not
-        what is in it. Nor is the parameter copied where a list or dict of `parameters()` is kept: what is
-        subtracted from it later is itself.
+        `model.state_dict()` returns detached tensors that share their memory with the parameters of
+        the model. Each optimizer step changes the stored tensors. Loading them back copies the
+        current weights to themselves. `dict(...)`, `.copy()` and `copy.copy` copy the dict but not
+        its tensors. A list or dict of `parameters()` does not copy the parameters either, so a
+        later difference of the stored and the current parameter is zero.
 
     Why it matters
-        After the search for the best epoch the model holds the weights of the last one, and nothing
-        says so.
+        The program intends to restore the weights of the best epoch, but silently keeps those of
+        the last one.
 
     When it may be wrong
-        Where nothing has been trained in between on any run.
+        If nothing is ever trained between storing and loading.
 
     Instead
-        `copy.deepcopy(model.state_dict())`, or `{name: value.clone() for name, value in
-        model.state_dict().items()}`, or write it to a file at once with `torch.save`.
+        Write `copy.deepcopy(model.state_dict())` or `{name: value.clone() for name, value in
+        model.state_dict().items()}`, or save it to a file immediately with `torch.save`.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.state_dict
@@ -87,24 +87,24 @@ model.load_state_dict(best)
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """Report the dict where it is taken, and a difference of a parameter with itself where it is computed."""
+        """Report the line that stores the dict, or the one that subtracts a parameter from itself."""
         if isinstance(event, fault.ParameterMinusItself):
             yield Report(
                 event.node,
                 "both sides are the same parameter: the difference is zero, and so is its gradient",
-                hint="keep the old value as a copy, `p.detach().clone()`",
-                related=() if event.parameter is None else ((event.parameter, "both are this parameter"),),
+                hint="store a copy of the old value: `p.detach().clone()`",
+                related=() if event.parameter is None else ((event.parameter, "both sides are this parameter"),),
             )
             return
         assert isinstance(event, fault.StateDictAlias)
         node = event.node
         repair = Repair(
-            "copy it deeply", (Change(node, f"copy.deepcopy({source(node)})"),), safe=False, imports=("copy",)
+            "use `copy.deepcopy`", (Change(node, f"copy.deepcopy({source(node)})"),), safe=False, imports=("copy",)
         )
         yield Report(
             node,
-            "this state dict holds the parameters themselves: each step changes what is kept here",
-            hint="keep `copy.deepcopy(...)` of it, or save it to a file at once",
-            related=((event.loaded, "this loads what the model is already"),),
+            "this state dict shares memory with the parameters: each optimizer step changes it",
+            hint="store `copy.deepcopy(...)` of it, or save it to a file immediately",
+            related=((event.loaded, "this loads the current weights, not the stored ones"),),
             repair=repair if isinstance(node, cst.Call) else None,
         )

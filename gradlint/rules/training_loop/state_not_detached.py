@@ -1,32 +1,35 @@
-"""GRD511: a state carried from turn to turn keeps its graph, and each backward walks all turns again."""
+"""GRD511: a state carried across iterations keeps its graph, so each backward runs through all earlier iterations."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, KeptGraph
+from gradlint.domain.event import Event
+from gradlint.domain.fault import training_loop as fault
 from gradlint.rules.base import Bad, Good, Reading, Repair, Report, Rule
 
 
 class StateNotDetached(Rule):
-    """A state carried from turn to turn keeps its graph, and each backward walks all turns again.
+    """A state carried across iterations keeps its graph, so each backward runs through all earlier iterations.
 
     What torch does
-        Each turn's graph hangs on that of the turn before. Without `retain_graph=True` the second
-        backward raises, which GRD204 reports; where a step has changed a parameter that the old graph
-        needs, GRD104. With it, and where the old graph needs nothing that the step changed, nothing
-        raises: each backward walks down to the first turn.
+        The graph of each iteration is connected to that of the iteration before. Without
+        `retain_graph=True` the second backward raises, which GRD204 reports. If a step has changed
+        a parameter that the old graph has saved, the second backward raises too, which GRD104
+        reports. Otherwise nothing raises: each backward runs through all iterations back to the
+        first.
 
     Why it matters
-        Time and memory grow with each turn, and the gradients of the old turns are added again, at
-        parameters that are old.
+        Time and memory grow with each iteration, and the gradients of the old iterations are added
+        again, computed with old parameters.
 
     When it may be wrong
-        Where the gradients of all turns are wanted before a single step: a loop without a step is not
+        If a single step should use the gradients of all iterations. A loop without a step is not
         reported.
 
     Instead
-        Detach what is carried over, `hidden = hidden.detach()`, and drop `retain_graph=True`.
+        Detach the state that is carried over, `hidden = hidden.detach()`, and remove
+        `retain_graph=True`.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.detach.html
@@ -36,7 +39,7 @@ class StateNotDetached(Rule):
     code = "GRD511"
     name = "state-not-detached"
     effect = "leak"
-    events = (KeptGraph,)
+    events = (fault.StateNotDetached,)
     fix = "unsafe"
     bad = (
         Bad(
@@ -78,13 +81,14 @@ for x in torch.randn(10, 4):
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """A state that each turn computes from the last, and that each backward walks to its beginning."""
-        if not isinstance(event, KeptGraph) or not event.rewalked:
-            return
+        """Report the state of the second iteration; the related place computes that of the first."""
+        assert isinstance(event, fault.StateNotDetached)
         yield Report(
             event.node,
-            "this state hangs on the graphs of all turns before: each backward walks them again, and memory grows",
-            hint="detach the state at the end of each turn, and drop `retain_graph=True`",
-            related=() if event.term is None else ((event.term, "made by the turn before"),),
-            repair=Repair("detach what the turn before has left", (Reading(event.node, "detach"),), False),
+            "this state is connected to the graphs of all earlier iterations: each backward runs through "
+            "them again, and memory grows",
+            hint="detach the state at the end of each iteration, `state = state.detach()`, and remove "
+            "`retain_graph=True`",
+            related=() if event.former is None else ((event.former, "the iteration before computes the state here"),),
+            repair=Repair("detach the state of the iteration before", (Reading(event.node, "detach"),), False),
         )

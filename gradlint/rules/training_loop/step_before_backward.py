@@ -1,28 +1,31 @@
-"""GRD503: a step comes before the backward whose gradients it should use."""
+"""GRD503: an optimizer steps before the backward whose gradients it should use."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import training_loop as fault
 from gradlint.rules.base import Bad, Good, Report, Rule
+
+_FILLS = "this backward fills the gradients"
 
 
 class StepBeforeBackward(Rule):
-    """A step comes before the backward whose gradients it should use.
+    """An optimizer steps before the backward whose gradients it should use.
 
     What torch does
-        The step finds no gradient and skips each parameter; the backward behind it fills the gradients, and
-        they are cleared before the next step sees them, or no step follows. torch says nothing.
+        The step finds no gradients and skips every parameter. The backward after it fills the gradients,
+        but they are cleared before the next step, or no step follows. torch is silent.
 
     Why it matters
-        Nothing is trained, and the loss stays where it began.
+        Nothing is trained, and the loss does not decrease.
 
     When it may be wrong
-        Where the step is for other parameters.
+        If the step is for other parameters.
 
     Instead
-        `zero_grad`, backward, step, in this order.
+        Call `zero_grad`, `backward` and `step` in this order.
 
     References
         https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step
@@ -32,7 +35,7 @@ class StepBeforeBackward(Rule):
     code = "GRD503"
     name = "step-before-backward"
     effect = "silent"
-    events = (Noticed,)
+    events = (fault.StepBeforeBackward,)
     bad = (
         Bad(
             """\
@@ -70,13 +73,16 @@ for step in range(3):
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """What the interpreter saw when the function was applied."""
-        if not isinstance(event, Noticed) or event.fault != "step-before-backward":
-            return
-        fate = "no step uses" if event.subject == "last" else "are cleared before the next one"
+        """Report at the step, with the backward that comes after it and what becomes of its gradients."""
+        assert isinstance(event, fault.StepBeforeBackward)
+        if event.cleared is None:
+            fate, related = "no step uses", [(event.backward, f"{_FILLS}, and no step follows")]
+        else:
+            fate = "are cleared before the next one"
+            related = [(event.backward, _FILLS), (event.cleared, "and they are thrown away here")]
         yield Report(
             event.node,
             f"this step comes before the backward, whose gradients {fate}: nothing is trained",
             hint="call `backward` first, then `step`",
-            related=event.related,
+            related=tuple(related),
         )

@@ -1,4 +1,4 @@
-"""GRD517: a model is sent to evaluation and trained on in that mode."""
+"""GRD517: a model is set to evaluation mode and then trained in that mode."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from gradlint.rules.base import Bad, Good, Report, Rule
 
 
 class TrainModeMissing(Rule):
-    """A model is sent to evaluation and trained on in that mode.
+    """A model is set to evaluation mode and then trained in that mode.
 
     What torch does
-        `model.eval()` holds until `model.train()` is called. In evaluation mode dropout lets everything
-        pass, and batch norm takes its running statistics and no longer updates them.
+        `model.eval()` is in effect until `model.train()` is called. In evaluation mode dropout is
+        inactive, and batch norm uses its running statistics and does not update them.
 
     Why it matters
-        The first turn trains with dropout and batch statistics, all later ones without: the model
-        overfits, and what is measured is not what was meant.
+        Only the first epoch trains with dropout and batch statistics. Later epochs train without
+        them, so the model overfits.
 
     When it may be wrong
-        Where training is meant to go on with frozen statistics after the first evaluation. Layers that
-        are sent to evaluation by themselves are not reported.
+        If training should continue with frozen statistics after the first evaluation. Single layers
+        that are set to evaluation mode are not reported.
 
     Instead
-        Call `model.train()` at the start of each training turn, and `model.eval()` at the start of each
-        evaluation.
+        Call `model.train()` at the start of each training epoch, and `model.eval()` at the start of
+        each evaluation.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.eval
@@ -83,7 +83,8 @@ for epoch in range(3):
         assert isinstance(event, fault.TrainModeMissing)
         yield Report(
             event.node,
-            "no `train()` follows before the next training turn: dropout and batch norm stay in evaluation mode",
-            hint="call `model.train()` at the start of each training turn",
-            related=((event.backward, "the next training turn runs in evaluation mode"),),
+            "`train()` is not called before the next training iteration: dropout and batch norm stay in "
+            "evaluation mode",
+            hint="call `model.train()` at the start of each training epoch",
+            related=((event.backward, "the next training iteration runs in evaluation mode"),),
         )

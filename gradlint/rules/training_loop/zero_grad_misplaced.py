@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import training_loop as fault
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 
@@ -12,17 +13,17 @@ class ZeroGradMisplaced(Rule):
     """Gradients are cleared between the backward and the step.
 
     What torch does
-        `zero_grad` throws away what the backward has just computed, and the step finds no gradient: it
-        skips each parameter, and torch says nothing.
+        `zero_grad` discards the gradients that the backward has just computed. The step finds none and
+        silently skips every parameter.
 
     Why it matters
-        Nothing is trained, and the loss stays where it began.
+        Nothing is trained, and the loss does not decrease.
 
     When it may be wrong
-        Where the gradients were wanted for something else and the step is for other parameters.
+        If the gradients are used for something else and the step is for other parameters.
 
     Instead
-        `zero_grad`, backward, step, in this order.
+        Call `zero_grad`, `backward` and `step` in this order.
 
     References
         https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step
@@ -32,7 +33,7 @@ class ZeroGradMisplaced(Rule):
     code = "GRD502"
     name = "zero-grad-misplaced"
     effect = "silent"
-    events = (Noticed,)
+    events = (fault.ZeroGradMisplaced,)
     bad = (
         Bad(
             """\
@@ -70,12 +71,14 @@ for step in range(3):
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """What the interpreter saw when the function was applied."""
-        if not isinstance(event, Noticed) or event.fault != "zero-grad-misplaced":
-            return
+        """Report where the gradients are cleared, between the backward that fills them and the step."""
+        assert isinstance(event, fault.ZeroGradMisplaced)
         yield Report(
             event.node,
             "this throws away the gradients that the step behind it should use: nothing is trained",
             hint="clear the gradients before the backward, or behind the step",
-            related=event.related,
+            related=(
+                (event.backward, "this backward filled the gradients"),
+                (event.step, "this step finds none"),
+            ),
         )

@@ -1,31 +1,31 @@
-"""GRD501: a backward adds to gradients that a step has used already."""
+"""GRD501: a backward adds to gradients that a step has already used."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.domain.event import Event, Noticed
+from gradlint.domain.event import Event
+from gradlint.domain.fault import training_loop as fault
 from gradlint.rules.base import Bad, Good, Report, Rule
 
 
 class ZeroGradMissing(Rule):
-    """A backward adds to gradients that a step has used already.
+    """A backward adds to gradients that a step has already used.
 
     What torch does
-        `backward` adds to `.grad`; it does not replace it. Where nothing clears the gradients between a
-        step and the next backward, each step uses the sum of all gradients since the beginning, and torch
-        says nothing.
+        `backward` adds to `.grad` and does not replace it. If nothing clears the gradients between a
+        step and the next backward, each step silently uses the sum of all gradients so far.
 
     Why it matters
-        Training runs on, with steps that grow and point to where the parameters once were. It looks like a
-        learning rate that is too high.
+        Training continues with steps that become larger and use gradients of old parameters. It looks like
+        a learning rate that is too high.
 
     When it may be wrong
-        Gradients that are added up before one step are not reported: it is the step in between that makes
-        the sum wrong. Where the old gradients are kept on purpose, as a momentum, say so in a comment.
+        If the old gradients are kept on purpose, as a momentum. Gradients that are accumulated before a
+        single step are not reported: the sum is wrong only if a step has already used a part of it.
 
     Instead
-        `optimizer.zero_grad()` once in each turn, before the backward or behind the step.
+        Call `optimizer.zero_grad()` once in each iteration, before the backward or after the step.
 
     References
         https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step
@@ -35,7 +35,7 @@ class ZeroGradMissing(Rule):
     code = "GRD501"
     name = "zero-grad-missing"
     effect = "silent"
-    events = (Noticed,)
+    events = (fault.ZeroGradMissing,)
     bad = (
         Bad(
             """\
@@ -72,12 +72,11 @@ for step in range(3):
     )
 
     def check(self, event: Event) -> Iterator[Report]:
-        """What the interpreter saw when the function was applied."""
-        if not isinstance(event, Noticed) or event.fault != "zero-grad-missing":
-            return
+        """Report at the backward that adds to the gradients; the step is the one that has used them."""
+        assert isinstance(event, fault.ZeroGradMissing)
         yield Report(
             event.node,
             "this backward adds to gradients that a step has used already: nothing clears them in between",
             hint="call `optimizer.zero_grad()` once in each turn; of a tensor, `w.grad.zero_()`",
-            related=event.related,
+            related=((event.step, "this step has used the gradients already"),),
         )

@@ -16,6 +16,7 @@ from gradlint.source.core import (
     Attr,
     Call,
     Code,
+    Copy,
     Dest,
     For,
     If,
@@ -26,7 +27,7 @@ from gradlint.source.core import (
     Param,
     Yield,
 )
-from gradlint.source.lower.expression import lower_expression, nested
+from gradlint.source.lower.expression import LOWERINGS, lower_expression, nested
 from gradlint.source.lower.scope import Scope
 from gradlint.source.lower.target import assign, target_names
 
@@ -127,3 +128,18 @@ def _filtered(
         scope.emit(Append(node, out, lower_expression(scope, node.value), key))
     else:
         scope.emit(Append(node, out, lower_expression(scope, node.elt)))
+
+
+def _comprehension(
+    scope: Scope,
+    node: cst.ListComp | cst.SetComp | cst.DictComp | cst.GeneratorExp,
+    dest: Dest | None,
+) -> Operand:
+    out = lower_comprehension(scope, node)
+    if dest is not None:
+        scope.emit(Copy(node, dest, out))
+        return dest
+    return out
+
+
+LOWERINGS.update(dict.fromkeys((cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp), _comprehension))

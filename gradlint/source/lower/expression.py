@@ -13,18 +13,15 @@ from gradlint.source.core import (
     Binary,
     Block,
     Call,
-    Code,
     Compare,
     Const,
     Constant,
-    Copy,
     Dest,
     Format,
     If,
     Item,
     Make,
     MakeDict,
-    MakeFunction,
     MakeSlice,
     Operand,
     Unary,
@@ -37,7 +34,7 @@ Lowering: TypeAlias = "Callable[[Scope, Any, Dest | None], Operand]"
 
 def lower_expression(scope: Scope, node: cst.BaseExpression, dest: Dest | None = None) -> Operand:
     """Emit what computes `node`; its value is the operand returned, which is `dest` if one is given."""
-    return _LOWER[type(node)](scope, node, dest)
+    return LOWERINGS[type(node)](scope, node, dest)
 
 
 def _name(scope: Scope, node: cst.Name, dest: Dest | None) -> Operand:
@@ -293,24 +290,6 @@ def _dict(scope: Scope, node: cst.Dict, dest: Dest | None) -> Operand:
     return out
 
 
-def _lambda(scope: Scope, node: cst.Lambda, dest: Dest | None) -> Operand:
-    from gradlint.source.lower.function import lower_parameters
-
-    params, defaults = lower_parameters(scope, node.params)
-    out = scope.temp() if dest is None else dest
-    inner = {old: new for old, new in scope.renames.items() if all(old != param.name for param in params)}
-    scope.emit(MakeFunction(node, out, Code("<lambda>", node, params, inner), defaults))
-    return out
-
-
-def _named(scope: Scope, node: cst.NamedExpr, dest: Dest | None) -> Operand:
-    from gradlint.source.lower.target import assign
-
-    value = lower_expression(scope, node.value)
-    assign(scope, node, node.target, value)
-    return scope.copied(node, value, dest)
-
-
 def _await(scope: Scope, node: cst.Await, dest: Dest | None) -> Operand:
     return lower_expression(scope, node.expression, dest)
 
@@ -325,21 +304,7 @@ def _yield(scope: Scope, node: cst.Yield, dest: Dest | None) -> Operand:
     return out
 
 
-def _comprehension(
-    scope: Scope,
-    node: cst.ListComp | cst.SetComp | cst.DictComp | cst.GeneratorExp,
-    dest: Dest | None,
-) -> Operand:
-    from gradlint.source.lower.comprehension import lower_comprehension
-
-    out = lower_comprehension(scope, node)
-    if dest is not None:
-        scope.emit(Copy(node, dest, out))
-        return dest
-    return out
-
-
-_LOWER: dict[type[cst.CSTNode], Lowering] = {
+LOWERINGS: dict[type[cst.CSTNode], Lowering] = {
     cst.Name: _name,
     cst.Integer: _number,
     cst.Float: _number,
@@ -360,12 +325,7 @@ _LOWER: dict[type[cst.CSTNode], Lowering] = {
     cst.List: _sequence,
     cst.Set: _sequence,
     cst.Dict: _dict,
-    cst.Lambda: _lambda,
-    cst.NamedExpr: _named,
     cst.Await: _await,
     cst.Yield: _yield,
-    cst.ListComp: _comprehension,
-    cst.SetComp: _comprehension,
-    cst.DictComp: _comprehension,
-    cst.GeneratorExp: _comprehension,
 }
+"""How each expression is lowered; those that need statements of their own are added by the files that lower them."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import libcst as cst
 
 from gradlint.source.core import Arg, Call, Code, Dest, Instr, MakeClass, MakeFunction, Operand, Param
-from gradlint.source.lower.expression import lower_expression
+from gradlint.source.lower.expression import LOWERINGS, lower_expression
 from gradlint.source.lower.scope import Scope
 from gradlint.source.lower.target import assign, simple_dest
 
@@ -81,3 +81,14 @@ def _add(
     if param.default is not None:
         defaults[name] = lower_expression(scope, param.default)
     params.append(Param(name, kind, keyword_only, param.default is not None, annotation, param))
+
+
+def _lambda(scope: Scope, node: cst.Lambda, dest: Dest | None) -> Operand:
+    params, defaults = lower_parameters(scope, node.params)
+    out = scope.temp() if dest is None else dest
+    inner = {old: new for old, new in scope.renames.items() if all(old != param.name for param in params)}
+    scope.emit(MakeFunction(node, out, Code("<lambda>", node, params, inner), defaults))
+    return out
+
+
+LOWERINGS[cst.Lambda] = _lambda

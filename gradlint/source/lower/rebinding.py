@@ -16,7 +16,7 @@ def lost_bindings(loop: cst.For) -> dict[cst.CSTNode, str]:
         return {}
     search = _LastBindings(names)
     search.look(loop.body)
-    return {place: name for name, place in search.last.items()}
+    return search.last
 
 
 def _names(target: cst.BaseExpression) -> list[cst.Name]:
@@ -32,39 +32,50 @@ def _assigns(line: cst.BaseSmallStatement, names: set[str]) -> bool:
     return isinstance(target, cst.Name) and target.value in names
 
 
-def _statements(suite: cst.BaseSuite) -> Iterator[cst.BaseSmallStatement]:
+def _statements(node: cst.CSTNode) -> Iterator[cst.BaseSmallStatement]:
     """The small statements of a block, and of the blocks in it that are no loops."""
-    for line in suite.body:
-        if isinstance(line, cst.SimpleStatementLine):
-            yield from line.body
-        elif isinstance(line, cst.BaseSmallStatement):
-            yield line
-        elif isinstance(line, (cst.If, cst.With)):
-            yield from _statements(line.body)
+    if isinstance(node, cst.BaseSmallStatement):
+        yield node
+    elif isinstance(node, (cst.BaseSuite, cst.SimpleStatementLine, cst.If, cst.Else, cst.With)):
+        for part in parts(node):
+            yield from _statements(part)
 
 
 class _LastBindings:
-    """For each name the assignment to it alone that is the last time it is named, in the order of the source."""
+    """The assignments to one name alone that are the last time it is named, on the way through the source."""
 
     def __init__(self, names: set[str]) -> None:
         self._names = names
-        self.last: dict[str, cst.CSTNode] = {}
+        self.last: dict[cst.CSTNode, str] = {}
 
     def look(self, node: cst.CSTNode, again: bool = False) -> None:
         """Look at a node; `again`: what stands in it may be run several times."""
         kind = type(node)
         if isinstance(node, cst.Name):
-            self.last.pop(node.value, None)
+            self.last = {place: name for place, name in self.last.items() if name != node.value}
+        elif isinstance(node, cst.If):
+            self._look_at_arms(node, again)
         elif isinstance(node, cst.Assign):
             self.look(node.value, again)
             for one in node.targets:
                 self.look(one.target, again)
             target = node.targets[0].target
             if len(node.targets) == 1 and isinstance(target, cst.Name) and target.value in self._names and not again:
-                self.last[target.value] = node
+                self.last[node] = target.value
         else:
             for part in parts(node):
                 self.look(part, again or kind in _AGAIN)
+
+    def _look_at_arms(self, node: cst.If, again: bool) -> None:
+        """What one arm names, the other has not named; an assignment before the branch may be followed by either."""
+        self.look(node.test, again)
+        before = self.last
+        self.look(node.body, again)
+        then, self.last = self.last, before
+        if node.orelse is not None:
+            self.look(node.orelse, again)
+        both = then.keys() & self.last
+        self.last = {place: name for place, name in (then | self.last).items() if place not in before or place in both}
 
 
 _AGAIN = (cst.For, cst.While, cst.FunctionDef, cst.Lambda)

@@ -6,7 +6,7 @@ from itertools import count
 
 import libcst as cst
 
-from gradlint.source.core import Block, Code, Const, Copy, Dest, Instr, Operand, Return
+from gradlint.source.core import Block, Code, Const, Copy, Dest, Instr, Operand
 
 _renamed = count(1)
 
@@ -59,25 +59,6 @@ class Scope:
             return operand
         self.block.append(Copy(node, dest, operand))
         return dest
-
-
-def lower_body(code: Code) -> Block:
-    """The instructions of the body of a function, lambda, kept generator expression, class or module."""
-    from gradlint.source.lower.comprehension import lower_walk
-    from gradlint.source.lower.expression import lower_expression
-    from gradlint.source.lower.statement import lower_statements
-
-    scope = Scope(code)
-    node = code.node
-    if isinstance(node, cst.Lambda):
-        scope.emit(Return(node, lower_expression(scope, node.body)))
-    elif isinstance(node, cst.GeneratorExp):
-        lower_walk(scope, node)
-    elif isinstance(node, cst.Module):
-        lower_statements(scope, node.body)
-    else:
-        lower_statements(scope, node.body.body)
-    return scope.block
 
 
 NONE = Const(None)

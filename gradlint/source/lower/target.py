@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from gradlint.source.core import Copy, Delete, Dest, Operand, SetAttr, SetItem, StoreOuter, Unpack
-from gradlint.source.lower.expression import lower_expression, lower_index
+from gradlint.source.lower.expression import LOWERINGS, lower_expression, lower_index
 from gradlint.source.lower.scope import Scope
 
 
@@ -76,3 +76,12 @@ def target_names(target: cst.BaseExpression) -> Iterator[str]:
     elif isinstance(target, (cst.Tuple, cst.List)):
         for element in target.elements:
             yield from target_names(element.value)
+
+
+def _named(scope: Scope, node: cst.NamedExpr, dest: Dest | None) -> Operand:
+    value = lower_expression(scope, node.value)
+    assign(scope, node, node.target, value)
+    return scope.copied(node, value, dest)
+
+
+LOWERINGS[cst.NamedExpr] = _named

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import libcst as cst
 
-from gradlint.detect.network_alias import zipped
+from gradlint.domain.announcement import Zipped
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Instance,
@@ -84,7 +84,7 @@ def _enumerate(machine: Machine, state: State, args: Args, node: cst.CSTNode) ->
 
 
 def _zip(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    zipped(machine, state, args, node)
+    machine.announce(state, Zipped(node, args.positional))
     columns = [lazy_items(machine, state, value, node) for value in args.positional]
     if not columns:
         return state.new(Sequence((), "iterator", args.open))

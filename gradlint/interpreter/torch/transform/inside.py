@@ -8,7 +8,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from gradlint.domain.dtype import COMPLEXES, can_require_grad
-from gradlint.domain.event import Refusal, Refused
+from gradlint.domain.event import Refusal
 from gradlint.domain.graph import Edge, Node, Tri
 from gradlint.domain.refusal.transform import Mismatch, TransformMismatch
 from gradlint.domain.state import State
@@ -69,7 +69,7 @@ def run_plain(machine: Machine, state: State, function: Value, args: Args, node:
 
 
 def _refuses(event: object) -> bool:
-    return isinstance(event, (Refusal, Refused))
+    return isinstance(event, Refusal)
 
 
 # Which arguments.

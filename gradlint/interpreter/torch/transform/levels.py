@@ -20,6 +20,8 @@ from gradlint.domain.refusal.transform import CapturedWrite, TransformUnsupporte
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import Ref, Tensor, Unknown, Value
 from gradlint.domain.walk import back_to, inputs, reachable
+from gradlint.facts.aliases import bare, canonical, is_module
+from gradlint.facts.traits import FROM_SIZES, RANDOM, RANDOM_IN_TRAINING, SIZE_BY_VALUES
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
 
@@ -102,10 +104,7 @@ def _is_one(state: State, level: Level, record: Tensor) -> bool:
     assert isinstance(base, Tensor)
     if base.memory < level.since:
         return not _differs(level, record.node)
-    return base.node.op.rpartition(".")[2] in _MADE_OF_NOTHING and not base.node.edges
-
-
-_MADE_OF_NOTHING = frozenset({"zeros", "ones", "empty", "full", "arange", "eye", "linspace", "uninitialised"})
+    return canonical(base.node.op) in FROM_SIZES and not base.node.edges
 
 
 # Calls.
@@ -151,14 +150,19 @@ def refuses_operation(
     machine: Machine, state: State, name: str, inputs: Iterable[Ref | None], flags: dict[str, object], node: cst.CSTNode
 ) -> bool:
     """Random numbers, and results whose size depends on the values."""
-    last = name.removeprefix("Tensor.").removeprefix("nn.functional.")
-    if (last in _RANDOM or (last in _DROPOUTS and _drops(flags))) and refuses_random(machine, node):
+    one = canonical(name)
+    if (one in RANDOM or (one in RANDOM_IN_TRAINING and _drops(flags))) and refuses_random(machine, node):
         return True
-    if last in _BATCH_NORMS and flags.get("training") is True and flags.get("track_running_stats", True) is True:
+    if one == "batch_norm" and _tracks(name, flags):
         return any(ref is not None and refuses_number(machine, state, ref, "batch-norm", node) for ref in inputs)
-    if last not in _DYNAMIC or (last == "where" and sum(1 for _ in inputs) != 1):
+    if one not in SIZE_BY_VALUES or (one == "where" and sum(1 for _ in inputs) != 1):
         return False
-    return any(ref is not None and refuses_number(machine, state, ref, "size", node, last) for ref in inputs)
+    return any(ref is not None and refuses_number(machine, state, ref, "size", node, bare(name)) for ref in inputs)
+
+
+def _tracks(name: str, flags: dict[str, object]) -> bool:
+    """Whether a batch norm is a module that certainly writes to its running statistics."""
+    return is_module(name) and flags.get("training") is True and flags.get("track_running_stats", True) is True
 
 
 def refuses_random(machine: Machine, node: cst.CSTNode) -> bool:
@@ -174,17 +178,6 @@ def _drops(flags: dict[str, object]) -> bool:
     if flags.get("p") == 0:
         return False
     return flags.get("training") is True
-
-
-_RANDOM = frozenset(
-    (
-        *("rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli"),
-        *("multinomial", "normal_", "uniform_", "bernoulli_", "exponential_", "random_", "poisson"),
-    )
-)
-_BATCH_NORMS = frozenset({"nn.BatchNorm1d", "nn.BatchNorm2d", "nn.BatchNorm3d"})
-_DROPOUTS = frozenset({"dropout", "alpha_dropout", "nn.Dropout", "nn.AlphaDropout"})
-_DYNAMIC = frozenset({"nonzero", "argwhere", "unique", "masked_select", "where", "allclose", "equal"})
 
 
 def refuses_mask(machine: Machine, state: State, index: Value, node: cst.CSTNode) -> bool:

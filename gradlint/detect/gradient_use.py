@@ -1,0 +1,163 @@
+"""What is known of the gradients of one optimizer: who filled them, who used them, and who threw them away.
+
+A gradient that a step has used and that nothing has touched since is recognised by its version counter, so that it does
+not matter how gradients are cleared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import libcst as cst
+
+from gradlint.domain.graph import Tri
+from gradlint.domain.state import PathFact, State
+from gradlint.domain.value import Ref, Tensor
+from gradlint.interpreter.torch.parameters import held_by_optimizer
+from gradlint.interpreter.torch.tensor import is_absent
+
+WATCHED = 4
+"""How many gradients of an optimizer are looked at: a loop treats them alike."""
+
+_SUMS = frozenset({"backward", "clip_grad", "unscale_"})
+
+
+class UsedGradient(NamedTuple):
+    """A gradient that a step has used, and the writes that its two counters had seen by then."""
+
+    leaf: int
+    gradient: Ref
+    writes: int
+    hidden: int
+
+
+class Used(NamedTuple):
+    """Gradients that a step has used."""
+
+    step: cst.CSTNode
+    gradients: tuple[UsedGradient, ...]
+
+
+class Order(NamedTuple):
+    """What has happened to the gradients of one optimizer.
+
+    `filled`: the backward that filled them, if no step has used them since; `scaled` whether it was that of a scaled
+    loss. `mixed`: a backward that added to gradients used before. `wiped`: the zero_grad that threw unused gradients
+    away, and the backward that had filled them. `idle`: a step that found none. `stepped`: whether there was any step.
+    """
+
+    filled: cst.CSTNode | None = None
+    scaled: Tri = False
+    used: Used | None = None
+    mixed: tuple[cst.CSTNode, Used] | None = None
+    wiped: tuple[cst.CSTNode, cst.CSTNode] | None = None
+    idle: cst.CSTNode | None = None
+    stepped: Tri = False
+
+
+@dataclass(frozen=True)
+class OrderOf(PathFact):
+    """The key of the `Order` of an optimizer, or of a leaf that the program updates by hand."""
+
+    optimizer: int
+
+
+@dataclass(frozen=True)
+class Owes(PathFact):
+    """The mark of an optimizer that has used gradients which nothing has cleared since."""
+
+    optimizer: int
+
+
+@dataclass(frozen=True)
+class EarlyStep(PathFact):
+    """The key of the place where a scheduler stepped before its optimizer did."""
+
+    optimizer: int
+
+
+def order_of(state: State, optimizer: int) -> Order | None:
+    """Return what is known of an optimizer; None where paths with different histories were joined."""
+    found = state.facts.get(OrderOf(optimizer))
+    return found if isinstance(found, Order) else None
+
+
+def enter(state: State, optimizer: int, order: Order | None) -> None:
+    """Remember what has happened to the gradients of an optimizer."""
+    state.decide(OrderOf(optimizer), order)
+    state.mark(Owes(optimizer), order is not None and (order.used is not None or order.mixed is not None))
+
+
+def forget_all(state: State) -> None:
+    """Forget what is known of all optimizers."""
+    for key in [key for key in state.facts if isinstance(key, (OrderOf, EarlyStep))]:
+        state.decide(key, None)
+    state.marks = frozenset(one for one in state.marks if not isinstance(one, Owes))
+
+
+def params_of(state: State, optimizer: int) -> tuple[Ref, ...]:
+    """Return the parameters that an optimizer is known to hold; a leaf that is updated by hand is its own."""
+    if isinstance(state.heap.get(optimizer), Tensor):
+        return (Ref(optimizer),)
+    return held_by_optimizer(state, Ref(optimizer))
+
+
+def used_now(state: State, params: Collection[Ref], node: cst.CSTNode) -> Used | None:
+    """Return the gradients that a step uses, as they are now; None if no parameter has any."""
+    found: list[UsedGradient] = []
+    for param in params:
+        record = state.heap.get(param.id)
+        gradient = record.accumulated if isinstance(record, Tensor) else None
+        kept = state.heap.get(gradient.id) if isinstance(gradient, Ref) else None
+        if isinstance(gradient, Ref) and isinstance(kept, Tensor):
+            found.append(UsedGradient(param.id, gradient, *_writes(state, kept)))
+        if len(found) == WATCHED:
+            break
+    return Used(node, tuple(found)) if found else None
+
+
+def _writes(state: State, kept: Tensor) -> tuple[int, int]:
+    return len(state.writes(kept.counter)), len(state.writes(kept.memory))
+
+
+def untouched(state: State, used: Used) -> tuple[UsedGradient, ...]:
+    """Return the gradients that nothing has written to, or replaced, since a step used them."""
+    return tuple(one for one in used.gradients if _is_untouched(state, one))
+
+
+def _is_untouched(state: State, one: UsedGradient) -> bool:
+    kept = _still_there(state, one)
+    return kept is not None and _writes(state, kept) == (one.writes, one.hidden)
+
+
+def is_sum(state: State, one: UsedGradient) -> bool:
+    """Whether backwards, and nothing else, have written to a gradient since a step used it."""
+    kept = _still_there(state, one)
+    if kept is None or len(state.writes(kept.memory)) != one.hidden:
+        return False
+    return all(what.op in _SUMS and what.certain for what in state.writes(kept.counter)[one.writes :])
+
+
+def _still_there(state: State, one: UsedGradient) -> Tensor | None:
+    record, kept = state.heap.get(one.leaf), state.heap.get(one.gradient.id)
+    if not isinstance(record, Tensor) or not isinstance(kept, Tensor) or record.accumulated != one.gradient:
+        return None
+    return kept
+
+
+def is_empty(state: State, param: Ref) -> bool:
+    """Whether a gradient is certainly None, or was set to zero last."""
+    record = state.heap.get(param.id)
+    if not isinstance(record, Tensor):
+        return False
+    kept = state.heap.get(record.accumulated.id) if isinstance(record.accumulated, Ref) else None
+    writes = state.writes(kept.counter) if isinstance(kept, Tensor) else ()
+    return is_absent(state, param, record.accumulated) or (bool(writes) and writes[-1].op == "zero_grad")
+
+
+def was_cleared(state: State, param: Ref) -> bool:
+    """Whether the program has cleared a gradient, which begins the iteration of a loop; one never filled is no sign."""
+    record = state.heap.get(param.id)
+    return isinstance(record, Tensor) and record.accumulated is not None

@@ -1,0 +1,234 @@
+"""What a module holds and does not register: plain tensors, containers, modules that are made on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
+import libcst as cst
+
+from gradlint.detect.detector import Detector
+from gradlint.detect.optimizers import MembershipDetector
+from gradlint.domain.announcement import AttributeSet, ModuleEntered, ModuleMade, OptimizerMade
+from gradlint.domain.event import Fault
+from gradlint.domain.fault.modules import (
+    ModuleBuiltInForward,
+    ModuleInContainer,
+    ParameterInContainer,
+    ParameterMoved,
+    TensorNotParameter,
+)
+from gradlint.domain.state import State
+from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Tensor, Value
+from gradlint.facts.traits import FACTORIES
+from gradlint.interpreter.contents import items_in
+from gradlint.interpreter.python.classes import find_in_class
+from gradlint.interpreter.torch.parameters import is_module, modules_of, parameters_of
+from gradlint.interpreter.torch.registration import leaf_records_behind, running_method_of
+from gradlint.source.lower.syntax import parts
+
+_OWN_REGISTRY = ("parameters", "named_parameters", "modules", "named_modules", "children", "__setattr__")
+"""A class that defines one of these says itself what its parameters are."""
+
+Placed: TypeAlias = dict[tuple[int, str], cst.CSTNode]
+"""Where an attribute of an object got its container, by address and name."""
+
+
+class RegistrationDetector(Detector[Placed]):
+    """Looks for what torch does not find among the parameters of a module; whether it is trained shows at the end."""
+
+    def begin(self) -> Placed:
+        """Begin without containers."""
+        return {}
+
+    def on_attribute_set(self, state: State, it: AttributeSet) -> None:
+        """Look at containers, and at tensors that are no parameters, as attributes of a module."""
+        if not isinstance(it.value, Ref) or not isinstance(it.owner, Ref) or not is_module(state, it.owner):
+            return
+        new = state.heap.get(it.value.id)
+        if isinstance(new, (Sequence, Mapping)):
+            self.facts[it.owner.id, it.name] = it.node
+        elif isinstance(new, Tensor) and not new.parameter and self._is_building():
+            if new.leaf is not True:
+                self._judge_computed(state, new, it)
+            elif new.node.leaf == it.value.id and _is_made_to_train(new) and not self.machine.expected:
+                self._doubt_plain(new, it)
+
+    def _is_building(self) -> bool:
+        """Whether a constructor is running."""
+        return any(code.name == "__init__" for code in self.machine.stack)
+
+    def _doubt_plain(self, leaf: Tensor, it: AttributeSet) -> None:
+        """A module has a leaf, or what was computed from it, under a name, and torch does not know of it."""
+        assert leaf.node.leaf is not None
+        self._doubt({leaf.node.leaf}, TensorNotParameter(it.node, it.name, leaf.node.syntax), used=True)
+
+    def _doubt(self, leaves: Iterable[int], fault: Fault, *, used: bool = False) -> None:
+        """A fault, if no optimizer ever holds these leaves; with `used`, and if a gradient may arrive at one."""
+        self.other(MembershipDetector).add(leaves, fault, used=used)
+
+    def _judge_computed(self, state: State, record: Tensor, it: AttributeSet) -> None:
+        """The result of an operation on a parameter that nothing else holds: torch registers neither."""
+        value = getattr(it.node, "value", None)
+        is_moved = _is_move(record.node.syntax)
+        if not isinstance(value, cst.CSTNode) or not (record.node.tracked or is_moved):
+            return
+        calls = set(_calls(value))
+        for leaf in leaf_records_behind(state, record.node):
+            made = leaf.node.syntax
+            if made in calls and leaf.parameter:
+                self.report(ParameterMoved(it.node, it.name, made))
+                return
+            plain = made in calls and made not in self.other(MembershipDetector).facts.offered and not is_moved
+            if plain and _is_made_to_train(leaf):
+                self._doubt_plain(leaf, it)
+                return
+
+    # Modules that are called and not registered.
+
+    def on_module_entered(self, state: State, it: ModuleEntered) -> None:
+        """Look at a module that a method of another calls while gradients are recorded."""
+        owner = running_method_of(state)
+        if state.grad is not True or self.machine.expected or owner is None:
+            return
+        if owner.id >= it.module.id or not is_module(state, owner):
+            return
+        record = state[owner]
+        assert isinstance(record, Instance)
+        if record.module.loose or not is_module(state, it.module):
+            return
+        name = _plain_holder(state, record, it.module)
+        if name is not None:
+            self._judge_contained(state, owner, record, name, it)
+        elif self._is_forward() and it.module.id > state.frame and not _is_registered(state, owner, it.module):
+            self._judge_built(state, it)
+
+    def _judge_contained(self, state: State, owner: Ref, record: Instance, name: str, it: ModuleEntered) -> None:
+        trained = _trained(state, it.module)
+        is_open = any(module.open for _, module in modules_of(state, it.module))
+        if _has_registry(state, record) or is_open or not trained or _is_registered(state, owner, it.module):
+            return
+        made = state[it.module]
+        assert isinstance(made, Instance)
+        place = self.facts.get((owner.id, name)) or made.syntax or it.node
+        self._doubt(trained, ModuleInContainer(place, name, made.syntax, it.node))
+
+    def on_module_made(self, state: State, it: ModuleMade) -> None:
+        """Look at the containers of a module that nobody but gradlint has made."""
+        self._judge_containers(state, it.module)
+
+    def on_optimizer_made(self, state: State, it: OptimizerMade) -> None:
+        """Look at the containers of the modules that are to be trained."""
+        for module in self.other(MembershipDetector).sources_in(state, it.given):
+            self._judge_containers(state, module)
+
+    def _judge_containers(self, state: State, root: Ref) -> None:
+        """Parameters in a plain container of a module: a fault if they get gradients, and no optimizer holds them."""
+        for owner, record in list(modules_of(state, root)):
+            if _has_registry(state, record) or record.module.loose:
+                continue
+            for name, value in record.attrs.items():
+                leaves = [one for one in items_in(state, value) if _is_parameter(state, one)]
+                fresh = [one.id for one in leaves if isinstance(one, Ref) and one.id > owner.id]
+                whole = fresh and len(fresh) == len(leaves) and not name.startswith("<")
+                if whole and not _registers(state, owner, fresh):
+                    self._doubt_listed(state, owner, name, fresh)
+
+    def _doubt_listed(self, state: State, owner: Ref, name: str, leaves: list[int]) -> None:
+        made = state.heap[leaves[0]]
+        assert isinstance(made, Tensor)
+        place = self.facts.get((owner.id, name)) or made.node.syntax
+        self._doubt(leaves, ParameterInContainer(place, name, made.node.syntax), used=True)
+
+    def _is_forward(self) -> bool:
+        """Whether `forward` runs, or a method that it calls."""
+        return any(code.name == "forward" for code in self.machine.stack[-2:])
+
+    def _judge_built(self, state: State, it: ModuleEntered) -> None:
+        """A module whose weights are new at each call; weights that the program writes are a fixed filter.
+
+        A slice of a registered container is a new module around weights that are there already, and a copy has the
+        values of what it was copied from.
+        """
+        trained = frozenset(leaf for leaf in _trained(state, it.module) if leaf > state.frame)
+        record = state[it.module]
+        assert isinstance(record, Instance)
+        if trained and record.syntax is not None and not record.open and not _is_filled(state, record, trained):
+            self._doubt(trained, ModuleBuiltInForward(record.syntax, it.node))
+
+
+_MAKING = FACTORIES | {"normal", "FloatTensor", "Tensor"}
+
+
+def _is_made_to_train(record: Tensor) -> bool:
+    """Whether a leaf is made as a parameter is, from sizes or constants: one that holds data is an input."""
+    made = record.node.syntax
+    if record.grad is not True:
+        return False
+    names = {call.func.attr.value for call in _calls(made) if isinstance(call.func, cst.Attribute)}
+    names |= {call.func.value for call in _calls(made) if isinstance(call.func, cst.Name)}
+    if names & _MAKING:
+        return True
+    return "tensor" in names and record.shape is not None and all(isinstance(size, int) for size in record.shape)
+
+
+def _calls(node: cst.CSTNode) -> Iterator[cst.Call]:
+    if isinstance(node, cst.Call):
+        yield node
+    for child in parts(node):
+        yield from _calls(child)
+
+
+def _is_move(node: cst.CSTNode) -> bool:
+    """Whether a call moves a tensor to a device, so that it is another tensor on all devices but one."""
+    return isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in _MOVES
+
+
+_MOVES = frozenset({"to", "cuda"})
+
+
+def _has_registry(state: State, record: Instance) -> bool:
+    """Whether the class of a module says itself what its parameters are."""
+    return isinstance(record.cls, Ref) and any(find_in_class(state, record.cls, one) for one in _OWN_REGISTRY)
+
+
+def _is_registered(state: State, owner: Ref, ref: Ref) -> bool:
+    return any(module == ref for module, _ in modules_of(state, owner))
+
+
+def _plain_holder(state: State, record: Instance, ref: Ref) -> str | None:
+    """The attribute whose plain list, tuple or dict holds a module."""
+    for name, value in record.attrs.items():
+        if ref in items_in(state, value):
+            return name
+    return None
+
+
+def _registers(state: State, owner: Ref, leaves: list[int]) -> bool:
+    """Whether a module, or one that is registered in it, has one of these for a parameter."""
+    return any(parameter.id in leaves for _, parameter in parameters_of(state, owner)[0])
+
+
+def _is_parameter(state: State, value: Value) -> bool:
+    record = state.heap.get(value.id) if isinstance(value, Ref) else None
+    return isinstance(record, Tensor) and record.parameter and record.grad is True
+
+
+def _trained(state: State, ref: Ref) -> frozenset[int]:
+    """The parameters of a module that require grad."""
+    found = (state.heap[parameter.id] for _, parameter in parameters_of(state, ref)[0])
+    return frozenset(one.node.leaf for one in found if isinstance(one, Tensor) and one.grad and one.node.leaf)
+
+
+def _is_filled(state: State, record: Instance, leaves: frozenset[int]) -> bool:
+    """Whether a module has been copied from another, or the program has put values of its own into it."""
+    for leaf in leaves:
+        tensor = state.heap[leaf]
+        assert isinstance(tensor, Tensor)
+        if any(edge.cut == "copy" for edge in tensor.node.edges):
+            return True
+        if state.writes(tensor.counter) or state.writes(tensor.memory):
+            return True
+    of_torch = not isinstance(record.cls, Ref)
+    own = (value for value in record.attrs.values() if isinstance(value, Ref) and value.id in leaves)
+    return of_torch and any(getattr(state.heap[value.id], "syntax", None) is not record.syntax for value in own)

@@ -1,0 +1,62 @@
+"""How far a `GradScaler` is with its optimizers since it was updated last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import libcst as cst
+
+from gradlint.domain.announcement import GradientsInvalidated
+from gradlint.domain.state import PathFact, State
+from gradlint.domain.value import Ref
+from gradlint.interpreter.machine import Machine
+
+Stage: TypeAlias = Literal["unscaled", "stepped"]
+
+
+@dataclass(frozen=True)
+class StagesOf(PathFact):
+    """The key of the `Stages` of a scaler."""
+
+    scaler: int
+
+
+class Stages:
+    """What a scaler has done last with each optimizer.
+
+    An object of its own, for facts are the same only if they are one.
+    """
+
+    def __init__(self, of: dict[int, Stage]) -> None:
+        self.of = of
+
+
+def stages_of(state: State, scaler: Ref) -> Stages | None:
+    """What is known of a scaler; None where paths that differ in it were joined."""
+    found = state.facts.get(StagesOf(scaler.id))
+    return found if isinstance(found, Stages) else None
+
+
+def begin_stages(state: State, scaler: Ref) -> None:
+    """The scaler is new, or was updated."""
+    state.decide(StagesOf(scaler.id), Stages({}))
+
+
+def enter_stage(state: State, scaler: Ref, optimizer: Ref, stage: Stage) -> None:
+    """The scaler has got further with an optimizer."""
+    stages = stages_of(state, scaler)
+    if stages is not None:
+        state.decide(StagesOf(scaler.id), Stages({**stages.of, optimizer.id: stage}))
+
+
+def forget_stages(state: State, scaler: Ref) -> None:
+    """Anything may have been done with the scaler."""
+    state.decide(StagesOf(scaler.id), None)
+
+
+def invalidate_gradients(machine: Machine, state: State, node: cst.CSTNode) -> None:
+    """Anything may have been done to any gradient, optimizer and scaler."""
+    for key in [key for key in state.facts if isinstance(key, StagesOf)]:
+        state.decide(key, None)
+    machine.announce(state, GradientsInvalidated(node))

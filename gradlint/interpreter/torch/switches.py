@@ -1,0 +1,50 @@
+"""The leaves that a program has frozen: they required grad, and their flag was switched off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import libcst as cst
+
+from gradlint.domain.state import State
+from gradlint.domain.value import Bound, Instance, Ref, Sequence, Tensor, Value
+from gradlint.interpreter.machine import Machine
+
+
+def note_flag(machine: Machine, record: Tensor, wanted: bool | None, syntax: cst.CSTNode) -> None:
+    """The flag of a leaf is set: it is frozen from now on, or trained again."""
+    leaf = record.node.leaf
+    if leaf is None:
+        return
+    if wanted is not False:
+        machine.frozen.pop(leaf, None)
+    elif record.grad is True:
+        machine.frozen[leaf] = syntax
+
+
+def thaw(machine: Machine, state: State, values: Iterable[Value]) -> None:
+    """Something unknown is given what is frozen: it may switch it on again."""
+    left = {leaf for leaf in machine.frozen if is_off(state, leaf)}
+    seen: set[int] = set()
+    stack = list(values)
+    while stack and left:
+        value = stack.pop()
+        if type(value) is tuple:
+            stack.extend(value)
+        elif isinstance(value, Bound):
+            stack.append(value.receiver)
+        elif isinstance(value, Ref) and value.id not in seen:
+            seen.add(value.id)
+            record = state.heap.get(value.id)
+            if isinstance(record, Tensor) and record.node.leaf in left and record.node.leaf is not None:
+                left.discard(record.node.leaf)
+                machine.frozen.pop(record.node.leaf)
+                state.put(value.id, record._replace(grad=None))
+            elif isinstance(record, (Instance, Sequence)):
+                stack.extend(record.attrs.values() if isinstance(record, Instance) else record.items)
+
+
+def is_off(state: State, leaf: int) -> bool:
+    """Whether a leaf certainly does not require grad."""
+    record = state.heap.get(leaf)
+    return isinstance(record, Tensor) and record.grad is False
