@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.refusal.backward import ComplexRoot, NonscalarRoot
 from gradlint.rules.authoring.phrases import sizes, source
-from gradlint.rules.base import Bad, Good, Reduced, Repair, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Reduced, Repair, Report
 
 _RAISES = "grad can be implicitly created only for scalar outputs"
 
 
-class BackwardNonscalar(Rule):
+class BackwardNonscalar(EventRule[NonscalarRoot | ComplexRoot]):
     """`backward` or `autograd.grad` starts at a tensor that does not have exactly one element, without a gradient.
 
     What torch does
@@ -42,45 +39,38 @@ class BackwardNonscalar(Rule):
     code = "GRD201"
     name = "backward-nonscalar"
     effect = "raises"
-    events = (NonscalarRoot, ComplexRoot)
     fix = "unsafe"
     torch_says = ("grad can be implicitly created only for real scalar outputs", _RAISES)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 x = torch.ones(2, 2, requires_grad=True)
 loss = (x * 3) ** 2
 loss.backward()  # GRD201
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 x = torch.ones(2, 2, requires_grad=True)
 loss = ((x * 3) ** 2).mean()
 loss.backward()
 """,
-            shows="x.grad is not None",
-        ),
+        shows="x.grad is not None",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: NonscalarRoot | ComplexRoot) -> Report | None:
         """Report a root of several elements, or a complex one."""
         if isinstance(event, ComplexRoot):
-            yield _complex(event)
-            return
-        assert isinstance(event, NonscalarRoot)
+            return _complex(event)
         shape = sizes(event.shape)
         what = f"a tensor of shape {shape}" if shape else "a tensor of several elements"
         call = "`backward`" if event.call == "backward" else "`autograd.grad`"
         keyword = "gradient" if event.call == "backward" else "grad_outputs"
-        yield Report(
+        return Report(
             event.node,
             f"{call} starts at {what} without `{keyword}`: torch raises here, because a loss must have one element",
             hint=f"reduce it with `.mean()` or `.sum()`, or pass a tensor of the same shape as `{keyword}`",

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.fault.backward import GradientCycle
 from gradlint.rules.authoring.repairs import without_argument
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 
-class CreateGraphLeak(Rule):
+class CreateGraphLeak(EventRule[GradientCycle]):
     """`backward(create_graph=True)` creates reference cycles between parameters and their gradients.
 
     What torch does
@@ -38,11 +35,9 @@ class CreateGraphLeak(Rule):
     code = "GRD213"
     name = "create-graph-leak"
     effect = "leak"
-    events = (GradientCycle,)
     fix = "unsafe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -51,12 +46,10 @@ loss = model(torch.randn(8, 4)).pow(2).mean()
 loss.backward(create_graph=True)  # GRD213
 penalty = sum(p.grad.pow(2).sum() for p in model.parameters())
 """,
-            shows="model[0].weight.grad.grad_fn is not None",
-        ),
+        shows="model[0].weight.grad.grad_fn is not None",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -66,13 +59,11 @@ gradients = torch.autograd.grad(loss, list(model.parameters()), create_graph=Tru
 penalty = sum(g.pow(2).sum() for g in gradients)
 penalty.backward()
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: GradientCycle) -> Report | None:
         """Report the backward; the fix removes the argument if nothing uses the graph of a gradient."""
-        assert isinstance(event, GradientCycle)
-        yield Report(
+        return Report(
             event.node,
             "`create_graph=True` creates reference cycles between parameters and their gradients, and no "
             "`.grad` is reset: the graph stays in memory",

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.refusal import tensors as refusal
 from gradlint.rules.authoring.repairs import code
-from gradlint.rules.base import Bad, Good, Remove, Repair, Report, Rule, Statement
+from gradlint.rules.base import Bad, EventRule, Good, Remove, Repair, Report, Statement
 
 _RAISES = "you can only change requires_grad flags of leaf variables"
 
 
-class FlagOnNonleaf(Rule):
+class FlagOnNonleaf(EventRule[refusal.FlagOnNonleaf]):
     """`requires_grad` is set on a tensor that is not a leaf.
 
     What torch does
@@ -44,12 +41,10 @@ class FlagOnNonleaf(Rule):
     code = "GRD208"
     name = "flag-on-nonleaf"
     effect = "raises"
-    events = (refusal.FlagOnNonleaf,)
     fix = "safe"
     torch_says = ("you can only change requires_grad flags of leaf",)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -58,12 +53,10 @@ loss = model(torch.randn(8, 4)).pow(2).mean()
 loss.requires_grad = True  # GRD208
 loss.backward()
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -71,13 +64,11 @@ model = nn.Linear(4, 1)
 loss = model(torch.randn(8, 4)).pow(2).mean()
 loss.backward()
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: refusal.FlagOnNonleaf) -> Report | None:
         """Report a flag that torch refuses to change."""
-        assert isinstance(event, refusal.FlagOnNonleaf)
-        yield Report(
+        return Report(
             event.node,
             f"`{event.spelled}` changes the flag of a tensor that is not a leaf: torch raises here",
             hint="use `.detach()` to stop gradients here, or set the flag on the leaf; do not set it on a loss",

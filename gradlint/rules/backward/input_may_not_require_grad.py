@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.refusal import tensors as refusal
 from gradlint.rules.authoring.phrases import operation
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 _RAISES = "is not differentiable with respect to argument 'weight'"
 
 
-class InputMayNotRequireGrad(Rule):
+class InputMayNotRequireGrad(EventRule[refusal.NoDerivative]):
     """A function is called with an argument that requires grad but for which it has no derivative.
 
     What torch does
@@ -41,10 +38,8 @@ class InputMayNotRequireGrad(Rule):
     code = "GRD223"
     name = "input-may-not-require-grad"
     effect = "raises"
-    events = (refusal.NoDerivative,)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 import torch.nn.functional as F
 
@@ -52,12 +47,10 @@ weight = torch.ones(3, requires_grad=True)
 scores = torch.randn(4, 3, requires_grad=True).log_softmax(dim=1)
 loss = F.nll_loss(scores, torch.tensor([0, 1, 2, 0]), weight)  # GRD223
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 import torch.nn.functional as F
 
@@ -66,14 +59,12 @@ scores = torch.randn(4, 3, requires_grad=True).log_softmax(dim=1)
 loss = F.nll_loss(scores, torch.tensor([0, 1, 2, 0]), weight.detach())
 loss.backward()
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: refusal.NoDerivative) -> Report | None:
         """Report an argument that torch cannot differentiate."""
-        assert isinstance(event, refusal.NoDerivative)
         op = operation(event.op, event.node)
-        yield Report(
+        return Report(
             event.node,
             f"{op} has no derivative for an input that requires grad: torch raises here",
             hint='pass that argument with `.detach()`, or use `reduction="none"` and multiply by the weights',

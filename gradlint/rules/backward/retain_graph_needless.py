@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault.backward import GraphRetained
 from gradlint.rules.authoring.arguments import keyword_of
 from gradlint.rules.authoring.repairs import with_argument, without_argument
-from gradlint.rules.base import Bad, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Repair, Report
 
 
-class RetainGraphNeedless(Rule):
+class RetainGraphNeedless(EventRule[GraphRetained]):
     """A backward in a loop retains its graph, and no other backward runs through it.
 
     What torch does
@@ -40,11 +37,9 @@ class RetainGraphNeedless(Rule):
     code = "GRD212"
     name = "retain-graph-needless"
     effect = "leak"
-    events = (GraphRetained,)
     fix = "safe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -56,11 +51,9 @@ for x in torch.randn(10, 8, 4):
     loss.backward(retain_graph=True)  # GRD212
     optimizer.step()
 """,
-        ),
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -70,13 +63,11 @@ for x in torch.randn(10, 8, 4):
     a(code).mean().backward(retain_graph=True)
     b(code).mean().backward()
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: GraphRetained) -> Report | None:
         """Report the backward that retains its graph."""
-        assert isinstance(event, GraphRetained)
-        yield Report(
+        return Report(
             event.node,
             "this backward retains its graph, and no other backward runs through it: its memory is freed an "
             "iteration later",

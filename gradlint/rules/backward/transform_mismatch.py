@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.refusal import transform as refusal
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 
-class TransformMismatch(Rule):
+class TransformMismatch(EventRule[refusal.TransformMismatch]):
     """A function transform is called with the wrong arguments, or its function returns the wrong result.
 
     What torch does
@@ -40,7 +37,6 @@ class TransformMismatch(Rule):
     code = "GRD226"
     name = "transform-mismatch"
     effect = "raises"
-    events = (refusal.TransformMismatch,)
     torch_says = (
         "[Ee]xpected",
         "should",
@@ -53,9 +49,8 @@ class TransformMismatch(Rule):
         "strict",
         "only",
     )
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch.func import grad
 
@@ -66,12 +61,10 @@ def loss(w):
 
 grad(loss)(torch.randn(3))  # GRD226
 """,
-            error="to return a scalar Tensor",
-        ),
+        error="to return a scalar Tensor",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch.func import grad
 
@@ -82,13 +75,11 @@ def loss(w):
 
 gradient = grad(loss)(torch.randn(3))
 """,
-            shows="gradient.shape == (3,)",
-        ),
+        shows="gradient.shape == (3,)",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: refusal.TransformMismatch) -> Report | None:
         """Report a transform that raises."""
-        assert isinstance(event, refusal.TransformMismatch)
         backwards = event.transform == "vjp"
         said = _SAYS[event.reason].format(
             got=_given(event.got) if event.reason.endswith("kind") else event.got,
@@ -97,7 +88,7 @@ gradient = grad(loss)(torch.randn(3))
             end="output" if backwards else "input",
             ends="the output" if backwards else "the primals",
         )
-        yield Report(event.node, f"`{event.transform}` {said}: torch raises here")
+        return Report(event.node, f"`{event.transform}` {said}: torch raises here")
 
 
 _SAYS: dict[refusal.Mismatch, str] = {

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.fault.inplace import HiddenWriteToSaved
 from gradlint.rules.authoring.phrases import operation
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 
-class DataWriteToSaved(Rule):
+class DataWriteToSaved(EventRule[HiddenWriteToSaved]):
     """A value saved for backward is changed through `.data`, which autograd does not notice.
 
     What torch does
@@ -38,10 +35,8 @@ class DataWriteToSaved(Rule):
     code = "GRD105"
     name = "data-write-to-saved"
     effect = "silent"
-    events = (HiddenWriteToSaved,)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 x = torch.tensor([3.0], requires_grad=True)
@@ -49,12 +44,10 @@ loss = (x * x).sum()
 x.data.zero_()  # GRD105, GRD301
 loss.backward()
 """,
-            shows="differs_from_finite_differences(lambda: (x * x).sum(), x, at=torch.tensor([3.0]))",
-        ),
+        shows="differs_from_finite_differences(lambda: (x * x).sum(), x, at=torch.tensor([3.0]))",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 x = torch.tensor([3.0], requires_grad=True)
@@ -63,15 +56,13 @@ loss.backward()
 with torch.no_grad():
     x.zero_()
 """,
-            shows="x.grad.item() == 6",
-        ),
+        shows="x.grad.item() == 6",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: HiddenWriteToSaved) -> Report | None:
         """Report the write that the version counter does not see."""
-        assert isinstance(event, HiddenWriteToSaved)
         saver = operation(event.saver_op, event.saver)
-        yield Report(
+        return Report(
             event.node,
             f"this write through `.data` changes what {saver} saved: the gradient is silently wrong",
             hint="write after the backward, or to a copy; under `torch.no_grad()` instead of `.data`, torch "

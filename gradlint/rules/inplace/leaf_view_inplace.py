@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.refusal import inplace as refusal
 from gradlint.rules.authoring.arguments import keyword_of
 from gradlint.rules.authoring.phrases import writing
 from gradlint.rules.authoring.repairs import update_under_no_grad, without_argument
-from gradlint.rules.base import Bad, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Repair, Report
 
 _RAISES = "a view of a leaf Variable that requires grad is being used in an in-place operation"
 
 
-class LeafViewInplace(Rule):
+class LeafViewInplace(EventRule[refusal.LeafViewWrite]):
     """A part of a leaf that requires grad is written in place while grad mode is on.
 
     What torch does
@@ -48,11 +45,9 @@ class LeafViewInplace(Rule):
     code = "GRD102"
     name = "leaf-view-inplace"
     effect = "raises"
-    events = (refusal.LeafViewWrite,)
     fix = "safe or unsafe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 a = torch.ones(2, requires_grad=True)
@@ -60,12 +55,10 @@ b = torch.zeros(3, 2, requires_grad=True)
 b[0] = a * 2  # GRD102
 b.sum().backward()
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 a = torch.ones(2, requires_grad=True)
@@ -73,18 +66,16 @@ b = torch.zeros(3, 2)
 b[0] = a * 2
 b.sum().backward()
 """,
-            shows="a.grad.tolist() == [2, 2]",
-        ),
+        shows="a.grad.tolist() == [2, 2]",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: refusal.LeafViewWrite) -> Report | None:
         """Report a write that torch rejects because its target is a view of a leaf."""
-        assert isinstance(event, refusal.LeafViewWrite)
         kind = "parameter" if event.parameter else "leaf"
         related = [] if event.made is None else [(event.made, f"the {kind} is created here")]
         if event.viewed is not None and event.viewed is not event.node:
             related.append((event.viewed, "this is a view of it"))
-        yield Report(
+        return Report(
             event.node,
             f"{writing(event.op, event.node)} writes in place to a view of a {kind} that requires grad:"
             " torch raises here",

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault import losses as fault
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import APPLIED_BY_LOSSES
 from gradlint.rules.authoring.repairs import code
-from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
 
 _HINTS = {
     "cross_entropy": "pass the scores: `cross_entropy` applies `log_softmax` itself",
@@ -24,7 +21,7 @@ _HINTS = {
 _RANGE = "all elements of input should be between 0 and 1"
 
 
-class ActivationLossMismatch(Rule):
+class ActivationLossMismatch(EventRule[fault.WrongActivation]):
     """The last activation does not match the loss function.
 
     What torch does
@@ -56,11 +53,9 @@ class ActivationLossMismatch(Rule):
     code = "GRD701"
     name = "activation-loss-mismatch"
     effect = "silent"
-    events = (fault.WrongActivation,)
     fix = "unsafe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -69,12 +64,10 @@ nn.init.constant_(model.bias, 3.0)
 loss = nn.BCELoss()(model(torch.zeros(8, 4)), torch.ones(8, 1))  # GRD701
 loss.backward()
 """,
-            error=_RANGE,
-        ),
+        error=_RANGE,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -82,15 +75,13 @@ model = nn.Sequential(nn.Linear(4, 1), nn.Sigmoid())
 loss = nn.BCELoss()(model(torch.randn(8, 4)), torch.ones(8, 1))
 loss.backward()
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.WrongActivation) -> Report | None:
         """Report a loss whose input is certainly of the wrong kind."""
-        assert isinstance(event, fault.WrongActivation)
         raises = event.loss == "binary_cross_entropy"
         end = ": torch raises as soon as one is outside [0, 1]" if raises else ""
-        yield Report(
+        return Report(
             event.node,
             f"`{event.loss}` expects {event.takes} but gets {event.kind} from `{event.got}`{end}",
             hint=_HINTS[event.loss],

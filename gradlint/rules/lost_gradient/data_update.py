@@ -7,11 +7,10 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault.inplace import DataUse, DataWrite
 from gradlint.rules.authoring.phrases import writing
 from gradlint.rules.authoring.repairs import code
-from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule, Wrap
+from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report, Wrap
 
 _INSTEAD: dict[DataUse, str] = {
     "update": "`with torch.no_grad(): w -= lr * w.grad`",
@@ -31,7 +30,7 @@ _MILD: dict[DataUse, str] = {
 }
 
 
-class DataUpdate(Rule):
+class DataUpdate(EventRule[DataWrite]):
     """A leaf that requires grad is written through `.data`.
 
     What torch does
@@ -65,11 +64,9 @@ class DataUpdate(Rule):
     code = "GRD301"
     name = "data-update"
     effect = "fragile"
-    events = (DataWrite,)
     fix = "safe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 x, y = torch.randn(8, 3), torch.randn(8, 1)
@@ -79,12 +76,10 @@ loss.backward()
 weight.data -= 0.1 * weight.grad.data  # GRD301
 weight.grad.data.zero_()
 """,
-            shows="weight._version == 0",
-        ),
+        shows="weight._version == 0",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 x, y = torch.randn(8, 3), torch.randn(8, 1)
@@ -95,17 +90,15 @@ with torch.no_grad():
     weight -= 0.1 * weight.grad
     weight.grad.zero_()
 """,
-            shows="weight._version == 1",
-        ),
+        shows="weight._version == 1",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: DataWrite) -> Report | None:
         """Report any write through `.data` to a leaf, and whether a live graph has saved the old value."""
-        assert isinstance(event, DataWrite)
         kind = "parameter" if event.parameter else "leaf"
         does = f"{_MILD.get(event.use, 'writes to')} a {kind} through `.data`"
         why = "autograd cannot see this write" + (", and a live graph has saved the old value" if event.kept else "")
-        yield Report(
+        return Report(
             event.node,
             f"{writing(event.op, event.node)} {does}: {why}",
             hint=f"write {_INSTEAD[event.use]}",

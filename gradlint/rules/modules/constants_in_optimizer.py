@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.fault import optimizers as fault
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 
-class ConstantsInOptimizer(Rule):
+class ConstantsInOptimizer(EventRule[fault.ConstantsInOptimizer]):
     """An optimizer has only tensors that do not require grad.
 
     What torch does
@@ -38,10 +35,8 @@ class ConstantsInOptimizer(Rule):
     code = "GRD614"
     name = "constants-in-optimizer"
     effect = "silent"
-    events = (fault.ConstantsInOptimizer,)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -55,12 +50,10 @@ for _ in range(3):
     loss.backward()
     optimizer.step()
 """,
-            shows="torch.equal(image, content)",
-        ),
+        shows="torch.equal(image, content)",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -74,14 +67,12 @@ for _ in range(3):
     loss.backward()
     optimizer.step()
 """,
-            shows="not torch.equal(image, content)",
-        ),
+        shows="not torch.equal(image, content)",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.ConstantsInOptimizer) -> Report | None:
         """Report where an optimizer is made whose steps find nothing that could have a gradient."""
-        assert isinstance(event, fault.ConstantsInOptimizer)
-        yield Report(
+        return Report(
             event.node,
             "none of these tensors requires grad: the steps of this optimizer change nothing",
             hint="switch the flag on with `requires_grad_()` before the optimizer is made",

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.fault import functions as fault
-from gradlint.rules.base import Bad, Before, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, Before, EventRule, Good, Repair, Report
 
 
-class FunctionNonstatic(Rule):
+class FunctionNonstatic(EventRule[fault.FunctionNonstatic]):
     """A method of a custom autograd function is not static.
 
     What torch does
@@ -37,11 +34,9 @@ class FunctionNonstatic(Rule):
     code = "GRD620"
     name = "function-nonstatic"
     effect = "fragile"
-    events = (fault.FunctionNonstatic,)
     fix = "safe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 
@@ -56,11 +51,9 @@ class Double(torch.autograd.Function):
 x = torch.ones(2, requires_grad=True)
 Double.apply(x)
 """,
-        ),
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 
@@ -76,13 +69,11 @@ class Double(torch.autograd.Function):
 
 Double.apply(torch.ones(2, requires_grad=True)).sum().backward()
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.FunctionNonstatic) -> Report | None:
         """Report the method."""
-        assert isinstance(event, fault.FunctionNonstatic)
-        yield Report(
+        return Report(
             event.node,
             f"`{event.method}` of a custom function is not static: torch raises if an instance is called",
             hint="add `@staticmethod` above it",

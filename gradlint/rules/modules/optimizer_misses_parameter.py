@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.fault import optimizers as fault
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 
-class OptimizerMissesParameter(Rule):
+class OptimizerMissesParameter(EventRule[fault.OptimizerMisses]):
     """No optimizer has a parameter that the loss should train.
 
     What torch does
@@ -39,10 +36,8 @@ class OptimizerMissesParameter(Rule):
     code = "GRD608"
     name = "optimizer-misses-parameter"
     effect = "silent"
-    events = (fault.OptimizerMisses,)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -53,12 +48,10 @@ before = model[2].bias.clone()
 model(torch.ones(1, 4)).sum().backward()
 optimizer.step()
 """,
-            shows="model[2].bias.grad is not None and torch.equal(before, model[2].bias)",
-        ),
+        shows="model[2].bias.grad is not None and torch.equal(before, model[2].bias)",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -69,17 +62,16 @@ before = model[2].bias.clone()
 model(torch.ones(1, 4)).sum().backward()
 optimizer.step()
 """,
-            shows="not torch.equal(before, model[2].bias)",
-        ),
+        shows="not torch.equal(before, model[2].bias)",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.OptimizerMisses) -> Report | None:
         """Report where the optimizer is created.
 
         A fixed random network may be intentional, and is a warning; a layer that the optimizer misses is not.
         """
         if isinstance(event, fault.ParameterTooLate):
-            yield Report(
+            return Report(
                 event.node,
                 "the model gets parameters after this optimizer is created: they are never trained",
                 hint="create the optimizer last, or call `add_param_group`",
@@ -89,8 +81,8 @@ optimizer.step()
                 ),
                 severity="error",
             )
-        elif isinstance(event, fault.NetworkForgotten):
-            yield Report(
+        if isinstance(event, fault.NetworkForgotten):
+            return Report(
                 event.node,
                 "this loss depends on a network that is in no optimizer: its random weights are never trained",
                 hint="pass its `parameters()` to an optimizer, or freeze it with `requires_grad_(False)`",
@@ -100,8 +92,8 @@ optimizer.step()
                 ),
                 severity="warning",
             )
-        elif isinstance(event, fault.ParameterForgotten):
-            yield Report(
+        if isinstance(event, fault.ParameterForgotten):
+            return Report(
                 event.node,
                 "this loss depends on a parameter that is in no optimizer: it is never trained",
                 hint="pass it to an optimizer, in a list or in its own group",
@@ -111,11 +103,10 @@ optimizer.step()
                 ),
                 severity="warning",
             )
-        else:
-            assert isinstance(event, fault.IteratorUsedUp)
-            yield Report(
-                event.node,
-                "this group is given an iterator that has been consumed: the optimizer trains none of its parameters",
-                hint="call `parameters()` again, or keep `list(model.parameters())`",
-                severity="error",
-            )
+        assert isinstance(event, fault.IteratorUsedUp)
+        return Report(
+            event.node,
+            "this group is given an iterator that has been consumed: the optimizer trains none of its parameters",
+            hint="call `parameters()` again, or keep `list(model.parameters())`",
+            severity="error",
+        )

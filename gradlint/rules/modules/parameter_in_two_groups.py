@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.refusal import optimizers as refusal
-from gradlint.rules.base import Bad, Good, Remove, Repair, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Remove, Repair, Report
 
 
-class ParameterInTwoGroups(Rule):
+class ParameterInTwoGroups(EventRule[refusal.ParameterInTwoGroups]):
     """An optimizer is given the same parameter in two of its groups.
 
     What torch does
@@ -38,10 +35,8 @@ class ParameterInTwoGroups(Rule):
     name = "parameter-in-two-groups"
     effect = "raises"
     fix = "unsafe"
-    events = (refusal.ParameterInTwoGroups,)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -50,12 +45,10 @@ optimizer = torch.optim.SGD(  # GRD613
     [{"params": model.parameters()}, {"params": model[1].parameters(), "lr": 0.01}], lr=0.1
 )
 """,
-            error="some parameters appear in more than one parameter group",
-        ),
+        error="some parameters appear in more than one parameter group",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -64,13 +57,11 @@ optimizer = torch.optim.SGD(
     [{"params": model[0].parameters()}, {"params": model[1].parameters(), "lr": 0.01}], lr=0.1
 )
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: refusal.ParameterInTwoGroups) -> Report | None:
         """Report where the optimizer is given the second group."""
-        assert isinstance(event, refusal.ParameterInTwoGroups)
-        yield Report(
+        return Report(
             event.node,
             "a parameter is in two groups of this optimizer: torch raises here",
             hint="leave it out of one of them",

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault import functions as fault
 from gradlint.rules.authoring.repairs import code
-from gradlint.rules.base import Bad, Change, Good, Remove, Repair, Report, Rule
+from gradlint.rules.base import Bad, Change, EventRule, Good, Remove, Repair, Report
 
 
-class TensorKeptOnCtx(Rule):
+class TensorKeptOnCtx(EventRule[fault.TensorKeptOnCtx]):
     """A custom function stores an input or its result as an attribute of `ctx`.
 
     What torch does
@@ -40,11 +37,9 @@ class TensorKeptOnCtx(Rule):
     code = "GRD622"
     name = "tensor-kept-on-ctx"
     effect = "fragile"
-    events = (fault.TensorKeptOnCtx,)
     fix = "unsafe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 
@@ -65,12 +60,10 @@ y = Square.apply(h)
 h += 1
 y.sum().backward()
 """,
-            shows="differs_from_finite_differences(lambda: (w * 1).pow(2).sum(), w)",
-        ),
+        shows="differs_from_finite_differences(lambda: (w * 1).pow(2).sum(), w)",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 
@@ -89,15 +82,13 @@ class Square(torch.autograd.Function):
 x = torch.ones(3, requires_grad=True)
 Square.apply(x).sum().backward()
 """,
-            shows="x.grad.sum() == 6",
-        ),
+        shows="x.grad.sum() == 6",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.TensorKeptOnCtx) -> Report | None:
         """Report where the attribute is set."""
-        assert isinstance(event, fault.TensorKeptOnCtx)
         what = "the result" if event.result else "an input"
-        yield Report(
+        return Report(
             event.node,
             f"`ctx.{event.name}` stores {what}: torch cannot detect writes to it, and does not free it after backward",
             hint="use `ctx.save_for_backward`",

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault import numerics as fault
 from gradlint.rules.authoring.repairs import code, operand
-from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
 
 
-class RootAtZero(Rule):
+class RootAtZero(EventRule[fault.SingularPoint]):
     """A root is taken of values that are exactly zero by construction.
 
     What torch does
@@ -43,11 +40,9 @@ class RootAtZero(Rule):
     code = "GRD406"
     name = "root-at-zero"
     effect = "silent"
-    events = (fault.SingularPoint,)
     fix = "unsafe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 points = torch.randn(5, 3, requires_grad=True)
@@ -55,25 +50,21 @@ difference = points[:, None, :] - points[None, :, :]
 distance = difference.pow(2).sum(-1).sqrt()  # GRD406
 distance.mean().backward()
 """,
-            shows="distance.isfinite().all() and points.grad.isnan().all()",
-        ),
+        shows="distance.isfinite().all() and points.grad.isnan().all()",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 points = torch.randn(5, 3, requires_grad=True)
 difference = points[:, None, :] - points[None, :, :]
 (difference.pow(2).sum(-1) + 1e-12).sqrt().mean().backward()
 """,
-            shows="points.grad.isfinite().all()",
-        ),
+        shows="points.grad.isfinite().all()",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.SingularPoint) -> Report | None:
         """Report a root of zeros, or the standard deviation of one element."""
-        assert isinstance(event, fault.SingularPoint)
         if event.kind == "single":
             what, hint = f"`{event.op}` of a single element", "use `unbiased=False`, or more elements"
         elif event.kind == "bound":
@@ -84,7 +75,7 @@ difference = points[:, None, :] - points[None, :, :]
             hint = "add a small constant first, or use `cdist` or `norm`"
         related = () if event.kind == "single" else ((event.origin, "the values are computed here"),)
         said = f"{what}: its gradient there is {event.slope}"
-        yield Report(event.node, said, hint=hint, related=related, repair=_repair(event))
+        return Report(event.node, said, hint=hint, related=related, repair=_repair(event))
 
 
 _ZEROS = {

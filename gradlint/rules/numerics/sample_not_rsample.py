@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.rules.authoring.lost import report
-from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
 
 
-class SampleNotRsample(Rule):
+class SampleNotRsample(EventRule[LostLeaf]):
     """`sample()` is used where a gradient should flow through the sample.
 
     What torch does
@@ -45,12 +43,10 @@ class SampleNotRsample(Rule):
     code = "GRD404"
     name = "sample-not-rsample"
     effect = "silent"
-    events = (LostLeaf,)
     fix = "safe"
     torch_says = ("element 0 of tensors does not require grad",)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 from torch.distributions import Normal
@@ -61,12 +57,10 @@ z = Normal(encoder(x), 1.0).sample()  # GRD404
 loss = (decoder(z) - x).pow(2).mean()
 loss.backward()
 """,
-            shows="grad_is_none(encoder.weight) and decoder.weight.grad is not None",
-        ),
+        shows="grad_is_none(encoder.weight) and decoder.weight.grad is not None",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 from torch.distributions import Normal
@@ -76,19 +70,17 @@ x = torch.randn(8, 4)
 z = Normal(encoder(x), 1.0).rsample()
 (decoder(z) - x).pow(2).mean().backward()
 """,
-            shows="encoder.weight.grad is not None",
-        ),
+        shows="encoder.weight.grad is not None",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: LostLeaf) -> Report | None:
         """Report a sample on the only path to a leaf."""
-        assert isinstance(event, LostLeaf)
         if event.kind != "sample":
-            return
+            return None
         hint = "write `rsample()`, or use `log_prob(sample)` in the loss"
         said = report(event, "no gradient flows through `sample`", hint, _repair(event))
         # Another part of the loss trains the distribution: a sample may be fed back on purpose.
-        yield replace(said, severity="warning") if event.term else said
+        return replace(said, severity="warning") if event.term else said
 
 
 def _repair(event: LostLeaf) -> Repair | None:

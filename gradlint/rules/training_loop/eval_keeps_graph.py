@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.fault import training_loop as fault
 from gradlint.rules.authoring.repairs import detached
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 
-class EvalKeepsGraph(Rule):
+class EvalKeepsGraph(EventRule[fault.EvalKeepsGraph]):
     """An evaluation loop keeps the outputs of every iteration together with their graphs.
 
     What torch does
@@ -39,11 +36,9 @@ class EvalKeepsGraph(Rule):
     code = "GRD512"
     name = "eval-keeps-graph"
     effect = "leak"
-    events = (fault.EvalKeepsGraph,)
     fix = "safe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -56,12 +51,10 @@ for x in torch.randn(10, 8, 4):
     total += model(x).pow(2).mean()  # GRD512
 print(total / 10)
 """,
-            shows="graph_size(total) > 30",
-        ),
+        shows="graph_size(total) > 30",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -75,15 +68,13 @@ with torch.no_grad():
         outputs.append(model(x))
         total += outputs[-1].pow(2).mean()
 """,
-            shows="not total.requires_grad",
-        ),
+        shows="not total.requires_grad",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.EvalKeepsGraph) -> Report | None:
         """Report where the list or sum grows; the related place is the value with a graph."""
-        assert isinstance(event, fault.EvalKeepsGraph)
         what = "this list" if event.listed else "this sum"
-        yield Report(
+        return Report(
             event.node,
             f"{what} keeps the graphs and activations of all iterations, and no backward runs through them",
             hint="run the loop under `torch.no_grad()`, or keep `.item()` or `.detach()` of the outputs",

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.fault import training_loop as fault
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 _RAISES = "does not require grad"
 
 
-class GradModeLeftOff(Rule):
+class GradModeLeftOff(EventRule[fault.GraphSwitchedOff | fault.LeftFrozen]):
     """Grad mode, or `requires_grad` of a trained network, stays disabled in the next training iteration.
 
     What torch does
@@ -41,10 +38,8 @@ class GradModeLeftOff(Rule):
     code = "GRD514"
     name = "grad-mode-left-off"
     effect = "silent"
-    events = (fault.GraphSwitchedOff, fault.LeftFrozen)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -55,12 +50,10 @@ for epoch in range(3):
     torch.set_grad_enabled(False)  # GRD514
     print(model(torch.randn(8, 4)).mean())
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -72,17 +65,15 @@ for epoch in range(3):
     torch.set_grad_enabled(False)
     print(model(torch.randn(8, 4)).mean())
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.GraphSwitchedOff | fault.LeftFrozen) -> Report | None:
         """Report at the switch, which was on when the same thing was trained before."""
         if isinstance(event, fault.LeftFrozen):
             after, related = "changes nothing", (event.step, "this step finds no gradient any more")
         else:
-            assert isinstance(event, fault.GraphSwitchedOff)
             after, related = "raises", (event.backward, "the next backward finds no graph")
-        yield Report(
+        return Report(
             event.node,
             f"what is switched off here is not switched on again: the next training turn {after}",
             hint="switch it on before it is trained again, or use a `with` block for the mode",

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault import training_loop as fault
 from gradlint.rules.authoring.phrases import source
-from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
 
 
-class StateDictAlias(Rule):
+class StateDictAlias(EventRule[fault.StateDictAlias | fault.ParameterMinusItself]):
     """Weights are stored by reference, and later training changes them.
 
     What torch does
@@ -41,11 +38,9 @@ class StateDictAlias(Rule):
     code = "GRD516"
     name = "state-dict-alias"
     effect = "silent"
-    events = (fault.StateDictAlias, fault.ParameterMinusItself)
     fix = "unsafe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -63,12 +58,10 @@ for x in torch.randn(10, 8, 4):
 last = model.weight.detach().clone()
 model.load_state_dict(best)
 """,
-            shows="torch.equal(model.weight, last)",
-        ),
+        shows="torch.equal(model.weight, last)",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import copy
 
 import torch
@@ -83,25 +76,22 @@ for x in torch.randn(10, 8, 4):
     optimizer.step()
 model.load_state_dict(best)
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.StateDictAlias | fault.ParameterMinusItself) -> Report | None:
         """Report the line that stores the dict, or the one that subtracts a parameter from itself."""
         if isinstance(event, fault.ParameterMinusItself):
-            yield Report(
+            return Report(
                 event.node,
                 "both sides are the same parameter: the difference is zero, and so is its gradient",
                 hint="store a copy of the old value: `p.detach().clone()`",
                 related=() if event.parameter is None else ((event.parameter, "both sides are this parameter"),),
             )
-            return
-        assert isinstance(event, fault.StateDictAlias)
         node = event.node
         repair = Repair(
             "use `copy.deepcopy`", (Change(node, f"copy.deepcopy({source(node)})"),), safe=False, imports=("copy",)
         )
-        yield Report(
+        return Report(
             node,
             "this state dict shares memory with the parameters: each optimizer step changes it",
             hint="store `copy.deepcopy(...)` of it, or save it to a file immediately",

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.fault import training_loop as fault
-from gradlint.rules.base import Bad, Good, Reading, Repair, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Reading, Repair, Report
 
 
-class StateNotDetached(Rule):
+class StateNotDetached(EventRule[fault.StateNotDetached]):
     """A state carried across iterations keeps its graph, so each backward runs through all earlier iterations.
 
     What torch does
@@ -39,11 +36,9 @@ class StateNotDetached(Rule):
     code = "GRD511"
     name = "state-not-detached"
     effect = "leak"
-    events = (fault.StateNotDetached,)
     fix = "unsafe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -57,12 +52,10 @@ for x in torch.randn(10, 4):
     loss.backward(retain_graph=True)
     optimizer.step()
 """,
-            shows="graph_size(state) > 20",
-        ),
+        shows="graph_size(state) > 20",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -76,14 +69,12 @@ for x in torch.randn(10, 4):
     loss.backward()
     optimizer.step()
 """,
-            shows="graph_size(state) < 10",
-        ),
+        shows="graph_size(state) < 10",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.StateNotDetached) -> Report | None:
         """Report the state of the second iteration; the related place computes that of the first."""
-        assert isinstance(event, fault.StateNotDetached)
-        yield Report(
+        return Report(
             event.node,
             "this state is connected to the graphs of all earlier iterations: each backward runs through "
             "them again, and memory grows",
