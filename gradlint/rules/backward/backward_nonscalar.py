@@ -1,5 +1,3 @@
-"""GRD201: a backward starts at a tensor that does not have exactly one element, without a gradient."""
-
 from __future__ import annotations
 
 import libcst as cst
@@ -20,9 +18,8 @@ class BackwardNonscalar(EventRule[NonscalarRoot | ComplexRoot]):
         complex number, even if its imaginary part is zero.
 
     Why it matters
-        torch computes vector-Jacobian products. For a loss the vector is the number one; for anything
-        larger, you must pass the weights of its elements. Usually a reduction is missing, or
-        `reduction="none"` was overlooked.
+        torch computes vector-Jacobian products. For a loss the vector is the number one; for anything larger, you must
+        pass the weights of its elements. Usually a reduction is missing, or `reduction="none"` was overlooked.
 
     When it may be wrong
         If the line is never executed. Unknown sizes are never reported.

@@ -1,5 +1,3 @@
-"""GRD204: a backward runs a second time through a part of the graph that an earlier one has freed."""
-
 from __future__ import annotations
 
 from gradlint.domain.refusal.backward import SecondBackward
@@ -13,25 +11,22 @@ class BackwardTwice(EventRule[SecondBackward]):
     """A backward runs a second time through a part of the graph that an earlier one has freed.
 
     What torch does
-        It raises a RuntimeError: "Trying to backward through the graph a second time (or directly
-        access saved tensors after they have already been freed)." A backward frees the tensors saved
-        by the operations it runs through, unless `retain_graph=True`. A backward may run again through
-        operations that saved nothing (`(x + 2).sum()`).
+        It raises a RuntimeError: "Trying to backward through the graph a second time (or directly access saved tensors
+        after they have already been freed)." A backward frees the tensors saved by the operations it runs through,
+        unless `retain_graph=True`. A backward may run again through operations that saved nothing (`(x + 2).sum()`).
 
     Why it matters
-        There are three common causes: two losses that share a forward, a tensor computed before a
-        loop and used in every iteration, and a state that is carried from one iteration to the next
-        without `detach()`.
+        There are three common causes: two losses that share a forward, a tensor computed before a loop and used in
+        every iteration, and a state that is carried from one iteration to the next without `detach()`.
 
     When it may be wrong
         If one of the two lines is never executed before the other.
 
     Instead
-        Add the losses and call backward once, or recompute the forward before the second backward. In
-        a loop, compute the shared part in every iteration, and detach the state that is carried over:
-        `state = state.detach()`, or `tuple(s.detach() for s in state)` for an LSTM. Pass
-        `retain_graph=True` to the earlier backward only if no optimizer steps and no tensor is written
-        in between: otherwise the second backward raises GRD104's error.
+        Add the losses and call backward once, or recompute the forward before the second backward. In a loop, compute
+        the shared part in every iteration, and detach the state that is carried over: `state = state.detach()`, or
+        `tuple(s.detach() for s in state)` for an LSTM. Pass `retain_graph=True` to the earlier backward only if no
+        optimizer steps and no tensor is written in between: otherwise the second backward raises GRD104's error.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html

@@ -1,5 +1,3 @@
-"""GRD205: `backward` or `autograd.grad` starts at a tensor without a graph."""
-
 from __future__ import annotations
 
 from gradlint.domain.fault.backward import RootWithoutGraph
@@ -12,24 +10,20 @@ class BackwardWithoutGraph(EventRule[RootWithoutGraph]):
     """`backward` or `autograd.grad` starts at a tensor without a graph.
 
     What torch does
-        It raises a RuntimeError: "element 0 of tensors does not require grad and does not have a
-        grad_fn".
+        It raises a RuntimeError: "element 0 of tensors does not require grad and does not have a grad_fn".
 
     Why it matters
-        The loss is computed from nothing that requires grad: everything is frozen, plain tensors are
-        used instead of parameters, or grad mode was disabled and never enabled again. A graph that is
-        cut (by `detach()`, `.item()`, numpy, `torch.tensor(loss)` or a `no_grad` block) is reported
-        at the cut, by another rule. Setting `loss.requires_grad = True` hides the error, and nothing
-        is trained.
+        The loss is computed from nothing that requires grad: everything is frozen, plain tensors are used instead of
+        parameters, or grad mode was disabled and never enabled again. A graph that is cut (by `detach()`, `.item()`,
+        numpy, `torch.tensor(loss)` or a `no_grad` block) is reported at the cut, by another rule. Setting
+        `loss.requires_grad = True` hides the error, and nothing is trained.
 
     When it may be wrong
-        If the line is never executed, or if code that gradlint does not see makes the parameters
-        require grad.
+        If the line is never executed, or if code that gradlint does not see makes the parameters require grad.
 
     Instead
-        Compute the loss from the parameters with torch operations only, with grad mode on. Use
-        `torch.stack` instead of `torch.tensor` for a list of losses, and `loss.item()` only for
-        logging.
+        Compute the loss from the parameters with torch operations only, with grad mode on. Use `torch.stack` instead of
+        `torch.tensor` for a list of losses, and `loss.item()` only for logging.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html

@@ -1,5 +1,3 @@
-"""GRD227: a backward needs what a reentrant checkpoint does not support."""
-
 from __future__ import annotations
 
 from gradlint.domain.refusal import functions as refusal

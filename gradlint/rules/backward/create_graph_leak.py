@@ -1,5 +1,3 @@
-"""GRD213: `backward(create_graph=True)` creates reference cycles between parameters and their gradients."""
-
 from __future__ import annotations
 
 from gradlint.domain.fault.backward import GradientCycle
@@ -11,10 +9,9 @@ class CreateGraphLeak(EventRule[GradientCycle]):
     """`backward(create_graph=True)` creates reference cycles between parameters and their gradients.
 
     What torch does
-        The gradient stored in `.grad` has a graph, the graph refers to the parameter, and the
-        parameter refers to its `.grad`. Reference counting never frees this cycle. torch warns:
-        "Using backward() with create_graph=True will create a reference cycle between the parameter
-        and its gradient which can cause a memory leak."
+        The gradient stored in `.grad` has a graph, the graph refers to the parameter, and the parameter refers to its
+        `.grad`. Reference counting never frees this cycle. torch warns: "Using backward() with create_graph=True will
+        create a reference cycle between the parameter and its gradient which can cause a memory leak."
 
     Why it matters
         The graph of every such backward stays in memory, with all saved tensors.

@@ -1,5 +1,3 @@
-"""GRD222: integers are assigned to `.data` of a tensor that requires grad."""
-
 from __future__ import annotations
 
 from gradlint.domain.refusal import tensors as refusal
@@ -12,9 +10,8 @@ class DataIncompatible(EventRule[refusal.DataIncompatible]):
     """Integers are assigned to `.data` of a tensor that requires grad.
 
     What torch does
-        It raises a RuntimeError: "data set to a tensor that requires gradients must be floating point
-        or complex dtype". A different floating-point dtype or shape is accepted, and becomes the
-        tensor's own.
+        It raises a RuntimeError: "data set to a tensor that requires gradients must be floating point or complex
+        dtype". A different floating-point dtype or shape is accepted, and becomes the tensor's own.
 
     Why it matters
         `w.data = torch.tensor([1, 2])` assigns integers because the decimal points are missing. `.data
@@ -24,8 +21,7 @@ class DataIncompatible(EventRule[refusal.DataIncompatible]):
         If the line is never executed.
 
     Instead
-        Write `with torch.no_grad(): w.copy_(values)`, which converts the values and checks the
-        shape.
+        Write `with torch.no_grad(): w.copy_(values)`, which converts the values and checks the shape.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.copy_.html

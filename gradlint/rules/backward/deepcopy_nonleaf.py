@@ -1,5 +1,3 @@
-"""GRD211: `copy.deepcopy` is called on a tensor that is not a leaf, or on something that contains one."""
-
 from __future__ import annotations
 
 import libcst as cst

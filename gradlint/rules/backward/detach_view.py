@@ -1,5 +1,3 @@
-"""GRD220: `detach_()` is called on a view."""
-
 from __future__ import annotations
 
 from gradlint.domain.refusal import tensors as refusal

@@ -1,5 +1,3 @@
-"""GRD208: `requires_grad` is set on a tensor that is not a leaf."""
-
 from __future__ import annotations
 
 import libcst as cst
@@ -20,17 +18,15 @@ class FlagOnNonleaf(EventRule[refusal.FlagOnNonleaf]):
         on a result that already requires grad is accepted.
 
     Why it matters
-        `loss.requires_grad = True` is a common answer to "element 0 of tensors does not require grad".
-        On a loss with a graph it raises. On a loss whose graph was cut it hides the error, and nothing
-        is trained.
+        `loss.requires_grad = True` is a common answer to "element 0 of tensors does not require grad". On a loss with a
+        graph it raises. On a loss whose graph was cut it hides the error, and nothing is trained.
 
     When it may be wrong
         If the line is never executed.
 
     Instead
-        Do not set the flag on a loss: it follows from the parameters. To stop gradients at a
-        result, use `y.detach()`. To freeze a network, set the flag on its parameters:
-        `model.requires_grad_(False)`.
+        Do not set the flag on a loss: it follows from the parameters. To stop gradients at a result, use `y.detach()`.
+        To freeze a network, set the flag on its parameters: `model.requires_grad_(False)`.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.requires_grad_.html

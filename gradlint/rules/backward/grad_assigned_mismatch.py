@@ -1,5 +1,3 @@
-"""GRD218: something other than a tensor of the same shape and dtype is assigned to `.grad`."""
-
 from __future__ import annotations
 
 from gradlint.domain.refusal import tensors as refusal
@@ -12,15 +10,13 @@ class GradAssignedMismatch(EventRule[refusal.GradientMismatch]):
     """Something other than a tensor of the same shape and dtype is assigned to `.grad`.
 
     What torch does
-        It raises a RuntimeError: "attempting to assign a gradient of size '[3]' to a tensor of size
-        '[2, 3]'", or, for another dtype, "attempting to assign a gradient with dtype 'double'". For
-        a number it raises a TypeError: "assigned grad expected to be a Tensor or None but got grad
-        of type int".
+        It raises a RuntimeError: "attempting to assign a gradient of size '[3]' to a tensor of size '[2, 3]'", or, for
+        another dtype, "attempting to assign a gradient with dtype 'double'". For a number it raises a TypeError:
+        "assigned grad expected to be a Tensor or None but got grad of type int".
 
     Why it matters
-        A gradient has the shape and dtype of its tensor. A gradient that is computed by hand or
-        averaged between workers is often flat, or has numpy's float64. `p.grad = 0` does not clear a
-        gradient.
+        A gradient has the shape and dtype of its tensor. A gradient that is computed by hand or averaged between
+        workers is often flat, or has numpy's float64. `p.grad = 0` does not clear a gradient.
 
     When it may be wrong
         If the line is never executed.

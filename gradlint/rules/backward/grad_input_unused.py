@@ -1,5 +1,3 @@
-"""GRD207: `autograd.grad` differentiates with respect to a tensor that the output does not depend on."""
-
 from __future__ import annotations
 
 from gradlint.domain.refusal import backward as refusal

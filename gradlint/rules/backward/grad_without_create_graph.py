@@ -1,5 +1,3 @@
-"""GRD214: a gradient computed without `create_graph=True` is used in a loss, where it has no effect on training."""
-
 from __future__ import annotations
 
 import libcst as cst

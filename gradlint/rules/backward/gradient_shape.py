@@ -1,5 +1,3 @@
-"""GRD202: the gradient passed to `backward` or `autograd.grad` has a different shape from its tensor."""
-
 from __future__ import annotations
 
 from gradlint.domain.refusal.backward import GradientIsNumber, GradientShapeMismatch
@@ -14,15 +12,13 @@ class GradientShape(EventRule[GradientShapeMismatch | GradientIsNumber]):
     """The gradient passed to `backward` or `autograd.grad` has a different shape from its tensor.
 
     What torch does
-        It raises a RuntimeError: "Mismatch in shape: grad_output[0] has a shape of torch.Size([2]) and
-        output[0] has a shape of torch.Size([3])." The gradient is not broadcast: `torch.ones(1)` is
-        rejected for a tensor without dimensions. A different floating-point dtype is accepted. For a
-        root that is not the first of several, torch 2.13 fails while formatting its error message and
-        raises a different one.
+        It raises a RuntimeError: "Mismatch in shape: grad_output[0] has a shape of torch.Size([2]) and output[0] has a
+        shape of torch.Size([3])." The gradient is not broadcast: `torch.ones(1)` is rejected for a tensor without
+        dimensions. A different floating-point dtype is accepted. For a root that is not the first of several, torch
+        2.13 fails while formatting its error message and raises a different one.
 
     Why it matters
-        The gradient argument holds one weight for each element of the output, so it has the output's
-        shape.
+        The gradient argument holds one weight for each element of the output, so it has the output's shape.
 
     When it may be wrong
         If the line is never executed. Unknown sizes are never reported.

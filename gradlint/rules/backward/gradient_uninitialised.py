@@ -1,5 +1,3 @@
-"""GRD203: the gradient passed to `backward` is uninitialised memory."""
-
 from __future__ import annotations
 
 import re

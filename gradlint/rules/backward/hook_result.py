@@ -1,5 +1,3 @@
-"""GRD228: a hook returns a value that cannot replace the gradient."""
-
 from __future__ import annotations
 
 from gradlint.domain.refusal import functions as refusal
@@ -10,10 +8,9 @@ class HookResult(EventRule[refusal.HookResult]):
     """A hook of a tensor returns a value that cannot replace its gradient.
 
     What torch does
-        The value returned by a hook of `register_hook` replaces the gradient, unless it is None. A value
-        that is not a tensor, or is a tensor of another shape or dtype, raises in backward: "hook has
-        changed the size of value". A hook of `register_post_accumulate_grad_hook` must not return
-        anything.
+        The value returned by a hook of `register_hook` replaces the gradient, unless it is None. A value that is not a
+        tensor, or is a tensor of another shape or dtype, raises in backward: "hook has changed the size of value". A
+        hook of `register_post_accumulate_grad_hook` must not return anything.
 
     Why it matters
         A hook that only inspects the gradient should return None. A `lambda` always returns the value of
@@ -23,8 +20,7 @@ class HookResult(EventRule[refusal.HookResult]):
         If the backward is never executed.
 
     Instead
-        Write a function without a `return` statement, or return a gradient of the same shape and
-        dtype.
+        Write a function without a `return` statement, or return a gradient of the same shape and dtype.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.register_hook.html

@@ -1,5 +1,3 @@
-"""GRD219: a hook is registered on a tensor that does not require grad, or `retain_grad()` is called on it."""
-
 from __future__ import annotations
 
 from gradlint.domain.refusal import backward as refusal
@@ -18,12 +16,10 @@ class HookWithoutGrad(EventRule[refusal.HookWithoutGrad]):
         or the graph was cut before it.
 
     When it may be wrong
-        If the line is never executed, or if code that gradlint does not see makes the tensor
-        require grad.
+        If the line is never executed, or if code that gradlint does not see makes the tensor require grad.
 
     Instead
-        Call `requires_grad_()` on the tensor first, or register the hook on a tensor that gets a
-        gradient.
+        Call `requires_grad_()` on the tensor first, or register the hook on a tensor that gets a gradient.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.register_hook.html

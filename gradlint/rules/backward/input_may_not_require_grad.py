@@ -1,5 +1,3 @@
-"""GRD223: a function is called with an argument that requires grad but for which it has no derivative."""
-
 from __future__ import annotations
 
 from gradlint.domain.refusal import tensors as refusal
@@ -18,10 +16,9 @@ class InputMayNotRequireGrad(EventRule[refusal.NoDerivative]):
         does so at the call, as long as grad mode is on.
 
     Why it matters
-        Some functions are differentiable with respect to only some of their arguments. `nll_loss`
-        has no derivative for its class weights, `binary_cross_entropy` for its weights,
-        `soft_margin_loss` for its targets. Learned loss weights therefore cannot be passed as such
-        arguments.
+        Some functions are differentiable with respect to only some of their arguments. `nll_loss` has no derivative for
+        its class weights, `binary_cross_entropy` for its weights, `soft_margin_loss` for its targets. Learned loss
+        weights therefore cannot be passed as such arguments.
 
     When it may be wrong
         If the line is never executed, or if code that gradlint does not see disables grad mode.

@@ -1,5 +1,3 @@
-"""GRD209: a tensor of integers or bools is made to require grad."""
-
 from __future__ import annotations
 
 import libcst as cst

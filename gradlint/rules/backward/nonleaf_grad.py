@@ -1,5 +1,3 @@
-"""GRD206: `.grad` is read from a tensor that is not a leaf."""
-
 from __future__ import annotations
 
 import libcst as cst
@@ -27,9 +25,8 @@ class NonleafGrad(EventRule[NonleafGradRead]):
         report the line if it cannot tell.
 
     Instead
-        Create the leaf last (`torch.ones(2, device=device, requires_grad=True)`, or
-        `.to(device).requires_grad_()`), keep a separate name for the leaf, or call `retain_grad()`
-        before the backward.
+        Create the leaf last (`torch.ones(2, device=device, requires_grad=True)`, or `.to(device).requires_grad_()`),
+        keep a separate name for the leaf, or call `retain_grad()` before the backward.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.grad.html

@@ -1,5 +1,3 @@
-"""GRD210: a tensor that requires grad is converted to a numpy array."""
-
 from __future__ import annotations
 
 import libcst as cst
@@ -30,9 +28,8 @@ class NumpyOnGrad(EventRule[refusal.NumpyOnGrad]):
         the file and does not call backward, because its callers may disable grad mode.
 
     Instead
-        Use `t.detach().numpy()` for plots and metrics (`t.detach().cpu().numpy()` from a GPU), and
-        `loss.item()` for logged losses. In the computation of a loss, use torch functions instead
-        of numpy's.
+        Use `t.detach().numpy()` for plots and metrics (`t.detach().cpu().numpy()` from a GPU), and `loss.item()` for
+        logged losses. In the computation of a loss, use torch functions instead of numpy's.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.numpy.html

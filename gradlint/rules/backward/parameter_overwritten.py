@@ -1,5 +1,3 @@
-"""GRD217: a plain tensor is assigned where a module has registered a parameter."""
-
 from __future__ import annotations
 
 from gradlint.domain.refusal import modules as refusal
@@ -23,10 +21,9 @@ class ParameterOverwritten(EventRule[refusal.ParameterOverwritten | refusal.Chil
         If the line is never executed.
 
     Instead
-        Change the values of the parameter (`with torch.no_grad(): layer.weight.mul_(mask)`), use the
-        computed tensor under another name (`F.linear(x, layer.weight * mask)`), or use
-        `torch.nn.utils.parametrize`. `nn.Parameter(...)` creates a new parameter, which the
-        optimizer does not update.
+        Change the values of the parameter (`with torch.no_grad(): layer.weight.mul_(mask)`), use the computed tensor
+        under another name (`F.linear(x, layer.weight * mask)`), or use `torch.nn.utils.parametrize`.
+        `nn.Parameter(...)` creates a new parameter, which the optimizer does not update.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.nn.parameter.Parameter.html

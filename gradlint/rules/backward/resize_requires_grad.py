@@ -1,5 +1,3 @@
-"""GRD221: `resize_` is called on a tensor that requires grad."""
-
 from __future__ import annotations
 
 from gradlint.domain.refusal import tensors as refusal
@@ -12,8 +10,7 @@ class ResizeRequiresGrad(EventRule[refusal.Resized]):
     """`resize_` is called on a tensor that requires grad.
 
     What torch does
-        It raises a RuntimeError: "cannot resize variables that require grad". It does so in every grad
-        mode.
+        It raises a RuntimeError: "cannot resize variables that require grad". It does so in every grad mode.
 
     Why it matters
         `resize_` reuses memory whatever it contains, so there is no gradient for it.

@@ -1,5 +1,3 @@
-"""GRD212: a backward in a loop retains its graph, and no other backward runs through it."""
-
 from __future__ import annotations
 
 import libcst as cst
@@ -18,17 +16,15 @@ class RetainGraphNeedless(EventRule[GraphRetained]):
         until the last reference to the loss is gone, which is after the next forward.
 
     Why it matters
-        The activations of two iterations are in memory at once. Mistakes that torch would otherwise
-        report, such as a state carried over or a second backward through the same graph, stay
-        hidden.
+        The activations of two iterations are in memory at once. Mistakes that torch would otherwise report, such as a
+        state carried over or a second backward through the same graph, stay hidden.
 
     When it may be wrong
         If code that gradlint does not see runs a second backward. Nothing is reported if a part of
         the graph is unknown.
 
     Instead
-        Remove the argument. It is needed for all but the last of several backwards through one
-        graph.
+        Remove the argument. It is needed for all but the last of several backwards through one graph.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html

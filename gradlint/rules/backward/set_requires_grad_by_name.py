@@ -1,5 +1,3 @@
-"""GRD215: `requires_grad` is set by a spelling that has no effect: `x.requires_grad_ = True`."""
-
 from __future__ import annotations
 
 import libcst as cst
@@ -14,10 +12,9 @@ class SetRequiresGradByName(EventRule[fault.MethodOverwritten | fault.FlagCompar
     """`requires_grad` is set by a spelling that has no effect, such as `x.requires_grad_ = True`.
 
     What torch does
-        `x.requires_grad_ = True` replaces the method by an attribute and does not change the flag;
-        later calls of `x.requires_grad_()` raise. The same happens on a module. `x.requires_grad ==
-        True` as a statement compares. `x.requires_grad(True)` calls a bool: a TypeError, "'bool' object
-        is not callable".
+        `x.requires_grad_ = True` replaces the method by an attribute and does not change the flag; later calls of
+        `x.requires_grad_()` raise. The same happens on a module. `x.requires_grad == True` as a statement compares.
+        `x.requires_grad(True)` calls a bool: a TypeError, "'bool' object is not callable".
 
     Why it matters
         The first two are silent: the tensor gets no gradient, or the layer is not frozen.

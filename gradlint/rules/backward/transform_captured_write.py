@@ -1,5 +1,3 @@
-"""GRD224: a function transformed by torch.func writes to a tensor that it did not create."""
-
 from __future__ import annotations
 
 from gradlint.domain.refusal.transform import CapturedWrite
@@ -24,9 +22,8 @@ class TransformCapturedWrite(EventRule[CapturedWrite]):
         If the line is never executed.
 
     Instead
-        Return the new value (`has_aux=True` lets a function return more than its loss). Under `vmap`, create
-        the tensor from one of the arguments, so that it is batched too: `x.new_zeros(3)` or
-        `torch.zeros_like(x)`.
+        Return the new value (`has_aux=True` lets a function return more than its loss). Under `vmap`, create the tensor
+        from one of the arguments, so that it is batched too: `x.new_zeros(3)` or `torch.zeros_like(x)`.
 
     References
         https://docs.pytorch.org/docs/stable/func.ux_limitations.html

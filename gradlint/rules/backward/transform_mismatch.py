@@ -1,5 +1,3 @@
-"""GRD226: a function transform is called with the wrong arguments, or its function returns the wrong result."""
-
 from __future__ import annotations
 
 from gradlint.domain.refusal import transform as refusal
@@ -10,12 +8,11 @@ class TransformMismatch(EventRule[refusal.TransformMismatch]):
     """A function transform is called with the wrong arguments, or its function returns the wrong result.
 
     What torch does
-        It raises. `grad` and `hessian` expect a function that returns a tensor with one element. All
-        functions of `torch.func` and `torch.autograd.functional` expect tensors rather than Python numbers,
-        of a differentiable dtype. `vjp` expects cotangents with the shape of the output, `jvp` tangents with
-        the shape of the inputs, and `argnums`, `in_dims` and `out_dims` must match the arguments and
-        results. With `strict=True`, the functions of `torch.autograd.functional` reject an output that does
-        not depend on the inputs.
+        It raises. `grad` and `hessian` expect a function that returns a tensor with one element. All functions of
+        `torch.func` and `torch.autograd.functional` expect tensors rather than Python numbers, of a differentiable
+        dtype. `vjp` expects cotangents with the shape of the output, `jvp` tangents with the shape of the inputs, and
+        `argnums`, `in_dims` and `out_dims` must match the arguments and results. With `strict=True`, the functions of
+        `torch.autograd.functional` reject an output that does not depend on the inputs.
 
     Why it matters
         These functions look alike but expect different arguments: some a tuple, others a tensor. A loss
@@ -25,9 +22,8 @@ class TransformMismatch(EventRule[refusal.TransformMismatch]):
         If the line is never executed.
 
     Instead
-        Return a tensor, reduced to one number for `grad`; for a function with several outputs use `jacrev`
-        or `vjp`. Pass an argument that is not a tensor with `in_dims=None`, or bind it with
-        `functools.partial`.
+        Return a tensor, reduced to one number for `grad`; for a function with several outputs use `jacrev` or `vjp`.
+        Pass an argument that is not a tensor with `in_dims=None`, or bind it with `functools.partial`.
 
     References
         https://docs.pytorch.org/docs/stable/func.api.html

@@ -1,5 +1,3 @@
-"""GRD225: a function transformed by torch.func does what the transform does not support."""
-
 from __future__ import annotations
 
 import libcst as cst
@@ -38,12 +36,11 @@ class TransformUnsupported(EventRule[refusal.TransformUnsupported]):
     """A function transformed by `torch.func` does what the transform does not support.
 
     What torch does
-        It raises. No transform supports `backward()`, `requires_grad_()`, `retain_grad()`, the functions
-        of `torch.autograd.functional`, or custom functions whose `forward` takes a `ctx` and that have no
-        `setup_context`. `vmap` also rejects anything that needs the values of one example: an `if` on a
-        tensor, `item()`, `float()`, `tolist()`, `numpy()`, `.data`, masks and other operations whose
-        result size depends on the values, custom functions without a `vmap` rule, and random numbers
-        unless `randomness` is set.
+        It raises. No transform supports `backward()`, `requires_grad_()`, `retain_grad()`, the functions of
+        `torch.autograd.functional`, or custom functions whose `forward` takes a `ctx` and that have no `setup_context`.
+        `vmap` also rejects anything that needs the values of one example: an `if` on a tensor, `item()`, `float()`,
+        `tolist()`, `numpy()`, `.data`, masks and other operations whose result size depends on the values, custom
+        functions without a `vmap` rule, and random numbers unless `randomness` is set.
 
     Why it matters
         A transform runs the function once, for all inputs at the same time, and tracks gradients itself.

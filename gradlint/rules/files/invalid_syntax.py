@@ -1,5 +1,3 @@
-"""GRD001: the file is not valid Python 3."""
-
 from __future__ import annotations
 
 from gradlint.rules.base import Bad, Good, Rule

@@ -1,5 +1,3 @@
-"""GRD004: a call of `gradlint.reveal`, reported with what gradlint knows about its argument."""
-
 from __future__ import annotations
 
 from gradlint.domain.event import Reveal

@@ -1,5 +1,3 @@
-"""GRD002: the file or directory cannot be read."""
-
 from __future__ import annotations
 
 from gradlint.rules.base import Rule

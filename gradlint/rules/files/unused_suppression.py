@@ -1,5 +1,3 @@
-"""GRD003: a `# noqa` comment suppresses no finding."""
-
 from __future__ import annotations
 
 from gradlint.rules.base import Bad, Good, Rule

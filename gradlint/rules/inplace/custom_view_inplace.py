@@ -1,5 +1,3 @@
-"""GRD112: a view returned by a custom function, or by a module with a backward hook, is written in place."""
-
 from __future__ import annotations
 
 from gradlint.domain.refusal import inplace as refusal

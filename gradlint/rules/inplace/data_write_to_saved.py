@@ -1,5 +1,3 @@
-"""GRD105: a value saved for backward is changed through `.data`, which autograd does not notice."""
-
 from __future__ import annotations
 
 from gradlint.domain.fault.inplace import HiddenWriteToSaved
@@ -11,10 +9,9 @@ class DataWriteToSaved(EventRule[HiddenWriteToSaved]):
     """A value saved for backward is changed through `.data`, which autograd does not notice.
 
     What torch does
-        Nothing. `.data` shares memory with the tensor but has its own version counter, so the check in
-        backward finds no change. The gradient is computed with the new values, although the old ones
-        would be correct. The same write through `.detach()` or under `torch.no_grad()` is detected, and
-        backward raises.
+        Nothing. `.data` shares memory with the tensor but has its own version counter, so the check in backward finds
+        no change. The gradient is computed with the new values, although the old ones would be correct. The same write
+        through `.detach()` or under `torch.no_grad()` is detected, and backward raises.
 
     Why it matters
         The loss is right, the gradient is wrong, and torch gives no warning.

@@ -1,5 +1,3 @@
-"""GRD109: a tensor made in inference mode is written, or saved for backward, outside of it."""
-
 from __future__ import annotations
 
 from typing import TypeAlias
@@ -19,11 +17,10 @@ class InferenceTensor(EventRule[_Event]):
     """A tensor made in inference mode is written, or saved for backward, outside of it.
 
     What torch does
-        Tensors made under `torch.inference_mode()` have no version counter. Outside of it, a write in
-        place raises a RuntimeError ("Inplace update to inference tensor outside InferenceMode is not
-        allowed"), and so does an operation that would save one for backward ("Inference tensors cannot
-        be saved for backward"). An operation that saves nothing, such as `+`, accepts them, and so
-        does one that is not recorded.
+        Tensors made under `torch.inference_mode()` have no version counter. Outside of it, a write in place raises a
+        RuntimeError ("Inplace update to inference tensor outside InferenceMode is not allowed"), and so does an
+        operation that would save one for backward ("Inference tensors cannot be saved for backward"). An operation that
+        saves nothing, such as `+`, accepts them, and so does one that is not recorded.
 
     Why it matters
         Features are often computed by a frozen network under `inference_mode` and passed to a head
@@ -33,8 +30,7 @@ class InferenceTensor(EventRule[_Event]):
         If the line is never executed, or if its caller runs it in inference mode.
 
     Instead
-        Use `torch.no_grad()` if the results are used in training, or `.clone()` them outside
-        inference mode.
+        Use `torch.no_grad()` if the results are used in training, or `.clone()` them outside inference mode.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.autograd.grad_mode.inference_mode.html

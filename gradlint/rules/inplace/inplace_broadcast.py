@@ -1,5 +1,3 @@
-"""GRD116: a tensor is written in place with values of a larger shape."""
-
 from __future__ import annotations
 
 from dataclasses import replace

@@ -1,5 +1,3 @@
-"""GRD101: a leaf that requires grad is written in place."""
-
 from __future__ import annotations
 
 from dataclasses import replace

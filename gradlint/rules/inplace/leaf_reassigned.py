@@ -1,5 +1,3 @@
-"""GRD111: a leaf's name is rebound to a computed tensor, whose `.grad` is None."""
-
 from __future__ import annotations
 
 from gradlint.domain.refusal.backward import NoneGradientUsed
@@ -13,15 +11,13 @@ class LeafReassigned(EventRule[NoneGradientUsed]):
     """A leaf's name is rebound to a computed tensor, whose `.grad` is None.
 
     What torch does
-        `w = w - lr * w.grad` computes a new tensor, which is not a leaf: no gradient is accumulated
-        into it. Reading its `.grad` gives None and a warning, and the next iteration of the loop
-        raises a TypeError ("unsupported operand type(s) for *: 'float' and 'NoneType'") or, at
-        `w.grad.zero_()`, an AttributeError.
+        `w = w - lr * w.grad` computes a new tensor, which is not a leaf: no gradient is accumulated into it. Reading
+        its `.grad` gives None and a warning, and the next iteration of the loop raises a TypeError ("unsupported
+        operand type(s) for *: 'float' and 'NoneType'") or, at `w.grad.zero_()`, an AttributeError.
 
     Why it matters
-        This is a common way to avoid the error "a leaf Variable that requires grad is being used in
-        an in-place operation". The old leaf is not updated, and every iteration's graph stays
-        connected to the previous ones.
+        This is a common way to avoid the error "a leaf Variable that requires grad is being used in an in-place
+        operation". The old leaf is not updated, and every iteration's graph stays connected to the previous ones.
 
     When it may be wrong
         If code that gradlint does not see assigns a gradient to the tensor.

@@ -1,5 +1,3 @@
-"""GRD102: a view of a leaf that requires grad is written in place."""
-
 from __future__ import annotations
 
 import libcst as cst
@@ -17,17 +15,15 @@ class LeafViewInplace(EventRule[refusal.LeafViewWrite]):
     """A part of a leaf that requires grad is written in place while grad mode is on.
 
     What torch does
-        It raises a RuntimeError at the write: "a view of a leaf Variable that requires grad is being
-        used in an in-place operation." `b[0] = x` writes to the view `b[0]`; so do `b[0] += x`, `b[:,
-        1].zero_()`, and writes to the result of `view`, `t`, `narrow`, `squeeze` and similar methods.
-        Old versions of torch raised only at the backward ("leaf variable has been moved into the
-        graph interior").
+        It raises a RuntimeError at the write: "a view of a leaf Variable that requires grad is being used in an
+        in-place operation." `b[0] = x` writes to the view `b[0]`; so do `b[0] += x`, `b[:, 1].zero_()`, and writes to
+        the result of `view`, `t`, `narrow`, `squeeze` and similar methods. Old versions of torch raised only at the
+        backward ("leaf variable has been moved into the graph interior").
 
     Why it matters
-        This is a common mistake with a buffer for results: `requires_grad=True` in `torch.zeros(n,
-        requires_grad=True)` looks necessary for a gradient, but it prevents writing to the buffer. A
-        buffer that does not require grad becomes part of the graph when a tracked value is written
-        into it.
+        This is a common mistake with a buffer for results: `requires_grad=True` in `torch.zeros(n, requires_grad=True)`
+        looks necessary for a gradient, but it prevents writing to the buffer. A buffer that does not require grad
+        becomes part of the graph when a tracked value is written into it.
 
     When it may be wrong
         If the line is never executed, or if code that gradlint does not see disables grad mode.

@@ -1,5 +1,3 @@
-"""GRD113: a loop over parameters assigns to its loop variable, and the parameters do not change."""
-
 from __future__ import annotations
 
 from gradlint.domain.fault import inplace as fault
@@ -18,8 +16,7 @@ class LoopVariableRebound(EventRule[fault.LoopVariableAssigned]):
         there is no error or warning.
 
     When it may be wrong
-        If the variable is read after the loop. An assignment whose value is read inside the loop is not
-        reported.
+        If the variable is read after the loop. An assignment whose value is read inside the loop is not reported.
 
     Instead
         Write to the parameter: `with torch.no_grad(): p.copy_(...)`, or `p.sub_(lr * p.grad)`.

@@ -1,5 +1,3 @@
-"""GRD106: an output of `split`, `chunk`, `unbind`, or of iteration over a tensor is written in place."""
-
 from __future__ import annotations
 
 from gradlint.domain.refusal import inplace as refusal
@@ -14,11 +12,10 @@ class MultiviewInplace(EventRule[refusal.MultiViewWrite | refusal.UnrebasedView]
     """An output of `split`, `chunk`, `unbind`, or of iteration over a tensor is written in place.
 
     What torch does
-        Functions that return several views at once do not record the history that an in-place write to
-        one of them would need. With grad mode on, such a write raises a RuntimeError: "This view is
-        the output of a function that returns multiple views. Such functions do not allow the output
-        views to be modified inplace." `for row in x` calls `unbind`. `tensor_split`, `hsplit` and
-        `vsplit` return ordinary views, which may be written.
+        Functions that return several views at once do not record the history that an in-place write to one of them
+        would need. With grad mode on, such a write raises a RuntimeError: "This view is the output of a function that
+        returns multiple views. Such functions do not allow the output views to be modified inplace." `for row in x`
+        calls `unbind`. `tensor_split`, `hsplit` and `vsplit` return ordinary views, which may be written.
 
     Why it matters
         `x[0] += 1` is allowed, but `first, second = x` followed by `first += 1` is not, although both

@@ -1,5 +1,3 @@
-"""GRD108: a view made under `no_grad` is written in place with grad mode on."""
-
 from __future__ import annotations
 
 from gradlint.domain.refusal import inplace as refusal
@@ -18,12 +16,10 @@ class NoGradViewInplace(EventRule[refusal.NoGradViewWrite | refusal.UnrebasedVie
         values without grad to a view of a tensor without grad is accepted.
 
     Why it matters
-        The view has `requires_grad=True` but no `grad_fn`, so torch cannot tell whether the write
-        should be recorded.
+        The view has `requires_grad=True` but no `grad_fn`, so torch cannot tell whether the write should be recorded.
 
     When it may be wrong
-        If the line is never executed, or if code that gradlint does not see disables grad mode
-        around it.
+        If the line is never executed, or if code that gradlint does not see disables grad mode around it.
 
     Instead
         Create the view and write to it in the same grad mode: both inside the `no_grad` block if the

@@ -1,5 +1,3 @@
-"""GRD110: `out=` is used where an argument requires grad."""
-
 from __future__ import annotations
 
 import libcst as cst
@@ -17,13 +15,11 @@ class OutRequiresGrad(EventRule[refusal.OutRequiresGrad]):
     """`out=` is used where an argument requires grad.
 
     What torch does
-        It raises a RuntimeError: "functions with out=... arguments don't support automatic
-        differentiation, but one of the arguments requires grad." It does so for inputs and for the
-        target alike, as long as grad mode is on.
+        It raises a RuntimeError: "functions with out=... arguments don't support automatic differentiation, but one of
+        the arguments requires grad." It does so for inputs and for the target alike, as long as grad mode is on.
 
     Why it matters
-        `out=` saves an allocation, but autograd cannot record a result that is written to an
-        existing tensor.
+        `out=` saves an allocation, but autograd cannot record a result that is written to an existing tensor.
 
     When it may be wrong
         If the line is never executed, or if code that gradlint does not see disables grad mode.

@@ -1,5 +1,3 @@
-"""GRD107: a tensor whose elements share memory is written in place."""
-
 from __future__ import annotations
 
 import libcst as cst

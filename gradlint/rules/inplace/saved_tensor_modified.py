@@ -1,5 +1,3 @@
-"""GRD103: a value that autograd saved for backward is changed in place before that backward."""
-
 from __future__ import annotations
 
 from gradlint.domain.refusal.backward import StaleSaved

@@ -1,5 +1,3 @@
-"""GRD104: an optimizer steps between the forward and the backward of a graph that uses its parameters."""
-
 from __future__ import annotations
 
 from gradlint.domain.refusal.backward import StaleSaved
@@ -20,10 +18,9 @@ class StaleGraphAfterStep(EventRule[StaleSaved]):
         does not require grad, so a network of one layer may not raise.
 
     Why it matters
-        The usual case is two networks that share a forward: the discriminator steps between the
-        generator's forward and backward, or the critic between the policy's. The program contains
-        no visible in-place operation, and the error names none. `retain_graph=True` is often tried
-        and does not help.
+        The usual case is two networks that share a forward: the discriminator steps between the generator's forward and
+        backward, or the critic between the policy's. The program contains no visible in-place operation, and the error
+        names none. `retain_graph=True` is often tried and does not help.
 
     When it may be wrong
         If the step does not run before that backward.

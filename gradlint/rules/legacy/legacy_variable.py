@@ -1,5 +1,3 @@
-"""GRD802: `Variable` is used, which has been the same as a tensor since torch 0.4."""
-
 from __future__ import annotations
 
 import libcst as cst

@@ -1,5 +1,3 @@
-"""GRD801: a name that torch does not have, but that resembles one it has."""
-
 from __future__ import annotations
 
 import libcst as cst
@@ -22,9 +20,8 @@ class MisspeltName(EventRule[fault.MisspeltName]):
         that should be frozen is trained, or a tensor that should be trained gets no gradient.
 
     When it may be wrong
-        If the name exists in another version of torch than the one that was measured, and it is not
-        guarded by `try` or `hasattr`. Attribute names are checked only if every possible class of the
-        object is known.
+        If the name exists in another version of torch than the one that was measured, and it is not guarded by `try` or
+        `hasattr`. Attribute names are checked only if every possible class of the object is known.
 
     Instead
         Write the correct name; the finding suggests the most similar one.

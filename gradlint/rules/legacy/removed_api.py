@@ -1,5 +1,3 @@
-"""GRD804: an API is used that torch has removed or deprecated."""
-
 from __future__ import annotations
 
 from typing import TypeAlias
@@ -29,17 +27,15 @@ class RemovedApi(EventRule[_Event]):
     """An API is used that torch has removed or deprecated.
 
     What torch does
-        It raises: an IndexError for `loss.data[0]` ("invalid index of a 0-dim tensor"), and for
-        `loss.data.numpy()[0]` ("too many indices for array"), an AttributeError for `.creator` and for
-        `torch.rfft`, a RuntimeError for `torch.symeig` ("This function was deprecated since version 1.9
-        and is now removed"), a TypeError for `retain_variables=` and for `verbose=` of a scheduler. It
-        still accepts `size_average=`, `reduce=`, `x.add_(0.9, y)`, `torch.addmm(0.5, x, 2, a, b)`, a
-        softmax without `dim`, `scheduler.step(epoch)` and names such as `nn.init.xavier_uniform`, most of
-        them with a warning.
+        It raises: an IndexError for `loss.data[0]` ("invalid index of a 0-dim tensor"), and for `loss.data.numpy()[0]`
+        ("too many indices for array"), an AttributeError for `.creator` and for `torch.rfft`, a RuntimeError for
+        `torch.symeig` ("This function was deprecated since version 1.9 and is now removed"), a TypeError for
+        `retain_variables=` and for `verbose=` of a scheduler. It still accepts `size_average=`, `reduce=`, `x.add_(0.9,
+        y)`, `torch.addmm(0.5, x, 2, a, b)`, a softmax without `dim`, `scheduler.step(epoch)` and names such as
+        `nn.init.xavier_uniform`, most of them with a warning.
 
     Why it matters
-        Tutorials and old repositories use such calls often, and a call that is only deprecated may
-        be removed later.
+        Tutorials and old repositories use such calls often, and a call that is only deprecated may be removed later.
 
     When it may be wrong
         If the code checks the version of torch in a way that gradlint does not see, and uses another

@@ -1,5 +1,3 @@
-"""GRD803: `volatile` is set, which has had no effect since torch 0.4."""
-
 from __future__ import annotations
 
 import libcst as cst
@@ -14,13 +12,11 @@ class Volatile(EventRule[fault.VolatileGiven]):
     """`volatile=True` is set, but has no effect since torch 0.4: the graph is recorded.
 
     What torch does
-        It emits a UserWarning, "volatile was removed and now has no effect", and records everything that
-        a model computes from the tensor. Setting `x.volatile = True` does nothing either, and
-        `x.volatile` is always False.
+        It emits a UserWarning, "volatile was removed and now has no effect", and records everything that a model
+        computes from the tensor. Setting `x.volatile = True` does nothing either, and `x.volatile` is always False.
 
     Why it matters
-        The evaluation was meant to run without a graph, but it records one and keeps every
-        activation in memory.
+        The evaluation was meant to run without a graph, but it records one and keeps every activation in memory.
 
     When it may be wrong
         If the code has to run under torch 0.3.

@@ -1,5 +1,3 @@
-"""GRD701: the last activation does not match the loss function."""
-
 from __future__ import annotations
 
 import libcst as cst
@@ -25,12 +23,11 @@ class ActivationLossMismatch(EventRule[fault.WrongActivation]):
     """The last activation does not match the loss function.
 
     What torch does
-        Nothing: it computes a wrong loss. If `cross_entropy` gets the output of a softmax, all scores lie
-        between 0 and 1, so the loss cannot come near 0 and its gradient is small. `nll_loss` of raw scores
-        has no lower bound, and of probabilities it is not a likelihood. `binary_cross_entropy_with_logits`
-        of a sigmoid cannot express a confident prediction. Only `binary_cross_entropy` checks its input: it
-        raises a RuntimeError, "all elements of input should be between 0 and 1", as soon as a score is
-        outside.
+        Nothing: it computes a wrong loss. If `cross_entropy` gets the output of a softmax, all scores lie between 0 and
+        1, so the loss cannot come near 0 and its gradient is small. `nll_loss` of raw scores has no lower bound, and of
+        probabilities it is not a likelihood. `binary_cross_entropy_with_logits` of a sigmoid cannot express a confident
+        prediction. Only `binary_cross_entropy` checks its input: it raises a RuntimeError, "all elements of input
+        should be between 0 and 1", as soon as a score is outside.
 
     Why it matters
         The model still learns, but slowly and badly. There is no error and no NaN.
@@ -40,9 +37,8 @@ class ActivationLossMismatch(EventRule[fault.WrongActivation]):
         is not reported: `log_softmax` is idempotent, so the loss is the same as that of the scores.
 
     Instead
-        `cross_entropy` and `binary_cross_entropy_with_logits` expect scores; `nll_loss`, `kl_div`
-        and `ctc_loss` expect the `log_softmax` of the scores; `binary_cross_entropy` expects their
-        `sigmoid`.
+        `cross_entropy` and `binary_cross_entropy_with_logits` expect scores; `nll_loss`, `kl_div` and `ctc_loss` expect
+        the `log_softmax` of the scores; `binary_cross_entropy` expects their `sigmoid`.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html

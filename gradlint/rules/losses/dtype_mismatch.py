@@ -1,5 +1,3 @@
-"""GRD703: an operation or a loss gets tensors of incompatible dtypes."""
-
 from __future__ import annotations
 
 import libcst as cst
@@ -14,13 +12,12 @@ class DtypeMismatch(EventRule[fault.TypeClash]):
     """An operation or a loss gets tensors of incompatible dtypes.
 
     What torch does
-        Elementwise operations promote: float64 + float32 is float64. Matrix products, linear and
-        convolution layers, recurrent layers, and normalisations require a single dtype and raise a
-        RuntimeError: "mat1 and mat2 must have the same dtype, but got Double and Float". Losses have
-        requirements of their own: class indices must be int64 or uint8 ("expected target dtype to be
-        Long or Byte, but got Float"), `binary_cross_entropy` and `binary_cross_entropy_with_logits`
-        reject integer targets, and `huber_loss` raises only in its backward. `mse_loss` and `l1_loss`
-        promote.
+        Elementwise operations promote: float64 + float32 is float64. Matrix products, linear and convolution layers,
+        recurrent layers, and normalisations require a single dtype and raise a RuntimeError: "mat1 and mat2 must have
+        the same dtype, but got Double and Float". Losses have requirements of their own: class indices must be int64 or
+        uint8 ("expected target dtype to be Long or Byte, but got Float"), `binary_cross_entropy` and
+        `binary_cross_entropy_with_logits` reject integer targets, and `huber_loss` raises only in its backward.
+        `mse_loss` and `l1_loss` promote.
 
     Why it matters
         numpy creates float64 and int64 by default, torch creates float32:

@@ -1,5 +1,3 @@
-"""GRD702: predictions and targets broadcast against each other in a loss."""
-
 from __future__ import annotations
 
 import libcst as cst
@@ -14,17 +12,15 @@ class LossBroadcast(EventRule[fault.CrossedShapes]):
     """A loss compares predictions of shape (N, 1) with targets of shape (N,), which broadcast.
 
     What torch does
-        It broadcasts both to (N, N), so that every prediction is compared with every target. `mse_loss`,
-        `l1_loss`, `smooth_l1_loss` and `huber_loss` emit a UserWarning, plain arithmetic does not;
-        `binary_cross_entropy` raises.
+        It broadcasts both to (N, N), so that every prediction is compared with every target. `mse_loss`, `l1_loss`,
+        `smooth_l1_loss` and `huber_loss` emit a UserWarning, plain arithmetic does not; `binary_cross_entropy` raises.
 
     Why it matters
         The minimum of such a loss is to predict the mean of all targets for every input. The loss
         falls for a while and then stagnates.
 
     When it may be wrong
-        If all pairs should be compared. Arithmetic with `unsqueeze` or `[:, None]` on either side is
-        not reported.
+        If all pairs should be compared. Arithmetic with `unsqueeze` or `[:, None]` on either side is not reported.
 
     Instead
         Give both the same shape: `prediction.squeeze(1)`, or `target.unsqueeze(1)`.

@@ -1,5 +1,3 @@
-"""GRD302: `.data` detaches a tensor from the graph of the loss."""
-
 from __future__ import annotations
 
 import libcst as cst
@@ -16,19 +14,17 @@ class DataInGraph(EventRule[LostLeaf]):
     """`.data` detaches a tensor from the graph of the loss.
 
     What torch does
-        `t.data` shares the memory of `t` but has no graph. A loss that is computed only from it raises
-        in backward: "element 0 of tensors does not require grad and does not have a grad_fn". If other
-        parts of the loss have a graph, the parameters from which `t` was computed silently get no
-        gradient.
+        `t.data` shares the memory of `t` but has no graph. A loss that is computed only from it raises in backward:
+        "element 0 of tensors does not require grad and does not have a grad_fn". If other parts of the loss have a
+        graph, the parameters from which `t` was computed silently get no gradient.
 
     Why it matters
         In code from 2017, `.data` returned the tensor of a `Variable`. Today a tensor has its own
         graph, and `.data` drops it.
 
     When it may be wrong
-        If the cut is intentional. Then write `detach()`, which also lets torch detect writes to the
-        memory. gradlint reports only parameters of an optimizer that no backward of the program
-        reaches, and losses without a graph.
+        If the cut is intentional. Then write `detach()`, which also lets torch detect writes to the memory. gradlint
+        reports only parameters of an optimizer that no backward of the program reaches, and losses without a graph.
 
     Instead
         Remove `.data`. If the cut is intentional, write `.detach()`.

@@ -1,5 +1,3 @@
-"""GRD301: a leaf is written through `.data`."""
-
 from __future__ import annotations
 
 import re
@@ -34,26 +32,23 @@ class DataUpdate(EventRule[DataWrite]):
     """A leaf that requires grad is written through `.data`.
 
     What torch does
-        It writes silently. `.data` shares the memory of the tensor but has its own version counter,
-        so the check that protects values saved for backward never sees the write. If the write
-        happens between forward and backward, the gradient is computed with the new values and is
-        wrong. The same write under `torch.no_grad()` increments the version counter, and torch
-        raises if the order is wrong.
+        It writes silently. `.data` shares the memory of the tensor but has its own version counter, so the check that
+        protects values saved for backward never sees the write. If the write happens between forward and backward, the
+        gradient is computed with the new values and is wrong. The same write under `torch.no_grad()` increments the
+        version counter, and torch raises if the order is wrong.
 
     Why it matters
         `.data` is older than `torch.no_grad()`. An update through it is correct only at the right
         place, and torch does not report when a later change moves it.
 
     When it may be wrong
-        The finding says that torch's check is bypassed, not that a gradient is wrong: GRD105 reports
-        that. The write has the same effect as under `no_grad`. Initialisation, loading, averaging,
-        clipping, and updates after the backward are common uses and are reported as information,
-        even if a live graph has saved the old value.
+        The finding says that torch's check is bypassed, not that a gradient is wrong: GRD105 reports that. The write
+        has the same effect as under `no_grad`. Initialisation, loading, averaging, clipping, and updates after the
+        backward are common uses and are reported as information, even if a live graph has saved the old value.
 
     Instead
-        Remove `.data` and write under `with torch.no_grad():`. Use `torch.nn.init` for initial
-        values. Instead of `w.data = values`, write `w.copy_(values)`, which also keeps shape and
-        dtype.
+        Remove `.data` and write under `with torch.no_grad():`. Use `torch.nn.init` for initial values. Instead of
+        `w.data = values`, write `w.copy_(values)`, which also keeps shape and dtype.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html

@@ -1,5 +1,3 @@
-"""GRD309: `detach` cuts the only path from a loss to the parameters that it should train."""
-
 from __future__ import annotations
 
 from gradlint.domain.fault.lost_gradient import LostLeaf
@@ -13,22 +11,19 @@ class DetachedOnLossPath(EventRule[LostLeaf]):
     """`detach` cuts the only path from a loss to the parameters that it should train.
 
     What torch does
-        `t.detach()` has the values of `t` but no graph. A loss that is computed only from it raises in
-        backward: "element 0 of tensors does not require grad and does not have a grad_fn". If another
-        part of the loss has a graph, backward runs, and the parameters from which `t` was computed get
-        no gradient. `copy.deepcopy(net)` has a similar effect: the copy has its own leaves, and
-        training it does not change `net`.
+        `t.detach()` has the values of `t` but no graph. A loss that is computed only from it raises in backward:
+        "element 0 of tensors does not require grad and does not have a grad_fn". If another part of the loss has a
+        graph, backward runs, and the parameters from which `t` was computed get no gradient. `copy.deepcopy(net)` has a
+        similar effect: the copy has its own leaves, and training it does not change `net`.
 
     Why it matters
-        The generator of a GAN is trained on the loss of `fake.detach()`, the action of an actor is
-        detached before it is passed to the critic, or a meta-learner adapts a copy: the optimizer
-        steps, and no parameter changes.
+        The generator of a GAN is trained on the loss of `fake.detach()`, the action of an actor is detached before it
+        is passed to the critic, or a meta-learner adapts a copy: the optimizer steps, and no parameter changes.
 
     When it may be wrong
-        If the cut is intentional: targets, advantages, and the discriminator's fakes need a
-        `detach`. It is therefore reported only if it cuts the whole graph of a loss, or if no
-        backward of the program reaches some parameters of an optimizer. A copy is reported only if
-        no parameter of the optimizer has a gradient at any of its steps.
+        If the cut is intentional: targets, advantages, and the discriminator's fakes need a `detach`. It is therefore
+        reported only if it cuts the whole graph of a loss, or if no backward of the program reaches some parameters of
+        an optimizer. A copy is reported only if no parameter of the optimizer has a gradient at any of its steps.
 
     Instead
         Remove the `detach` from the loss that trains the parameters. A second loss that must not

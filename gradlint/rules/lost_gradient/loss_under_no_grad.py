@@ -1,5 +1,3 @@
-"""GRD307: a part of the loss that should be trained is computed with grad mode disabled."""
-
 from __future__ import annotations
 
 from gradlint.domain.fault.lost_gradient import LostLeaf
@@ -28,9 +26,8 @@ class LossUnderNoGrad(EventRule[LostLeaf]):
         optimizer: only those that are, or whose graph was recorded and then cut, are reported.
 
     Instead
-        Compute the loss outside the block, and pass `use_reentrant=False` to `checkpoint`. To freeze
-        a layer and train the layers before it, set `requires_grad` of its parameters to False
-        instead of disabling grad mode.
+        Compute the loss outside the block, and pass `use_reentrant=False` to `checkpoint`. To freeze a layer and train
+        the layers before it, set `requires_grad` of its parameters to False instead of disabling grad mode.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html

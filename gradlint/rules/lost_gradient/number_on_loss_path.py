@@ -1,5 +1,3 @@
-"""GRD304: a tensor is converted to a Python number before it is used in the loss."""
-
 from __future__ import annotations
 
 import libcst as cst
@@ -14,15 +12,13 @@ class NumberOnLossPath(EventRule[LostLeaf]):
     """A tensor is converted to a Python number before it is used in the loss.
 
     What torch does
-        `item()`, `tolist()`, `float()`, `int()` and the functions of `math` return Python numbers,
-        which have no graph. A loss computed only from numbers has no `backward`, or, if it is
-        converted to a tensor again, raises in backward: "element 0 of tensors does not require grad
-        and does not have a grad_fn". If the loss has other parts with a graph, the parameters from
-        which the number was computed silently get no gradient.
+        `item()`, `tolist()`, `float()`, `int()` and the functions of `math` return Python numbers, which have no graph.
+        A loss computed only from numbers has no `backward`, or, if it is converted to a tensor again, raises in
+        backward: "element 0 of tensors does not require grad and does not have a grad_fn". If the loss has other parts
+        with a graph, the parameters from which the number was computed silently get no gradient.
 
     Why it matters
-        `item()` is right for printing and for running totals, and is often copied from there into
-        the loss.
+        `item()` is right for printing and for running totals, and is often copied from there into the loss.
 
     When it may be wrong
         If the number is intentional, such as a weight or a temperature computed from a value.

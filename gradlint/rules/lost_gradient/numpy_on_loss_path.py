@@ -1,5 +1,3 @@
-"""GRD305: a part of the loss is computed with numpy."""
-
 from __future__ import annotations
 
 from gradlint.domain.fault.lost_gradient import LostLeaf
@@ -13,11 +11,10 @@ class NumpyOnLossPath(EventRule[LostLeaf]):
     """A part of the loss is computed with numpy.
 
     What torch does
-        A numpy array has no graph, so torch raises at `numpy()` on a tensor that requires grad.
-        After `detach()` the call works, and `torch.from_numpy` returns a tensor without a graph.
-        The backward of a loss computed only from it raises a RuntimeError, "element 0 of tensors
-        does not require grad and does not have a grad_fn", If other parts of the loss have a graph,
-        the parameters before the array silently get no gradient.
+        A numpy array has no graph, so torch raises at `numpy()` on a tensor that requires grad. After `detach()` the
+        call works, and `torch.from_numpy` returns a tensor without a graph. The backward of a loss computed only from
+        it raises a RuntimeError, "element 0 of tensors does not require grad and does not have a grad_fn", If other
+        parts of the loss have a graph, the parameters before the array silently get no gradient.
 
     Why it matters
         The error message of `numpy()` suggests `detach()`. That is right for a plot or a metric,
@@ -28,9 +25,8 @@ class NumpyOnLossPath(EventRule[LostLeaf]):
         not see trains the parameters.
 
     Instead
-        Compute with torch: nearly every numpy function has a counterpart, such as `torch.clamp` for
-        `np.clip`. A function that torch lacks can be wrapped in a `torch.autograd.Function` with its
-        own backward.
+        Compute with torch: nearly every numpy function has a counterpart, such as `torch.clamp` for `np.clip`. A
+        function that torch lacks can be wrapped in a `torch.autograd.Function` with its own backward.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.numpy.html

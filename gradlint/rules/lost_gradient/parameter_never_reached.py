@@ -1,5 +1,3 @@
-"""GRD308: an optimizer has parameters that no loss of the program depends on."""
-
 from __future__ import annotations
 
 from gradlint.domain.fault import lost_gradient as fault
@@ -10,9 +8,8 @@ class ParameterNeverReached(EventRule[fault.ParameterNeverReached]):
     """An optimizer has parameters that no loss of the program depends on.
 
     What torch does
-        Nothing: `optimizer.step()` skips a parameter whose `.grad` is None. Only
-        `DistributedDataParallel` raises, in the second iteration: "Expected to have finished reduction
-        in the prior iteration".
+        Nothing: `optimizer.step()` skips a parameter whose `.grad` is None. Only `DistributedDataParallel` raises, in
+        the second iteration: "Expected to have finished reduction in the prior iteration".
 
     Why it matters
         The layer is created in `__init__` but never used in `forward`, or `forward` uses another

@@ -1,5 +1,3 @@
-"""GRD306: `requires_grad` is set on a loss that has lost its graph."""
-
 from __future__ import annotations
 
 from gradlint.domain.fault.lost_gradient import LostLeaf
@@ -23,9 +21,8 @@ class RequiresGradHack(EventRule[LostLeaf]):
         `.grad` is read, or that belongs to an optimizer, is not reported.
 
     Instead
-        Remove `requires_grad=True` and fix the line that cuts the graph: remove `.detach()` or
-        `.item()`, and use torch functions instead of numpy's, such as `torch.clamp` instead of
-        `np.clip`.
+        Remove `requires_grad=True` and fix the line that cuts the graph: remove `.detach()` or `.item()`, and use torch
+        functions instead of numpy's, such as `torch.clamp` instead of `np.clip`.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.requires_grad_.html

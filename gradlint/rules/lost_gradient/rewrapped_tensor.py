@@ -1,5 +1,3 @@
-"""GRD303: a tensor with a graph is copied into a new tensor, which has none."""
-
 from __future__ import annotations
 
 import libcst as cst
@@ -28,9 +26,8 @@ class RewrappedTensor(EventRule[LostLeaf]):
         to weights that another network has computed.
 
     When it may be wrong
-        If the copy is intentional: to create a new leaf from computed values, or to weight a loss
-        by constants. Neither is reported as long as something else trains the parameters before the
-        copy.
+        If the copy is intentional: to create a new leaf from computed values, or to weight a loss by constants. Neither
+        is reported as long as something else trains the parameters before the copy.
 
     Instead
         Use `torch.stack` for a list of scalars or tensors of one shape, `torch.cat` to concatenate

@@ -1,5 +1,3 @@
-"""GRD614: an optimizer has only tensors that do not require grad."""
-
 from __future__ import annotations
 
 from gradlint.domain.fault import optimizers as fault
@@ -15,17 +13,15 @@ class ConstantsInOptimizer(EventRule[fault.ConstantsInOptimizer]):
         image, backward does not raise either.
 
     Why it matters
-        Optimized images, latent codes and adversarial noise are plain tensors, and are often created
-        without `requires_grad`: results of `torch.rand(...)`, clones of data and loaded tensors do not
-        require grad.
+        Optimized images, latent codes and adversarial noise are plain tensors, and are often created without
+        `requires_grad`: results of `torch.rand(...)`, clones of data and loaded tensors do not require grad.
 
     When it may be wrong
         If code that gradlint does not see assigns `.grad`. Steps without a backward before them, as in tests
         of schedulers, are not reported.
 
     Instead
-        Call `x.requires_grad_(True)`, or write `torch.rand(..., requires_grad=True)`, before you create
-        the optimizer.
+        Call `x.requires_grad_(True)`, or write `torch.rand(..., requires_grad=True)`, before you create the optimizer.
 
     References
         https://docs.pytorch.org/docs/stable/optim.html#constructing-it

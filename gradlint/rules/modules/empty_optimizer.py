@@ -1,5 +1,3 @@
-"""GRD602: an optimizer is given no parameters."""
-
 from __future__ import annotations
 
 from gradlint.domain.fault import optimizers as fault

@@ -1,5 +1,3 @@
-"""GRD620: a method of a custom autograd function is not static."""
-
 from __future__ import annotations
 
 from gradlint.domain.fault import functions as fault
@@ -10,14 +8,12 @@ class FunctionNonstatic(EventRule[fault.FunctionNonstatic]):
     """A method of a custom autograd function is not static.
 
     What torch does
-        It calls `forward` and `backward` on the class, with `ctx` in the position of `self`, so a
-        method without `@staticmethod` works by accident. Instantiating the class warns, and calling
-        the instance raises.
+        It calls `forward` and `backward` on the class, with `ctx` in the position of `self`, so a method without
+        `@staticmethod` works by accident. Instantiating the class warns, and calling the instance raises.
 
     Why it matters
-        Before torch 0.4, a function was an object that stored its tensors in `self`. Attributes set on
-        `self` in `__init__` are not available today, and torch has announced that instantiating a function
-        will raise.
+        Before torch 0.4, a function was an object that stored its tensors in `self`. Attributes set on `self` in
+        `__init__` are not available today, and torch has announced that instantiating a function will raise.
 
     When it may be wrong
         The gradient is correct if the class is never instantiated.

@@ -1,5 +1,3 @@
-"""GRD621: a custom autograd function is called without `apply`."""
-
 from __future__ import annotations
 
 import libcst as cst
@@ -18,8 +16,7 @@ class FunctionWithoutApply(EventRule[refusal.FunctionWithoutApply]):
         directly with None as its `ctx`, Python raises at the first use of `ctx`.
 
     Why it matters
-        Before torch 0.4, a function was instantiated and then called, `Square()(x)`, and much old code
-        still does this.
+        Before torch 0.4, a function was instantiated and then called, `Square()(x)`, and much old code still does this.
 
     When it may be wrong
         If the program expects the exception.

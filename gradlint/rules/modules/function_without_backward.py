@@ -1,5 +1,3 @@
-"""GRD629: a loss is backpropagated through a custom function that has no `backward`."""
-
 from __future__ import annotations
 
 from gradlint.domain.refusal import functions as refusal
@@ -14,8 +12,7 @@ class FunctionWithoutBackward(EventRule[refusal.FunctionWithoutBackward]):
         custom autograd.Function to use it with backward mode AD".
 
     Why it matters
-        torch cannot derive the gradient of a function that computes with numpy or another library in
-        `forward`.
+        torch cannot derive the gradient of a function that computes with numpy or another library in `forward`.
 
     When it may be wrong
         If code that gradlint does not see adds `backward` to the class.

@@ -1,5 +1,3 @@
-"""GRD611: `F.dropout` in a module is called without `training=self.training`."""
-
 from __future__ import annotations
 
 from gradlint.domain.fault import modules as fault

@@ -1,5 +1,3 @@
-"""GRD623: the backward of a custom function returns the wrong number of gradients."""
-
 from __future__ import annotations
 
 from gradlint.domain.fault import functions as fault
@@ -10,13 +8,11 @@ class GradientCount(EventRule[fault.GradientCount]):
     """The backward of a custom function returns the wrong number of gradients.
 
     What torch does
-        At the backward of a loss it raises a RuntimeError: "function SquareBackward returned an incorrect
-        number of gradients (expected 2, got 1)". It requires one for each argument of `apply`; additional
-        ones must be None.
+        At the backward of a loss it raises a RuntimeError: "function SquareBackward returned an incorrect number of
+        gradients (expected 2, got 1)". It requires one for each argument of `apply`; additional ones must be None.
 
     Why it matters
-        The autograd engine raises the error, without naming a line of the function, and only when a
-        backward runs.
+        The autograd engine raises the error, without naming a line of the function, and only when a backward runs.
 
     When it may be wrong
         If no backward runs through the function.

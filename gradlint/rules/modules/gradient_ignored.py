@@ -1,5 +1,3 @@
-"""GRD624: the backward of a custom function does not use its incoming gradient."""
-
 from __future__ import annotations
 
 from gradlint.domain.fault import functions as fault

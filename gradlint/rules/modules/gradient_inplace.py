@@ -1,5 +1,3 @@
-"""GRD628: the backward of a custom function writes to its incoming gradient."""
-
 from __future__ import annotations
 
 import libcst as cst

@@ -1,5 +1,3 @@
-"""GRD625: a custom function writes to an input in place without `ctx.mark_dirty`, or marks what it does not return."""
-
 from __future__ import annotations
 
 from dataclasses import replace
@@ -16,11 +14,10 @@ class MarkDirtyMissing(EventRule[fault.MarkDirtyMissing | DirtyNotReturned]):
     """A custom function writes to an input in place without `ctx.mark_dirty`, or marks what it does not return.
 
     What torch does
-        An input that was written but not marked keeps its old history. A later use of it is
-        differentiated as if nothing had been written, and the gradient is silently wrong. A write to a
-        leaf is accepted too. An input that is marked must be returned, or the call raises a
-        RuntimeError: "Some elements marked as dirty during the forward method were not returned as
-        output".
+        An input that was written but not marked keeps its old history. A later use of it is differentiated as if
+        nothing had been written, and the gradient is silently wrong. A write to a leaf is accepted too. An input that
+        is marked must be returned, or the call raises a RuntimeError: "Some elements marked as dirty during the forward
+        method were not returned as output".
 
     Why it matters
         torch detects a write in `forward` only through `mark_dirty`, because grad mode is disabled there.

@@ -1,5 +1,3 @@
-"""GRD607: `forward` creates a layer, which gets new weights at every call."""
-
 from __future__ import annotations
 
 from gradlint.domain.fault import modules as fault
@@ -14,13 +12,11 @@ class ModuleBuiltInForward(EventRule[fault.ModuleBuiltInForward]):
         Its parameters are not registered in the module.
 
     Why it matters
-        These weights are never trained or saved: the network computes with random weights, in
-        evaluation too.
+        These weights are never trained or saved: the network computes with random weights, in evaluation too.
 
     When it may be wrong
-        If random weights are intentional. Layers without parameters (`nn.ReLU()`, losses), layers
-        whose weights the program sets, and layers created once and stored in an attribute are not
-        reported.
+        If random weights are intentional. Layers without parameters (`nn.ReLU()`, losses), layers whose weights the
+        program sets, and layers created once and stored in an attribute are not reported.
 
     Instead
         Create the layer in `__init__`, as an attribute. If a size is not known there, use a lazy

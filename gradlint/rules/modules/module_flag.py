@@ -1,5 +1,3 @@
-"""GRD610: an attribute that freezes nothing is set on a module, or under a wrong name on a tensor."""
-
 from __future__ import annotations
 
 import libcst as cst
@@ -17,12 +15,10 @@ class ModuleFlag(EventRule[fault.ModuleFlag]):
         the parameters do not change. The same applies to `require_grad` on a parameter.
 
     Why it matters
-        Silently, layers that should be frozen are still trained, or layers that should be trained
-        again stay frozen.
+        Silently, layers that should be frozen are still trained, or layers that should be trained again stay frozen.
 
     When it may be wrong
-        If code that gradlint does not see reads the attribute. A class that defines such an
-        attribute is not reported.
+        If code that gradlint does not see reads the attribute. A class that defines such an attribute is not reported.
 
     Instead
         Call `module.requires_grad_(False)`, which sets the flag of all parameters of the module.

@@ -1,5 +1,3 @@
-"""GRD604: modules or parameters are stored in a plain list, tuple or dict, so they are not registered."""
-
 from __future__ import annotations
 
 import libcst as cst
@@ -13,9 +11,8 @@ class ModuleInContainer(EventRule[fault.ModuleInContainer | fault.ParameterInCon
     """Modules or parameters are stored in a plain list, tuple or dict, so they are not registered.
 
     What torch does
-        A module registers the modules and parameters that are assigned to it as attributes. It does
-        not search plain containers: `parameters()`, `state_dict()`, `to()`, `train()` and
-        `requires_grad_()` ignore their contents.
+        A module registers the modules and parameters that are assigned to it as attributes. It does not search plain
+        containers: `parameters()`, `state_dict()`, `to()`, `train()` and `requires_grad_()` ignore their contents.
 
     Why it matters
         An optimizer over `model.parameters()` silently never trains these layers. They are not saved,

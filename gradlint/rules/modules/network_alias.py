@@ -1,5 +1,3 @@
-"""GRD609: two names refer to the same network where the program needs two networks."""
-
 from __future__ import annotations
 
 import libcst as cst

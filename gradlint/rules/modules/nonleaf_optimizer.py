@@ -1,5 +1,3 @@
-"""GRD601: an optimizer is given a tensor that is not a leaf."""
-
 from __future__ import annotations
 
 from gradlint.domain.refusal import optimizers as refusal
@@ -13,9 +11,8 @@ class NonleafOptimizer(EventRule[refusal.NonleafInOptimizer]):
     """An optimizer is given a tensor that is not a leaf.
 
     What torch does
-        It raises a ValueError: "can't optimize a non-leaf Tensor". A computed tensor has no `.grad`,
-        and the next forward computes it again. A tensor on which `retain_grad()` was called is
-        accepted.
+        It raises a ValueError: "can't optimize a non-leaf Tensor". A computed tensor has no `.grad`, and the next
+        forward computes it again. A tensor on which `retain_grad()` was called is accepted.
 
     Why it matters
         `torch.randn(3, requires_grad=True).to(device)`, `0.1 * torch.randn(3, requires_grad=True)` and

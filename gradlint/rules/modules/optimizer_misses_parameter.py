@@ -1,5 +1,3 @@
-"""GRD608: no optimizer has a parameter that the loss should train."""
-
 from __future__ import annotations
 
 from gradlint.domain.fault import optimizers as fault
@@ -10,19 +8,16 @@ class OptimizerMissesParameter(EventRule[fault.OptimizerMisses]):
     """No optimizer has a parameter that the loss should train.
 
     What torch does
-        An optimizer updates the tensors that it was created with, and those added by
-        `add_param_group`. A layer that is replaced or added later is a different object, and a
-        consumed iterator yields nothing. Backward fills the gradients of all parameters, whether
-        they are in an optimizer or not.
+        An optimizer updates the tensors that it was created with, and those added by `add_param_group`. A layer that is
+        replaced or added later is a different object, and a consumed iterator yields nothing. Backward fills the
+        gradients of all parameters, whether they are in an optimizer or not.
 
     Why it matters
-        The layer silently keeps its random initial weights. The loss still falls, because the other
-        layers are trained.
+        The layer silently keeps its random initial weights. The loss still falls, because the other layers are trained.
 
     When it may be wrong
-        If a fixed random network is intentional. Networks that are frozen, loaded, copied, set to
-        evaluation mode, partly in an optimizer, or passed to code that gradlint does not see are
-        not reported.
+        If a fixed random network is intentional. Networks that are frozen, loaded, copied, set to evaluation mode,
+        partly in an optimizer, or passed to code that gradlint does not see are not reported.
 
     Instead
         Complete the model before you create the optimizer. Pass everything that should be trained:

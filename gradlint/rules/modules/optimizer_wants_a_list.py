@@ -1,5 +1,3 @@
-"""GRD603: an optimizer is given a tensor instead of an iterable of tensors."""
-
 from __future__ import annotations
 
 import libcst as cst
@@ -19,8 +17,7 @@ class OptimizerWantsAList(EventRule[refusal.TensorForParameters]):
         or dicts, but got torch.FloatTensor". A tensor can be iterated, but its rows are not leaves.
 
     Why it matters
-        The brackets are often missing when a single tensor is optimized, such as an image, a code
-        or a temperature.
+        The brackets are often missing when a single tensor is optimized, such as an image, a code or a temperature.
 
     When it may be wrong
         If the line is never executed.

@@ -1,5 +1,3 @@
-"""GRD613: an optimizer is given a parameter in two groups."""
-
 from __future__ import annotations
 
 from gradlint.domain.refusal import optimizers as refusal
@@ -10,14 +8,12 @@ class ParameterInTwoGroups(EventRule[refusal.ParameterInTwoGroups]):
     """An optimizer is given the same parameter in two of its groups.
 
     What torch does
-        It raises a ValueError: "some parameters appear in more than one parameter group", when the optimizer
-        is created, or when `add_param_group` is called. A parameter that is twice in the same group only
-        causes a warning.
+        It raises a ValueError: "some parameters appear in more than one parameter group", when the optimizer is
+        created, or when `add_param_group` is called. A parameter that is twice in the same group only causes a warning.
 
     Why it matters
-        A part of a network with its own learning rate must be excluded from the other group. A layer that
-        is unfrozen may already be in the optimizer: an optimizer also accepts parameters that do not
-        require grad.
+        A part of a network with its own learning rate must be excluded from the other group. A layer that is unfrozen
+        may already be in the optimizer: an optimizer also accepts parameters that do not require grad.
 
     When it may be wrong
         If gradlint takes two parameters for one. It therefore reports nothing inside a loop.

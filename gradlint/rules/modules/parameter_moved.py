@@ -1,5 +1,3 @@
-"""GRD605: the result of an operation on a parameter is assigned to a module, and is not registered."""
-
 from __future__ import annotations
 
 import libcst as cst
@@ -14,10 +12,9 @@ class ParameterMoved(EventRule[fault.ParameterMoved | NoParameterRegistered]):
     """The result of an operation on a parameter is assigned to a module, and is not registered.
 
     What torch does
-        `nn.Parameter(t).to(device)`, `.cuda()`, `.double()` or `* 0.1` returns a plain tensor with
-        a graph. If it is assigned to a module, the module does not register it, and the leaf from
-        which it was computed, which gets the gradient, is not reachable. `.to` returns the
-        parameter itself only if it is already on that device.
+        `nn.Parameter(t).to(device)`, `.cuda()`, `.double()` or `* 0.1` returns a plain tensor with a graph. If it is
+        assigned to a module, the module does not register it, and the leaf from which it was computed, which gets the
+        gradient, is not reachable. `.to` returns the parameter itself only if it is already on that device.
 
     Why it matters
         The value is never trained or saved. The graph from the leaf is built only once, so a second

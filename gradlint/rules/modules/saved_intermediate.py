@@ -1,5 +1,3 @@
-"""GRD627: a custom function saves a tensor that is neither an input nor an output."""
-
 from __future__ import annotations
 
 from gradlint.domain.fault import functions as fault
@@ -14,12 +12,10 @@ class SavedIntermediate(EventRule[fault.SavedIntermediate]):
         second derivative through it is silently missing.
 
     Why it matters
-        A gradient penalty or a Hessian then lacks a term, or the first gradient does not require grad at
-        all.
+        A gradient penalty or a Hessian then lacks a term, or the first gradient does not require grad at all.
 
     When it may be wrong
-        If no second derivative is computed, as in nearly all programs. The rule is therefore off by
-        default.
+        If no second derivative is computed, as in nearly all programs. The rule is therefore off by default.
 
     Instead
         Return the intermediate tensor as an additional output, save only inputs and outputs, or

@@ -1,5 +1,3 @@
-"""GRD612: a module's `__init__` assigns submodules or parameters before `nn.Module.__init__` has run."""
-
 from __future__ import annotations
 
 import libcst as cst
@@ -26,8 +24,7 @@ class SuperInitMissing(EventRule[refusal.SuperInitMissing]):
         If a metaclass or decorator that gradlint does not see runs `nn.Module.__init__` first.
 
     Instead
-        Call `super().__init__()` in the first line of `__init__`. The fix adds the call if
-        `__init__` has none.
+        Call `super().__init__()` in the first line of `__init__`. The fix adds the call if `__init__` has none.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html

@@ -1,5 +1,3 @@
-"""GRD622: a custom function stores an input or its result as an attribute of `ctx`."""
-
 from __future__ import annotations
 
 import libcst as cst
@@ -13,10 +11,9 @@ class TensorKeptOnCtx(EventRule[fault.TensorKeptOnCtx]):
     """A custom function stores an input or its result as an attribute of `ctx`.
 
     What torch does
-        With `save_for_backward`, torch detects writes in place, frees the memory after backward,
-        and avoids a reference cycle through the graph of a result. An attribute has none of this: a
-        write between forward and backward silently changes the gradient, and a stored result keeps
-        its own graph alive until the garbage collector runs.
+        With `save_for_backward`, torch detects writes in place, frees the memory after backward, and avoids a reference
+        cycle through the graph of a result. An attribute has none of this: a write between forward and backward
+        silently changes the gradient, and a stored result keeps its own graph alive until the garbage collector runs.
 
     Why it matters
         It works until a line such as `h += 1` is added after the call, or memory runs out.
@@ -26,8 +23,7 @@ class TensorKeptOnCtx(EventRule[fault.TensorKeptOnCtx]):
         on `ctx`, and are not reported.
 
     Instead
-        Call `ctx.save_for_backward(x)` in `forward`, and read `(x,) = ctx.saved_tensors` in
-        `backward`.
+        Call `ctx.save_for_backward(x)` in `forward`, and read `(x,) = ctx.saved_tensors` in `backward`.
 
     References
         https://docs.pytorch.org/docs/stable/notes/extending.html#extending-torch-autograd

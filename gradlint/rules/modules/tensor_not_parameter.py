@@ -1,5 +1,3 @@
-"""GRD606: a module has a trainable tensor that is not an `nn.Parameter`."""
-
 from __future__ import annotations
 
 import libcst as cst
@@ -14,13 +12,11 @@ class TensorNotParameter(EventRule[fault.TensorNotParameter]):
     """A module has a trainable tensor that is not an `nn.Parameter`.
 
     What torch does
-        Only an `nn.Parameter` is registered when it is assigned to a module. A tensor with
-        `requires_grad=True` gets a gradient but is not in `parameters()` or `state_dict()`, and
-        `to()` does not move it.
+        Only an `nn.Parameter` is registered when it is assigned to a module. A tensor with `requires_grad=True` gets a
+        gradient but is not in `parameters()` or `state_dict()`, and `to()` does not move it.
 
     Why it matters
-        An optimizer over `model.parameters()` does not train it: it silently keeps its initial
-        value.
+        An optimizer over `model.parameters()` does not train it: it silently keeps its initial value.
 
     When it may be wrong
         If code that gradlint does not see trains it. A tensor that is passed to an optimizer, whose

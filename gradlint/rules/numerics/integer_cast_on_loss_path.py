@@ -1,5 +1,3 @@
-"""GRD403: a cast to integers or booleans cuts the only path from a loss to a leaf."""
-
 from __future__ import annotations
 
 from gradlint.domain.fault.lost_gradient import LostLeaf
@@ -14,11 +12,10 @@ class IntegerCastOnLossPath(EventRule[LostLeaf]):
     """A cast to integers or booleans cuts the only path from a loss to a leaf.
 
     What torch does
-        Only floating-point and complex tensors have gradients. `long()`, `int()`, `bool()`, `byte()`
-        and `to(torch.int64)` return a tensor that does not require grad. If nothing else connects
-        the loss with a leaf, its backward raises a RuntimeError: "element 0 of tensors does not
-        require grad and does not have a grad_fn". If something else does, the leaves before the cast
-        silently get no gradient.
+        Only floating-point and complex tensors have gradients. `long()`, `int()`, `bool()`, `byte()` and
+        `to(torch.int64)` return a tensor that does not require grad. If nothing else connects the loss with a leaf, its
+        backward raises a RuntimeError: "element 0 of tensors does not require grad and does not have a grad_fn". If
+        something else does, the leaves before the cast silently get no gradient.
 
     Why it matters
         Casting back with `float()` restores the dtype but not the graph.

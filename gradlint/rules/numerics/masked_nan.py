@@ -1,5 +1,3 @@
-"""GRD405: a mask removes infinite values from the result but not from the gradient."""
-
 from __future__ import annotations
 
 import libcst as cst
@@ -31,9 +29,8 @@ class MaskedNan(EventRule[fault.MaskedSingularity]):
         If the excluded value never occurs. Then the mask is unnecessary.
 
     Instead
-        Mask the input as well as the result: `safe = torch.where(x > 0, x, 1)` and then `torch.where(x >
-        0, safe.log(), 0)`. Or compute on the selected elements only (`x[x > 0].log()`), or bound the
-        input (`x.clamp(min=1e-8)`).
+        Mask the input as well as the result: `safe = torch.where(x > 0, x, 1)` and then `torch.where(x > 0, safe.log(),
+        0)`. Or compute on the selected elements only (`x[x > 0].log()`), or bound the input (`x.clamp(min=1e-8)`).
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.where.html

@@ -1,5 +1,3 @@
-"""GRD401: an operation without a gradient cuts the only path from a loss to a leaf."""
-
 from __future__ import annotations
 
 from gradlint.domain.fault.lost_gradient import LostLeaf
@@ -31,10 +29,9 @@ class NondiffOnLossPath(EventRule[LostLeaf]):
         because the gradient flows through the selected values.
 
     Instead
-        Use a smooth function instead: the cross entropy of the scores instead of `argmax`, a
-        `sigmoid` or a hinge (`clamp(min=0)`) instead of a comparison. To use the hard value in
-        forward and a gradient in backward, use the straight-through estimator `soft + (hard -
-        soft).detach()`.
+        Use a smooth function instead: the cross entropy of the scores instead of `argmax`, a `sigmoid` or a hinge
+        (`clamp(min=0)`) instead of a comparison. To use the hard value in forward and a gradient in backward, use the
+        straight-through estimator `soft + (hard - soft).detach()`.
 
     References
         https://docs.pytorch.org/docs/stable/notes/autograd.html#gradients-for-non-differentiable-functions

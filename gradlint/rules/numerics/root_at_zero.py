@@ -1,5 +1,3 @@
-"""GRD406: a root is taken of values that are exactly zero."""
-
 from __future__ import annotations
 
 import libcst as cst
@@ -19,18 +17,16 @@ class RootAtZero(EventRule[fault.SingularPoint]):
         handle this case and return a gradient of 0. The standard deviation of a single element is 0 / 0.
 
     Why it matters
-        A matrix of pairwise distances contains the distance of every point to itself. The values are
-        correct, a mask over the diagonal does not affect the gradient, and the first step makes all
-        parameters NaN.
+        A matrix of pairwise distances contains the distance of every point to itself. The values are correct, a mask
+        over the diagonal does not affect the gradient, and the first step makes all parameters NaN.
 
     When it may be wrong
         Values that are zero by construction are always zero at run time. A root of values that may
         become zero is not reported.
 
     Instead
-        Use `torch.cdist` or `norm`, or add a small constant under the root: `(d.pow(2).sum(-1) +
-        1e-12).sqrt()`. A `clamp(min=0)` does not help, because it passes the gradient at its bound;
-        `clamp(min=1e-12)` does.
+        Use `torch.cdist` or `norm`, or add a small constant under the root: `(d.pow(2).sum(-1) + 1e-12).sqrt()`. A
+        `clamp(min=0)` does not help, because it passes the gradient at its bound; `clamp(min=1e-12)` does.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.cdist.html

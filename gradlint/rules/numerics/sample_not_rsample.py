@@ -1,5 +1,3 @@
-"""GRD404: `sample()` is used where a gradient should flow through the sample."""
-
 from __future__ import annotations
 
 from dataclasses import replace
@@ -15,21 +13,19 @@ class SampleNotRsample(EventRule[LostLeaf]):
     """`sample()` is used where a gradient should flow through the sample.
 
     What torch does
-        `Distribution.sample()` draws under `no_grad`. A loss computed only from the sample raises in
-        backward: "element 0 of tensors does not require grad and does not have a grad_fn"; if other
-        parts of the loss have a graph, the parameters of the distribution silently get no gradient
-        through the sample. `rsample()` computes the same numbers from the parameters with
-        differentiable operations.
+        `Distribution.sample()` draws under `no_grad`. A loss computed only from the sample raises in backward: "element
+        0 of tensors does not require grad and does not have a grad_fn"; if other parts of the loss have a graph, the
+        parameters of the distribution silently get no gradient through the sample. `rsample()` computes the same
+        numbers from the parameters with differentiable operations.
 
     Why it matters
         In a variational autoencoder with `sample()`, the encoder learns nothing from the
         reconstruction. An actor whose action is a `sample()` passed to the critic is not trained.
 
     When it may be wrong
-        If the score function is used: `log_prob(sample)` times a reward, as in REINFORCE. A sample
-        whose `log_prob` is in the loss is not reported. If another part of the loss trains the
-        distribution, such as a divergence, the finding is a warning, because a sequence model may feed
-        samples back on purpose.
+        If the score function is used: `log_prob(sample)` times a reward, as in REINFORCE. A sample whose `log_prob` is
+        in the loss is not reported. If another part of the loss trains the distribution, such as a divergence, the
+        finding is a warning, because a sequence model may feed samples back on purpose.
 
     Instead
         Write `rsample()`. Distributions without `rsample` (categorical ones, Bernoulli) have

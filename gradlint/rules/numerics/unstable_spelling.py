@@ -1,5 +1,3 @@
-"""GRD407: a formula can overflow or underflow, and torch has a stable function for it."""
-
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,5 +1,3 @@
-"""GRD402: the only path from a loss to a leaf contains an operation whose derivative is zero everywhere."""
-
 from __future__ import annotations
 
 from gradlint.domain.fault.lost_gradient import LostLeaf

@@ -1,5 +1,3 @@
-"""GRD505: the methods of a GradScaler are called in the wrong order."""
-
 from __future__ import annotations
 
 from typing import TypeAlias
@@ -24,10 +22,9 @@ class AmpOrder(EventRule[_Event]):
     """The methods of a GradScaler are called in the wrong order.
 
     What torch does
-        It raises if `step` or `unscale_` is called twice before `update`, if `unscale_` is called
-        after `step`, and if `update` is called without either of them. It is silent if the optimizer
-        steps directly on gradients of a scaled loss, which are 65536 times too large, or if the scaler
-        steps on gradients of a loss that was not scaled.
+        It raises if `step` or `unscale_` is called twice before `update`, if `unscale_` is called after `step`, and if
+        `update` is called without either of them. It is silent if the optimizer steps directly on gradients of a scaled
+        loss, which are 65536 times too large, or if the scaler steps on gradients of a loss that was not scaled.
 
     Why it matters
         Whether gradients are scaled depends only on the order of these calls.

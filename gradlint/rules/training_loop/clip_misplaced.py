@@ -1,5 +1,3 @@
-"""GRD504: gradients are clipped before they exist, after the step, or while they are scaled."""
-
 from __future__ import annotations
 
 import libcst as cst

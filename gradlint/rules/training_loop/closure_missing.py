@@ -1,5 +1,3 @@
-"""GRD508: LBFGS steps without a closure, or an optimizer steps with a closure that runs no backward."""
-
 from __future__ import annotations
 
 from typing import TypeAlias
@@ -15,15 +13,13 @@ class ClosureMissing(EventRule[_Event]):
     """LBFGS steps without a closure, or an optimizer steps with a closure that runs no backward.
 
     What torch does
-        `torch.optim.LBFGS` evaluates the loss and its gradient several times in one step. Its `step`
-        requires a function that clears the gradients, computes the loss, calls backward and returns the
-        loss. Without it Python raises a TypeError: "step() missing 1 required positional argument".
-        Every optimizer accepts a closure that returns the loss without calling backward: the step finds
-        no gradients, and changes nothing.
+        `torch.optim.LBFGS` evaluates the loss and its gradient several times in one step. Its `step` requires a
+        function that clears the gradients, computes the loss, calls backward and returns the loss. Without it Python
+        raises a TypeError: "step() missing 1 required positional argument". Every optimizer accepts a closure that
+        returns the loss without calling backward: the step finds no gradients, and changes nothing.
 
     Why it matters
-        A loop written for SGD or Adam does not work with LBFGS, although it calls `backward` before the
-        step.
+        A loop written for SGD or Adam does not work with LBFGS, although it calls `backward` before the step.
 
     When it may be wrong
         If the line is never executed. A closure is not reported if a backward has run before the step.

@@ -1,5 +1,3 @@
-"""GRD512: an evaluation loop keeps the outputs of every iteration together with their graphs."""
-
 from __future__ import annotations
 
 from gradlint.domain.fault import training_loop as fault
@@ -11,9 +9,8 @@ class EvalKeepsGraph(EventRule[fault.EvalKeepsGraph]):
     """An evaluation loop keeps the outputs of every iteration together with their graphs.
 
     What torch does
-        Outside `torch.no_grad()` every forward records a graph, which keeps all activations that a
-        backward would need. An output that is appended to a list or added to a sum keeps its graph
-        alive.
+        Outside `torch.no_grad()` every forward records a graph, which keeps all activations that a backward would need.
+        An output that is appended to a list or added to a sum keeps its graph alive.
 
     Why it matters
         A training step frees its activations, but this loop keeps those of the whole data set. The
@@ -24,9 +21,8 @@ class EvalKeepsGraph(EventRule[fault.EvalKeepsGraph]):
         across iterations is not reported.
 
     Instead
-        Evaluate under `with torch.no_grad():` (or `torch.inference_mode()`), or store `.item()` or
-        `.detach()` of the outputs. `model.eval()` changes dropout and batch norm, but does not
-        disable the graph.
+        Evaluate under `with torch.no_grad():` (or `torch.inference_mode()`), or store `.item()` or `.detach()` of the
+        outputs. `model.eval()` changes dropout and batch norm, but does not disable the graph.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html

@@ -1,5 +1,3 @@
-"""GRD514: grad mode, or `requires_grad` of a trained network, stays disabled in the next training iteration."""
-
 from __future__ import annotations
 
 from gradlint.domain.fault import training_loop as fault
@@ -12,23 +10,20 @@ class GradModeLeftOff(EventRule[fault.GraphSwitchedOff | fault.LeftFrozen]):
     """Grad mode, or `requires_grad` of a trained network, stays disabled in the next training iteration.
 
     What torch does
-        `torch.set_grad_enabled(False)` as a statement is in effect until it is called with True:
-        later computations record no graph, and the next backward raises a RuntimeError, "element 0 of
-        tensors does not require grad". `requires_grad = False` on parameters also stays in effect. If
-        something else in the loss requires grad, the backward runs, and the optimizer's step changes
-        nothing.
+        `torch.set_grad_enabled(False)` as a statement is in effect until it is called with True: later computations
+        record no graph, and the next backward raises a RuntimeError, "element 0 of tensors does not require grad".
+        `requires_grad = False` on parameters also stays in effect. If something else in the loss requires grad, the
+        backward runs, and the optimizer's step changes nothing.
 
     Why it matters
-        The first iteration is correct, so the fault shows late, or only as a network that has stopped
-        learning.
+        The first iteration is correct, so the fault shows late, or only as a network that has stopped learning.
 
     When it may be wrong
         If code that gradlint does not see enables it again.
 
     Instead
-        Use `with torch.set_grad_enabled(False):` or `with torch.no_grad():`, which end with their
-        block. Unfreeze a network that was frozen for another network's step:
-        `network.requires_grad_(True)`.
+        Use `with torch.set_grad_enabled(False):` or `with torch.no_grad():`, which end with their block. Unfreeze a
+        network that was frozen for another network's step: `network.requires_grad_(True)`.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.autograd.grad_mode.set_grad_enabled.html

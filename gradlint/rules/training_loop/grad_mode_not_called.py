@@ -1,5 +1,3 @@
-"""GRD513: a grad mode is entered without being called: `with torch.no_grad:`."""
-
 from __future__ import annotations
 
 import libcst as cst
@@ -27,8 +25,7 @@ class GradModeNotCalled(EventRule[refusal.GradModeNotCalled]):
         If code that gradlint does not see binds the name to something else.
 
     Instead
-        Call it: `with torch.no_grad():`. `set_grad_enabled` takes the mode: `with
-        torch.set_grad_enabled(False):`.
+        Call it: `with torch.no_grad():`. `set_grad_enabled` takes the mode: `with torch.set_grad_enabled(False):`.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html

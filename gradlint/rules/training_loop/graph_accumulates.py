@@ -1,5 +1,3 @@
-"""GRD510: a running total or list kept across iterations holds on to every iteration's graph."""
-
 from __future__ import annotations
 
 from gradlint.domain.fault import training_loop as fault
@@ -20,9 +18,8 @@ class GraphAccumulates(EventRule[fault.GraphAccumulates]):
         run, and a second one raises.
 
     When it may be wrong
-        If the sum is reset after a few iterations. Then memory is bounded, but the graphs are still
-        useless. A sum on which backward is called later (several losses of one step, the episode of
-        a policy gradient) is not reported.
+        If the sum is reset after a few iterations. Then memory is bounded, but the graphs are still useless. A sum on
+        which backward is called later (several losses of one step, the episode of a policy gradient) is not reported.
 
     Instead
         Add the number, `total += loss.item()`, or the value without its graph, `total +=

@@ -1,5 +1,3 @@
-"""GRD515: a method such as `optimizer.zero_grad` is used as a statement but not called."""
-
 from __future__ import annotations
 
 import libcst as cst
@@ -13,9 +11,8 @@ class MethodNotCalled(EventRule[fault.MethodNotCalled]):
     """A method of an optimizer, a module or a tensor is used as a statement but not called.
 
     What torch does
-        Nothing: `optimizer.zero_grad` without parentheses is an expression whose value is discarded.
-        Gradients are not cleared, no step is taken, no gradient is computed, or the mode does not
-        change.
+        Nothing: `optimizer.zero_grad` without parentheses is an expression whose value is discarded. Gradients are not
+        cleared, no step is taken, no gradient is computed, or the mode does not change.
 
     Why it matters
         Python and torch are both silent. Without `zero_grad()`, every step uses the sum of all
@@ -25,8 +22,7 @@ class MethodNotCalled(EventRule[fault.MethodNotCalled]):
         If the name is a property of a class that gradlint does not see.
 
     Instead
-        Add the parentheses: `optimizer.zero_grad()`. The fix is unsafe, because it changes what the
-        program computes.
+        Add the parentheses: `optimizer.zero_grad()`. The fix is unsafe, because it changes what the program computes.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.zero_grad.html

@@ -1,5 +1,3 @@
-"""GRD507: a DistributedSampler starts another epoch without `set_epoch`."""
-
 from __future__ import annotations
 
 from gradlint.domain.fault import training_loop as fault
@@ -18,9 +16,8 @@ class SamplerSetEpoch(EventRule[fault.EpochNotSet]):
         and the result is slightly worse.
 
     When it may be wrong
-        If the same order is intentional. A loop without a backward is not reported, because evaluation
-        may see its data in any order. Neither is a loop whose steps are in code that gradlint does not
-        see.
+        If the same order is intentional. A loop without a backward is not reported, because evaluation may see its data
+        in any order. Neither is a loop whose steps are in code that gradlint does not see.
 
     Instead
         Call `sampler.set_epoch(epoch)` at the beginning of each epoch. If the order should not change,

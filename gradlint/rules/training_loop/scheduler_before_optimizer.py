@@ -1,5 +1,3 @@
-"""GRD506: a learning rate scheduler steps before its optimizer."""
-
 from __future__ import annotations
 
 from gradlint.domain.fault import training_loop as fault

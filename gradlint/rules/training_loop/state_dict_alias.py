@@ -1,5 +1,3 @@
-"""GRD516: weights are stored by reference, and later training changes them."""
-
 from __future__ import annotations
 
 import libcst as cst
@@ -13,15 +11,13 @@ class StateDictAlias(EventRule[fault.StateDictAlias | fault.ParameterMinusItself
     """Weights are stored by reference, and later training changes them.
 
     What torch does
-        `model.state_dict()` returns detached tensors that share their memory with the parameters of
-        the model. Each optimizer step changes the stored tensors. Loading them back copies the
-        current weights to themselves. `dict(...)`, `.copy()` and `copy.copy` copy the dict but not
-        its tensors. A list or dict of `parameters()` does not copy the parameters either, so a
-        later difference of the stored and the current parameter is zero.
+        `model.state_dict()` returns detached tensors that share their memory with the parameters of the model. Each
+        optimizer step changes the stored tensors. Loading them back copies the current weights to themselves.
+        `dict(...)`, `.copy()` and `copy.copy` copy the dict but not its tensors. A list or dict of `parameters()` does
+        not copy the parameters either, so a later difference of the stored and the current parameter is zero.
 
     Why it matters
-        The program intends to restore the weights of the best epoch, but silently keeps those of
-        the last one.
+        The program intends to restore the weights of the best epoch, but silently keeps those of the last one.
 
     When it may be wrong
         If nothing is ever trained between storing and loading.

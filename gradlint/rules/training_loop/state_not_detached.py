@@ -1,5 +1,3 @@
-"""GRD511: a state carried across iterations keeps its graph, so each backward runs through all earlier iterations."""
-
 from __future__ import annotations
 
 from gradlint.domain.fault import training_loop as fault
@@ -10,23 +8,20 @@ class StateNotDetached(EventRule[fault.StateNotDetached]):
     """A state carried across iterations keeps its graph, so each backward runs through all earlier iterations.
 
     What torch does
-        The graph of each iteration is connected to that of the iteration before. Without
-        `retain_graph=True` the second backward raises, which GRD204 reports. If a step has changed
-        a parameter that the old graph has saved, the second backward raises too, which GRD104
-        reports. Otherwise nothing raises: each backward runs through all iterations back to the
-        first.
+        The graph of each iteration is connected to that of the iteration before. Without `retain_graph=True` the second
+        backward raises, which GRD204 reports. If a step has changed a parameter that the old graph has saved, the
+        second backward raises too, which GRD104 reports. Otherwise nothing raises: each backward runs through all
+        iterations back to the first.
 
     Why it matters
         Time and memory grow with each iteration, and the gradients of the old iterations are added
         again, computed with old parameters.
 
     When it may be wrong
-        If a single step should use the gradients of all iterations. A loop without a step is not
-        reported.
+        If a single step should use the gradients of all iterations. A loop without a step is not reported.
 
     Instead
-        Detach the state that is carried over, `hidden = hidden.detach()`, and remove
-        `retain_graph=True`.
+        Detach the state that is carried over, `hidden = hidden.detach()`, and remove `retain_graph=True`.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.detach.html

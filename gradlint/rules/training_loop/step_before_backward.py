@@ -1,5 +1,3 @@
-"""GRD503: an optimizer steps before the backward whose gradients it should use."""
-
 from __future__ import annotations
 
 from gradlint.domain.fault import training_loop as fault

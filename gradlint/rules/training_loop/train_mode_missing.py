@@ -1,5 +1,3 @@
-"""GRD517: a model is set to evaluation mode and then trained in that mode."""
-
 from __future__ import annotations
 
 from gradlint.domain.fault import training_loop as fault
@@ -22,8 +20,7 @@ class TrainModeMissing(EventRule[fault.TrainModeMissing]):
         that are set to evaluation mode are not reported.
 
     Instead
-        Call `model.train()` at the start of each training epoch, and `model.eval()` at the start of
-        each evaluation.
+        Call `model.train()` at the start of each training epoch, and `model.eval()` at the start of each evaluation.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.eval

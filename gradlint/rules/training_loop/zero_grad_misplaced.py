@@ -1,5 +1,3 @@
-"""GRD502: gradients are cleared between the backward and the step."""
-
 from __future__ import annotations
 
 from gradlint.domain.fault import training_loop as fault

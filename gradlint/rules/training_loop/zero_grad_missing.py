@@ -1,5 +1,3 @@
-"""GRD501: a backward adds to gradients that a step has already used."""
-
 from __future__ import annotations
 
 from gradlint.domain.fault import training_loop as fault
