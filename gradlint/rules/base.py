@@ -207,8 +207,9 @@ class EventRule(Rule, Generic[Reported]):
 
     def __init_subclass__(cls) -> None:
         """Read `events` from the parameter of the base class."""
-        (reported,) = get_args(vars(cls)["__orig_bases__"][0])
-        cls.events = get_args(reported) or (reported,)
+        for base in vars(cls).get("__orig_bases__", ()):
+            (reported,) = get_args(base)
+            cls.events = get_args(reported) or (reported,)
 
     def judge(self, event: Event) -> Report | None:
         """Return the report about one event of a type in `events`."""
