@@ -144,7 +144,7 @@ def _recorded(call: Operation, dtype: str | None) -> _Recorded:
         tracked = None
     saved, more = call.saved_inputs(call.saved_labels())
     kept = _kept_results(call)
-    results = (Saved(one.counter, 0, one.memory, 0, label, own=True) for label, one in kept.items())
+    results = [Saved(one.counter, 0, one.memory, 0, label, own=label in produces.may) for label, one in kept.items()]
     node = Node(
         call.name, call.node, edges, tracked=tracked, saved=(*saved, *results), maybe_saved=more, frees=call.frees(),
         operands=call.terms,
@@ -160,9 +160,8 @@ def _kept_results(call: Operation) -> dict[str, Storage]:
     labels = [label.partition("!")[0] for label in sorted(call.saved_labels().must) if label.startswith(">")]
     if not labels:
         return {}
-    produces = call.labels(call.entry.row.requires_grad).may
     aliases = {alias_of(label).output for label in call.labels(call.entry.row.views).may}
-    kept = {label: new_storage() for label in labels if label in produces - aliases - {">*"}}
+    kept = {label: new_storage() for label in labels if label not in aliases | {">*"}}
     for storage in kept.values():
         call.machine.watched.update(storage)
     return kept
