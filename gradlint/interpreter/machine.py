@@ -350,10 +350,10 @@ class Machine:
 
         With `unless` it counts only if no path passes that place without it.
         """
-        if self.expected or (self.warned and _is_warned_of(event)):
+        if self.expected or (self.warned and _is_warned_of(event)) or (event.assumptions and not self.assumes):
             return
         if self.assumed:
-            event = replace(event, assumptions=self.assumed)
+            event = replace(event, assumptions=tuple(dict.fromkeys((*self.assumed, *event.assumptions))))
         self.events.append(event)
         if unless is not None:
             self.doubtful.append((event, unless))
