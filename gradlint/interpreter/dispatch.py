@@ -24,10 +24,12 @@ from gradlint.domain.value import (
 )
 from gradlint.facts.traits import OF_RESULTS
 from gradlint.interpreter.args import Args
+from gradlint.interpreter.escape import let_go, opaque
 from gradlint.interpreter.libraries.expectations import RAISING, WARNING, expected_failure
+from gradlint.interpreter.libraries.model_zoos import makes_network, new_network
 from gradlint.interpreter.libraries.numpy_arrays import array_method
+from gradlint.interpreter.libraries.table import LIBRARIES
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.program import let_go
 from gradlint.interpreter.python import containers
 from gradlint.interpreter.python.builtins.table import FUNCTIONS
 from gradlint.interpreter.python.classes import instantiate
@@ -39,6 +41,7 @@ from gradlint.interpreter.torch.methods import call_tensor_method
 from gradlint.interpreter.torch.module import call_instance, call_module_method
 from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
 from gradlint.interpreter.torch.tensor import as_tensor, known_tensor, shown_tensor
+from gradlint.interpreter.world.fragment import UNSEEN, make_unseen
 
 
 def call_value(machine: Machine, state: State, func: Value, args: Args, node: cst.CSTNode) -> Value:
@@ -49,7 +52,7 @@ def call_value(machine: Machine, state: State, func: Value, args: Args, node: cs
             return known(machine, state, args, node)
         if func.path.startswith(("torch.", "functorch.")):
             return call_torch(machine, state, func.path, args, node)
-        return machine.program.library_call(machine, state, func.path, args, node)
+        return _library(machine, state, func.path, args, node)
     if isinstance(func, Context):
         return with_mode(args.positional[0], func) if args.positional else machine.unknown()
     if isinstance(func, Partial):
@@ -67,7 +70,23 @@ def call_value(machine: Machine, state: State, func: Value, args: Args, node: cs
         return _unknown(machine, state, func, args, node)
     if isinstance(func, bool):
         _flag_called(machine, args, node)
-    return machine.program.opaque(machine, state, args.values(), node)
+    return opaque(machine, state, args.values(), node)
+
+
+def _library(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Value:
+    """A call of a library other than torch."""
+
+    known = LIBRARIES.get(path)
+    root = path.partition(".")[0]
+    if known is None:
+        known = LIBRARIES.get(f"{root}.*")
+    if known is not None:
+        return known(machine, state, args, node)
+    if root == UNSEEN:
+        return make_unseen(machine, state, node)
+    if makes_network(path):
+        return new_network(machine, state, node)
+    return opaque(machine, state, args.values(), node)
 
 
 def _flag_called(machine: Machine, args: Args, node: cst.CSTNode) -> None:
@@ -84,7 +103,7 @@ def _flag_called(machine: Machine, args: Args, node: cst.CSTNode) -> None:
 def _bound(machine: Machine, state: State, func: Bound, args: Args, node: cst.CSTNode) -> Value:
     receiver, name = func.receiver, func.function
     if not isinstance(name, str):
-        return machine.program.opaque(machine, state, args.values(), node)
+        return opaque(machine, state, args.values(), node)
     if name in RAISING or name in WARNING:
         return expected_failure(machine, state, name, args, node)
     tensor = known_tensor(machine, state, receiver)
@@ -104,7 +123,7 @@ def _bound(machine: Machine, state: State, func: Bound, args: Args, node: cst.CS
         return _method_of_unknown(machine, state, receiver, name, args, node)
     if isinstance(receiver, str):
         return text_method(receiver, name, args)
-    return machine.program.opaque(machine, state, (receiver, *args.values()), node)
+    return opaque(machine, state, (receiver, *args.values()), node)
 
 
 def _unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cst.CSTNode) -> Value:
@@ -121,7 +140,7 @@ def _unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cs
             return expected_failure(machine, state, key[2], args, node)
         return _method_of_unknown(machine, state, key[1], key[2], args, node)
     let_go(machine, state, (part for part in key or () if isinstance(part, Ref)), node)
-    return machine.program.opaque(machine, state, args.values(), node)
+    return opaque(machine, state, args.values(), node)
 
 
 def _is_method(value: Value) -> TypeGuard[Bound]:
@@ -161,7 +180,7 @@ def _method_of_unknown(
             # A number has no such method; what it was computed from shows what was meant.
             machine.announce(state, NumberBackpropagated(node, receiver.origin))
             return Unknown("raised")
-    return machine.program.opaque(machine, state, (receiver, *args.values()), node)
+    return opaque(machine, state, (receiver, *args.values()), node)
 
 
 def _is_result(value: Unknown, name: str) -> bool:

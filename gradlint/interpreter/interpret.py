@@ -13,9 +13,10 @@ from gradlint.domain.event import Event
 from gradlint.domain.state import State
 from gradlint.domain.value import Bound, Class, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.interpreter.args import Args
+from gradlint.interpreter.escape import let_go
 from gradlint.interpreter.libraries.trainers import is_configuration, run_method
 from gradlint.interpreter.machine import Machine, Observer
-from gradlint.interpreter.program import Program, let_go
+from gradlint.interpreter.program import Program
 from gradlint.interpreter.python import assignment, attribute, branch, comparison, generators, loop, subscript
 from gradlint.interpreter.python import contexts as modes
 from gradlint.interpreter.python import exceptions as trying

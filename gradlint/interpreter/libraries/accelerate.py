@@ -16,6 +16,7 @@ from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Context, External, Instance, Ref, Unknown, Value
 from gradlint.interpreter.args import Args, Native
+from gradlint.interpreter.escape import opaque
 from gradlint.interpreter.machine import Machine
 
 Method: TypeAlias = "Callable[[Machine, State, Args, cst.CSTNode], Value]"
@@ -24,13 +25,13 @@ Method: TypeAlias = "Callable[[Machine, State, Args, cst.CSTNode], Value]"
 def _given_back(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """prepare(model, optimizer, ...), setup(model, optimizer): one object by itself, several in a tuple."""
     if args.open:
-        return machine.program.opaque(machine, state, args.values(), node)
+        return opaque(machine, state, args.values(), node)
     return args.positional[0] if len(args.positional) == 1 else args.positional
 
 
 def _itself(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """unwrap_model(model), to_device(tensor): the first argument, whatever is done with it."""
-    return args.positional[0] if args.positional else machine.program.opaque(machine, state, args.values(), node)
+    return args.positional[0] if args.positional else opaque(machine, state, args.values(), node)
 
 
 def _backward(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -69,7 +70,7 @@ def _clip_module(machine: Machine, state: State, args: Args, node: cst.CSTNode) 
 
     module = args.get(0, "module")
     if not is_module(state, module):
-        return machine.program.opaque(machine, state, args.values(), node)
+        return opaque(machine, state, args.values(), node)
     assert isinstance(module, Ref)
     known, is_open = parameters_of(state, module)
     return _clip(machine, state, Args((tuple(one for _, one in known), 1.0), {}, is_open), node)
@@ -77,7 +78,7 @@ def _clip_module(machine: Machine, state: State, args: Args, node: cst.CSTNode) 
 
 def _gathered(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """gather(tensor): of several processes, with a graph or without."""
-    from gradlint.interpreter.program import origins
+    from gradlint.interpreter.escape import origins
 
     edges = [Edge(origin, None) for origin in origins(state, args.values())]
     return Unknown(None, Node("gather", node, edges, tracked=None) if edges else None, None, node)

@@ -26,8 +26,8 @@ from gradlint.domain.value import (
     Value,
 )
 from gradlint.interpreter.args import Args
+from gradlint.interpreter.escape import let_go, origins
 from gradlint.interpreter.machine import Machine, simple
-from gradlint.interpreter.program import let_go, origins
 from gradlint.interpreter.python.calls import call_in_place
 from gradlint.interpreter.python.classes import find_in_class, library_base
 from gradlint.interpreter.python.iteration import PART

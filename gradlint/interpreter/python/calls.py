@@ -22,8 +22,8 @@ from gradlint.domain.value import (
     Value,
 )
 from gradlint.interpreter.args import Args
+from gradlint.interpreter.escape import forget_attributes, opaque
 from gradlint.interpreter.machine import DEPTH, Exit, Machine, Region, splitting
-from gradlint.interpreter.program import forget_attributes
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.python.contexts import Saved, enter_mode, leave_mode
 from gradlint.interpreter.python.iteration import items_of
@@ -209,7 +209,7 @@ def _unfollowed(
 ) -> list[tuple[State, Value]]:
     """A call that is given up: of a method, the object may have attributes now that were not seen."""
     machine.give_up(reason, node)
-    result = machine.program.opaque(machine, state, args.values(), node)
+    result = opaque(machine, state, args.values(), node)
     receiver = args.positional[0] if function.owner is not None and args.positional else None
     record = state.heap.get(receiver.id) if isinstance(receiver, Ref) else None
     if isinstance(receiver, Ref) and isinstance(record, Instance):

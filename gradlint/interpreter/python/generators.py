@@ -18,8 +18,8 @@ from gradlint.domain.graph import Site
 from gradlint.domain.state import State
 from gradlint.domain.value import Function, Pending, Ref, Sequence, Suspended, Value
 from gradlint.interpreter.args import Args
+from gradlint.interpreter.escape import let_go, origins
 from gradlint.interpreter.machine import Exit, Machine, splitting
-from gradlint.interpreter.program import let_go, origins
 from gradlint.interpreter.python.calls import run_body, settle
 from gradlint.interpreter.python.contexts import Saved, leave_mode
 from gradlint.interpreter.python.iteration import items_of

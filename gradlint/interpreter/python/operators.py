@@ -23,6 +23,7 @@ from gradlint.domain.value import (
     Write,
 )
 from gradlint.interpreter.args import Args
+from gradlint.interpreter.escape import opaque
 from gradlint.interpreter.libraries.numpy_arrays import arithmetic, is_number, joint_kind
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.branch import truth
@@ -225,7 +226,7 @@ def _objects(
             bound = find_method(state, receiver, method)
             if bound is not None:
                 return call_in_place(machine, state, bound, Args((argument,)), node)
-    return machine.program.opaque(machine, state, (left, right), node)
+    return opaque(machine, state, (left, right), node)
 
 
 def _sequences(

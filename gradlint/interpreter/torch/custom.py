@@ -29,6 +29,7 @@ from gradlint.domain.value import (
     Write,
 )
 from gradlint.interpreter.args import Args
+from gradlint.interpreter.escape import opaque
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import find_in_class, library_base
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode
@@ -64,7 +65,7 @@ def apply(machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNod
     """cls.apply(*args); `fewest` arguments, where nobody calls it and the rest have defaults."""
     forward = static_method(state, cls, "forward")
     if forward is None or args.open or args.keywords:
-        return machine.program.opaque(machine, state, args.values(), node)
+        return opaque(machine, state, args.values(), node)
     if machine.transforms and _refused_below(machine, state, cls, node):
         return Unknown("raised")
     inputs = Inputs(args.positional, {}, len(args.positional) if fewest is None else fewest)
@@ -244,7 +245,7 @@ def call_ctx(machine: Machine, state: State, ctx: Ref, name: str, args: Args, no
         values = tuple(as_tensor(machine, state, value, node) or value for value in args.positional)
         state.put(ctx.id, record._replace(attrs={**record.attrs, _KEPT[name]: values}))
         return None
-    return None if name in _SILENT else machine.program.opaque(machine, state, args.values(), node)
+    return None if name in _SILENT else opaque(machine, state, args.values(), node)
 
 
 def ctx_attribute(machine: Machine, state: State, ctx: Ref, record: Instance, name: str) -> Value:

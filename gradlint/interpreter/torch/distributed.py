@@ -11,6 +11,7 @@ from gradlint.domain.announcement import ParameterReplaced
 from gradlint.domain.state import State
 from gradlint.domain.value import Context, Instance, Ref, Tensor, Value
 from gradlint.interpreter.args import Args
+from gradlint.interpreter.escape import opaque
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.parameters import is_module, modules_of, parameters_of
 from gradlint.interpreter.torch.tensor import new_leaf
@@ -36,7 +37,7 @@ def fully_shard(machine: Machine, state: State, args: Args, node: cst.CSTNode) -
     """fully_shard(module): the module itself, whose parameters are other objects from then on (measured)."""
     module = args.get(0, "module")
     if not is_module(state, module):
-        return machine.program.opaque(machine, state, args.values(), node)
+        return opaque(machine, state, args.values(), node)
     assert isinstance(module, Ref)
     for part, _ in list(modules_of(state, module)):
         _shard_own(machine, state, part, node)

@@ -21,6 +21,7 @@ from gradlint.domain.shape import same_shape
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import Bound, Context, External, Function, Instance, Mapping, Ref, Tensor, Unknown, Value
 from gradlint.interpreter.args import Args
+from gradlint.interpreter.escape import opaque
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode
 from gradlint.interpreter.torch.backward import Walk
@@ -169,7 +170,7 @@ def _behind(
     if result is None:
         return output
     if isinstance(result, Unknown) and known_tensor(machine, state, result) is None:
-        return machine.program.opaque(machine, state, (output, result), node)
+        return opaque(machine, state, (output, result), node)
     return result
 
 

@@ -27,11 +27,11 @@ from gradlint.domain.value import (
 )
 from gradlint.facts import Entry, resolve
 from gradlint.interpreter.args import Args
+from gradlint.interpreter.escape import let_go, opaque
 from gradlint.interpreter.libraries import trainers as frameworks
 from gradlint.interpreter.libraries.accelerate import ENGINES, engine_method
 from gradlint.interpreter.libraries.model_zoos import call_foreign, foreign_part, is_foreign
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.program import let_go
 from gradlint.interpreter.python.calls import call_in_place
 from gradlint.interpreter.python.classes import find_in_class, library_base
 from gradlint.interpreter.torch.apply import apply
@@ -267,7 +267,7 @@ def _call_library(machine: Machine, state: State, ref: Ref, record: Instance, ar
     if base is None and is_function_class(state, record.cls):
         machine.emit(FunctionWithoutApply(node, "called"))
     if base is None:
-        return machine.program.opaque(machine, state, (ref, *args.values()), node)
+        return opaque(machine, state, (ref, *args.values()), node)
     if base in WRAPPERS:
         return call_in_place(machine, state, record.attrs.get("module"), args, node)
     if is_stand_in(record):
@@ -284,7 +284,7 @@ def _call_library(machine: Machine, state: State, ref: Ref, record: Instance, ar
     entry = fact(base.removeprefix("torch."))
     if entry is None or not entry.row.is_module:
         run_inside(machine, state, ref, node, None)
-        return machine.program.opaque(machine, state, (ref, *args.values()), node)
+        return opaque(machine, state, (ref, *args.values()), node)
     if record.config.get("inplace") is True:
         machine.note_builder(node, base.removeprefix("torch."), record.syntax)
     value = _call_torch_module(machine, state, record, entry, args, node)
@@ -349,7 +349,7 @@ def call_module_method(
         step = OPTIMIZER_METHODS.get(name)
         if step is not None:
             return step(machine, state, ref, args, node)
-    return machine.program.opaque(machine, state, (ref, *args.values()), node)
+    return opaque(machine, state, (ref, *args.values()), node)
 
 
 def _super_method(
@@ -376,4 +376,4 @@ def _super_method(
     if path is not None and is_optimizer_path(path) and name == "__init__":
         fill_optimizer(machine, state, ref, args, node)
         return None
-    return machine.program.opaque(machine, state, args.values(), node) if name != "__init__" else None
+    return opaque(machine, state, args.values(), node) if name != "__init__" else None

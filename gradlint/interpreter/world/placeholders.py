@@ -11,9 +11,9 @@ from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Ref, Unknown, Value
 from gradlint.interpreter.args import Args
+from gradlint.interpreter.escape import origins
 from gradlint.interpreter.libraries.model_zoos import SOME, flag_of_leaf, new_network
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.program import origins
 from gradlint.interpreter.torch.parameters import SUPPOSED
 from gradlint.interpreter.torch.tensor import NO_TENSOR, SCALAR, either, new_tensor, tensor_at
 

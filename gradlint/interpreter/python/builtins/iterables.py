@@ -18,8 +18,8 @@ from gradlint.domain.value import (
     Value,
 )
 from gradlint.interpreter.args import Args, Native
+from gradlint.interpreter.escape import let_go, opaque
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.program import let_go
 from gradlint.interpreter.python.branch import truth
 from gradlint.interpreter.python.calls import call_in_place
 from gradlint.interpreter.python.counters import nth
@@ -119,7 +119,7 @@ def _as_list(kind: str) -> Native:
         if kind == "tuple" and not items.open:
             return items.items
         if items.open and not items.items:
-            return machine.program.opaque(machine, state, args.positional, node)
+            return opaque(machine, state, args.positional, node)
         return state.new(Sequence(items.items, kind, items.open))
 
     return build
@@ -176,7 +176,7 @@ def _extreme(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
         values = items_of(machine, state, values[0], node).items
     if values and all(isinstance(value, (int, float)) for value in values) and not args.keywords:
         return machine.unknown("number")
-    return machine.program.opaque(machine, state, values or args.positional, node)
+    return opaque(machine, state, values or args.positional, node)
 
 
 def _all_any(settles: bool) -> Native:
