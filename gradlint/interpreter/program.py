@@ -5,7 +5,8 @@ from __future__ import annotations
 import builtins
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import Any
 
 import libcst as cst
 
@@ -13,22 +14,16 @@ from gradlint.domain.state import State
 from gradlint.domain.value import (
     External,
     Function,
-    Imported,
     Mapping,
     Ref,
-    Unknown,
     Value,
 )
-from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.python.annotations import annotated
 from gradlint.interpreter.torch.names import star_names
-from gradlint.interpreter.world.imports import UNITS, Loaded, Loading, binds, from_stars, imported
-from gradlint.source.core import Import, Param
+from gradlint.interpreter.world.fragment import Fragment
+from gradlint.interpreter.world.loading import UNITS, Loaded, Loading, binds
+from gradlint.source.core import Import
 
-if TYPE_CHECKING:
-    from gradlint.interpreter.world.fragment import Fragment
-
-_BUILTINS = frozenset(dir(builtins)) | {"reveal"}
+BUILTINS = frozenset(dir(builtins)) | {"reveal"}
 
 _CANONICAL = (
     (re.compile(r"torch\.nn\.modules\.\w+\.(\w+)$"), r"torch.nn.\1"),
@@ -58,7 +53,6 @@ class Program:
         self.functions: list[Function] = []
         self.classes: list[Ref] = []
         self._externals: dict[str, External] = {}
-        self._fragment: Fragment | None = None
 
     # Names.
 
@@ -73,33 +67,11 @@ class Program:
             found = self._externals[path] = External(canonical)
         return found
 
-    def unbound(self, machine: Machine, state: State, name: str, names: dict[str | int, Value]) -> Value:
-        """A name that no scope of the program binds: from a star import, a builtin, or unknown.
-
-        `names` are those of the outermost scope, the file.
-        """
-        if "<stars>" in names:
-            found = from_stars(machine, state, names, name)
-            if found is not None:
-                return found
-        if name in _BUILTINS:
-            return self.external(f"builtins.{name}")
-        if "<stars>" not in names and names.get("<file>") == self.home and names is state.frames.get(self.frame):
-            from gradlint.interpreter.world.fragment import supposed
-
-            found = supposed(machine, state, self.frame, name)
-            if found is not None:
-                return found
-        return machine.symbol("global", name)
-
+    @cached_property
     def fragment(self) -> Fragment:
         """The names of this file that nothing binds."""
-        from gradlint.interpreter.world.fragment import Fragment
-
-        if self._fragment is None:
-            assert isinstance(self.nowhere, cst.Module)
-            self._fragment = Fragment(self.nowhere)
-        return self._fragment
+        assert isinstance(self.nowhere, cst.Module)
+        return Fragment(self.nowhere)
 
     def from_star(self, path: str, name: str) -> External | None:
         """What `from path import *` of a part of torch binds a name to."""
@@ -131,14 +103,10 @@ class Program:
                 give_ups["imports not followed"] += 1
         return self.admitted.get(path)
 
-    def imported(self, machine: Machine, state: State, name: Imported) -> Value:
-        """The value of a name that another file of the program binds."""
-        return imported(machine, state, name)
-
     def may_bind(self, path: str, name: str) -> bool:
         """Whether a file may bind a name at its top level."""
         unit = None if self.loading is None else self.loading.neighbours.unit(path)
-        return unit is not None and binds(unit, name, builtin=name in _BUILTINS)
+        return unit is not None and binds(unit, name, builtin=name in BUILTINS)
 
     def closure(self, state: State) -> int:
         """The frame that a function defined here closes over: the nearest that is no class body."""
@@ -190,17 +158,3 @@ class Program:
         """A dict."""
         pairs: dict[object, Value] = dict(items.items())
         return state.new(Mapping(pairs, is_open))
-
-    def parameter(self, machine: Machine, state: State, function: Function, param: Param) -> Value:
-        """A parameter that no argument is known for: what annotation and default say of it."""
-        value = annotated(machine, state, param)
-        if value is not None:
-            return value
-        default = dict(function.defaults).get(param.name)
-        if isinstance(default, bool):
-            return Unknown("bool", syntax=param.node)
-        if isinstance(default, (int, float)):
-            return Unknown("number", syntax=param.node)
-        if isinstance(default, str):
-            return Unknown("str", syntax=param.node)
-        return Unknown(syntax=param.node)

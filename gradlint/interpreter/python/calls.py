@@ -10,11 +10,8 @@ from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import Site
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import (
-    Bound,
-    Class,
     Function,
     Instance,
-    Partial,
     Ref,
     Sequence,
     Suspended,
@@ -24,107 +21,9 @@ from gradlint.domain.value import (
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.escape import forget_attributes, opaque
 from gradlint.interpreter.machine import DEPTH, Exit, Machine, Region, splitting
-from gradlint.interpreter.python.classes import find_in_class
+from gradlint.interpreter.python.annotations import parameter
 from gradlint.interpreter.python.contexts import Saved, enter_mode, leave_mode
-from gradlint.interpreter.python.iteration import items_of
-from gradlint.interpreter.torch.custom import is_function_class
-from gradlint.interpreter.torch.hooks import is_hooked
-from gradlint.interpreter.torch.registration import enter_module
-from gradlint.source.core import Call, Code, Return
-
-
-def run_call(machine: Machine, states: list[State], instr: Call) -> list[State]:
-    """dest = func(args). The program's functions may come back in several states."""
-    if len(states) == 1:
-        return _call(machine, states[0], instr)
-    after: list[State] = []
-    for state in states:
-        after.extend(_call(machine, state, instr))
-    # States that went in apart have a reason to be: they are compared again where branches and loops end.
-    return machine.meet(after, (instr.dest,)) if len(after) > len(states) else after
-
-
-def _call(machine: Machine, state: State, instr: Call) -> list[State]:
-    from gradlint.interpreter.dispatch import call_value
-
-    machine.budget -= 1
-    func = machine.read(state, instr.func)
-    args = _arguments(machine, state, instr)
-    if type(func) is Ref:
-        enter_module(machine, state, func, instr.node)
-    target = as_function(machine, state, func, args)
-    if target is None:
-        state.set(instr.dest, call_value(machine, state, func, args, instr.node))
-        return [state]
-    region = machine.open(state)
-    after: list[State] = []
-    for outcome, value in invoke(machine, state, target[0], target[1], instr.node):
-        outcome.set(instr.dest, value)
-        after.append(outcome)
-    after = machine.meet(after, (instr.dest,))
-    machine.close(after, region)
-    return after
-
-
-def _arguments(machine: Machine, state: State, instr: Call) -> Args:
-    positional: list[Value] = []
-    keywords: dict[str, Value] = {}
-    hidden: list[Value] = []
-    is_open = False
-    for arg in instr.args:
-        value = machine.read(state, arg.operand)
-        if arg.star == "*":
-            items = items_of(machine, state, value, instr.node)
-            if items.open:
-                hidden.append(value)
-                hidden.extend(items.items)
-                is_open = True
-            else:
-                positional.extend(items.items)
-        elif arg.star == "**":
-            pairs = machine.program.pairs(state, value)
-            if pairs is None:
-                hidden.append(value)
-                is_open = True
-            else:
-                keywords.update(pairs)
-        elif arg.keyword is not None:
-            keywords[arg.keyword] = value
-        else:
-            positional.append(value)
-    return Args(tuple(positional), keywords, is_open, tuple(hidden))
-
-
-def as_function(machine: Machine, state: State, func: Value, args: Args) -> tuple[Function, Args] | None:
-    """The program's function behind a callable value, with the arguments it gets; None for anything else."""
-    kind = type(func)
-    if kind is Unknown:
-        return None
-    if isinstance(func, Function):
-        return func, args
-    if isinstance(func, Bound) and isinstance(func.function, Function):
-        return func.function, args.prepend(func.receiver)
-    if isinstance(func, Partial):
-        merged = Args(func.args + args.positional, {**dict(func.keywords), **args.keywords}, args.open)
-        return as_function(machine, state, func.function, merged)
-    if isinstance(func, Ref):
-        record = state[func]
-        if isinstance(record, Instance) and isinstance(record.cls, Ref) and not is_function_class(state, record.cls):
-            return _call_method(machine, state, func, record, args)
-    return None
-
-
-def _call_method(
-    machine: Machine, state: State, func: Ref, record: Instance, args: Args
-) -> tuple[Function, Args] | None:
-    """An object called: `__call__`, or `forward` of a module without hooks."""
-    for name in ("__call__", "forward"):
-        if name == "forward" and is_hooked(machine, record):
-            return None
-        method = record.attrs.get(name) or find_in_class(state, record.cls, name)
-        if isinstance(method, Function):
-            return method, args.prepend(func)
-    return None
+from gradlint.source.core import Code, Return
 
 
 def invoke(
@@ -262,7 +161,7 @@ def bind_parameters(machine: Machine, state: State, function: Function, args: Ar
         elif name in defaults and not args.open:
             names[name] = defaults[name]
         else:
-            names[name] = machine.program.parameter(machine, state, function, param)
+            names[name] = parameter(machine, state, function, param)
     return names
 
 
@@ -276,16 +175,6 @@ def with_defaults(machine: Machine, function: Function, args: Args) -> Args:
         if param.name in defaults:
             machine.assume(Assumption("default", param.name, "", param.node))
     return args
-
-
-def call_in_place(machine: Machine, state: State, func: Value, args: Args, node: cst.CSTNode) -> Value:
-    """Call any value where the program cannot split: of several outcomes the first that remains goes on."""
-    from gradlint.interpreter.dispatch import call_value
-
-    target = as_function(machine, state, func, args)
-    if target is None:
-        return call_value(machine, state, func, args, node)
-    return settle(machine, state, lambda: invoke(machine, state, target[0], target[1], node), target[1].positional[:1])
 
 
 def settle(
@@ -331,13 +220,27 @@ def _detach_exits(machine: Machine, region: Region, state: State) -> None:
             machine.exits[index] = exit._replace(state=state.fork())
 
 
+def suspended_at(state: State, value: Value) -> Suspended | None:
+    """The generator that a value is, if it has not begun."""
+    record = state.heap.get(value.id) if isinstance(value, Ref) else None
+    return record if isinstance(record, Suspended) else None
+
+
+def exhaust(machine: Machine, state: State, ref: Ref) -> Sequence:
+    """All that a generator yields, where nothing happens between one item and the next."""
+    generator = suspended_at(state, ref)
+    assert generator is not None and isinstance(generator.function, Function) and isinstance(generator.args, Args)
+    function, args, node = generator.function, generator.args, generator.node
+    state.put(ref.id, Sequence((), "generator", False, 0))
+    value = settle(machine, state, lambda: run_body(machine, state, function, args, node))
+    record = state.heap.get(value.id) if isinstance(value, Ref) else None
+    return record if isinstance(record, Sequence) else Sequence((), open=True)
+
+
 def run_return(machine: Machine, states: list[State], instr: Return) -> list[State]:
     """return value"""
     machine.exits.extend(Exit("return", state, machine.read(state, instr.value)) for state in states)
     return []
 
 
-splitting(Call, run_call)
 splitting(Return, run_return)
-
-__all__ = ["Args", "Class", "as_function", "call_in_place", "invoke", "run_body", "settle"]

@@ -20,7 +20,7 @@ from gradlint.domain.value import Function, Pending, Ref, Sequence, Suspended, V
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.escape import let_go, origins
 from gradlint.interpreter.machine import Exit, Machine, splitting
-from gradlint.interpreter.python.calls import run_body, settle
+from gradlint.interpreter.python.calls import run_body, settle, suspended_at
 from gradlint.interpreter.python.contexts import Saved, leave_mode
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.source.core import With, Yield
@@ -49,12 +49,6 @@ class Consumer:
     def out(self, kind: str) -> str:
         """A way out that is the consumer's, not the generator's."""
         return f"{kind}@{self.number}"
-
-
-def suspended_at(state: State, value: Value) -> Suspended | None:
-    """The generator that a value is, if it has not begun."""
-    record = state.heap.get(value.id) if isinstance(value, Ref) else None
-    return record if isinstance(record, Suspended) else None
 
 
 def drive(machine: Machine, state: State, ref: Ref, turn: Turn) -> tuple[list[tuple[State, Value]], list[State]]:
@@ -166,17 +160,6 @@ def _collect(machine: Machine, state: State, instr: Yield) -> None:
 
 
 # Consumers other than loops.
-
-
-def exhaust(machine: Machine, state: State, ref: Ref) -> Sequence:
-    """All that a generator yields, where nothing happens between one item and the next."""
-    generator = suspended_at(state, ref)
-    assert generator is not None and isinstance(generator.function, Function) and isinstance(generator.args, Args)
-    function, args, node = generator.function, generator.args, generator.node
-    state.put(ref.id, Sequence((), "generator", False, 0))
-    value = settle(machine, state, lambda: run_body(machine, state, function, args, node))
-    record = state.heap.get(value.id) if isinstance(value, Ref) else None
-    return record if isinstance(record, Sequence) else Sequence((), open=True)
 
 
 def lazy_items(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> Sequence:

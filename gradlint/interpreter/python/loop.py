@@ -18,8 +18,9 @@ from gradlint.domain.value import Instance, Ref, Sequence, Suspended, Tensor, Un
 from gradlint.interpreter.escape import let_go, origins
 from gradlint.interpreter.machine import Exit, Machine, splitting
 from gradlint.interpreter.python.branch import assume, truth
+from gradlint.interpreter.python.calls import suspended_at
 from gradlint.interpreter.python.counters import next_position, nth, place_of
-from gradlint.interpreter.python.generators import drive, suspended_at
+from gradlint.interpreter.python.generators import drive
 from gradlint.interpreter.python.iteration import PART, items_of
 from gradlint.source.core import Block, Const, For, While
 

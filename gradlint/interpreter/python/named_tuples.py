@@ -9,7 +9,7 @@ from gradlint.domain.value import Class, External, Instance, Partial, Ref, Seque
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.escape import opaque
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.python.dataclass_fields import annotated_names
+from gradlint.interpreter.python.classes import annotated_names
 
 MAKER = "collections.<named>"
 """What the class is called by: with its fields first, and what they are to hold."""

@@ -17,9 +17,9 @@ from gradlint.domain.value import (
     Value,
 )
 from gradlint.facts.names import newer
-from gradlint.interpreter.args import Args, Native
+from gradlint.interpreter.args import Args
 from gradlint.interpreter.escape import opaque, origins
-from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.torch.alias import CONTIGUOUS
 from gradlint.interpreter.torch.inplace import write
 from gradlint.interpreter.torch.methods import METHODS

@@ -31,14 +31,13 @@ from gradlint.domain.value import (
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.escape import opaque
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.python.classes import find_in_class, library_base
+from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode
 from gradlint.interpreter.torch.custom_backward import Inputs, parts_of, run_aside, static_method
 from gradlint.interpreter.torch.inplace import bump, saved_now
 from gradlint.interpreter.torch.tensor import as_tensor, either, known_tensor, tensor_at, view_of
 from gradlint.interpreter.torch.transform.levels import refuses_custom
 
-FUNCTIONS = frozenset({"torch.autograd.Function", "torch.autograd.function.Function"})
 CTX = "torch.autograd.function.FunctionCtx"
 """The class of `ctx`, as far as gradlint knows it: what forward leaves on it stands in the attributes."""
 
@@ -49,11 +48,6 @@ _KEPT = {"save_for_backward": SAVED, "mark_dirty": DIRTY, "mark_non_differentiab
 _WRAPPED = (External("builtins.staticmethod"), External("builtins.classmethod"))
 
 _SILENT = frozenset({"set_materialize_grads", "save_for_forward"})
-
-
-def is_function_class(state: State, cls: Value) -> bool:
-    """Whether a class of the program is a custom function of autograd."""
-    return library_base(state, cls) in FUNCTIONS
 
 
 def is_ctx(record: Instance) -> bool:
@@ -97,14 +91,12 @@ def _run_forward(
     machine: Machine, state: State, cls: Ref, forward: Function, ctx: Ref, inputs: Inputs, node: cst.CSTNode
 ) -> Value:
     """Run forward with grad mode off, and `setup_context` where forward goes without a ctx."""
-    from gradlint.interpreter.python.calls import call_in_place
-
     setup = static_method(state, cls, "setup_context")
     saved = enter_mode(machine, state, Context("no_grad"))
     given = inputs.values if setup is not None else (ctx, *inputs.values)
-    result = call_in_place(machine, state, forward, Args(given), node)
+    result = machine.call(state, forward, Args(given), node)
     if setup is not None:
-        call_in_place(machine, state, setup, Args((ctx, inputs.values, result)), node)
+        machine.call(state, setup, Args((ctx, inputs.values, result)), node)
     leave_mode(state, saved)
     return result
 

@@ -9,7 +9,7 @@ import libcst as cst
 
 from gradlint.domain.announcement import ParameterReplaced
 from gradlint.domain.state import State
-from gradlint.domain.value import Context, Instance, Ref, Tensor, Value
+from gradlint.domain.value import Context, External, Instance, Ref, Tensor, Value
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.escape import opaque
 from gradlint.interpreter.machine import Machine
@@ -71,11 +71,9 @@ def _context(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CST
 
 def _clip(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """clip_grad_norm_(max_norm): of all parameters."""
-    from gradlint.interpreter.torch.functions import call_torch
-
     known, is_open = parameters_of(state, ref)
     given = Args((tuple(one for _, one in known), args.get(0, "max_norm")), {}, is_open or args.open)
-    return call_torch(machine, state, "torch.nn.utils.clip_grad_norm_", given, node)
+    return machine.call(state, External("torch.nn.utils.clip_grad_norm_"), given, node)
 
 
 _METHODS: dict[str, Method] = {"no_sync": _context, "join": _context, "clip_grad_norm_": _clip}

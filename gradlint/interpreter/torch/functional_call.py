@@ -9,7 +9,6 @@ from gradlint.domain.value import Instance, Mapping, Ref, Value
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.escape import opaque
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.python.calls import call_in_place
 
 
 def functional_call(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -26,7 +25,7 @@ def functional_call(machine: Machine, state: State, args: Args, node: cst.CSTNod
     record = state[keywords] if isinstance(keywords, Ref) else None
     named = {str(key): value for key, value in record.items.items()} if isinstance(record, Mapping) else {}
     given = Args(positional if type(positional) is tuple else (positional,), named)
-    result = call_in_place(machine, state, module, given, node)
+    result = machine.call(state, module, given, node)
     for owner, name, value in former:
         _put(state, owner, name, value)
     return result

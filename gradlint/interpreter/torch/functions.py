@@ -20,9 +20,9 @@ from gradlint.domain.value import (
     Write,
 )
 from gradlint.facts import load
-from gradlint.interpreter.args import Args, Native
+from gradlint.interpreter.args import Args
 from gradlint.interpreter.escape import opaque, origins
-from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.contexts import ONCE
 from gradlint.interpreter.python.iteration import is_used_up, items_of
 from gradlint.interpreter.torch.apply import apply

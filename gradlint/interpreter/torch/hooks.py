@@ -175,9 +175,7 @@ def _behind(
 
 
 def _run(machine: Machine, state: State, hook: Hook, given: tuple[Value, ...], node: cst.CSTNode) -> Value:
-    from gradlint.interpreter.python.calls import call_in_place
-
-    value = call_in_place(machine, state, hook.function, Args(given), node)
+    value = machine.call(state, hook.function, Args(given), node)
     is_builtin = isinstance(hook.function, External) and hook.function.path.startswith("builtins.")
     return None if is_builtin else value
 
@@ -261,9 +259,7 @@ def _gradient(state: State, record: Tensor, syntax: cst.CSTNode) -> Ref:
 
 
 def _with_gradient(machine: Machine, state: State, hook: Hook, given: Value, syntax: cst.CSTNode) -> Value:
-    from gradlint.interpreter.python.calls import call_in_place
-
     saved = enter_mode(machine, state, _UNWATCHED)
-    value = call_in_place(machine, state, hook.function, Args((given,)), syntax)
+    value = machine.call(state, hook.function, Args((given,)), syntax)
     leave_mode(state, saved)
     return value

@@ -8,9 +8,9 @@ from gradlint.domain.dtype import COMPLEXES
 from gradlint.domain.shape import same_shape
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Partial, Ref, Value
-from gradlint.interpreter.args import Args, Native
+from gradlint.interpreter.args import Args
 from gradlint.interpreter.escape import opaque
-from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.torch.transform.inside import (
     RAISED,
     Asked,
@@ -25,7 +25,7 @@ from gradlint.interpreter.torch.transform.inside import (
     tensors_of,
     with_aux,
 )
-from gradlint.interpreter.torch.transform.levels import Kind, Level
+from gradlint.interpreter.torch.transform.level import Kind, Level
 from gradlint.interpreter.torch.transform.trees import leaves, no_tensor, structure, tensor_of
 
 RUN = "torch.func.<run>"

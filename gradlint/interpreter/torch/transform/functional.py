@@ -10,9 +10,9 @@ from gradlint.domain.shape import is_single, same_shape
 from gradlint.domain.state import State
 from gradlint.domain.value import Context, Ref, Tensor, Value
 from gradlint.domain.walk import certain_inputs, reachable
-from gradlint.interpreter.args import Args, Native
+from gradlint.interpreter.args import Args
 from gradlint.interpreter.escape import opaque
-from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode
 from gradlint.interpreter.torch.tensor import new_tensor
 from gradlint.interpreter.torch.transform.inside import (

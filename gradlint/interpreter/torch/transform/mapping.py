@@ -16,7 +16,8 @@ from gradlint.interpreter.escape import opaque
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.tensor import new_tensor
 from gradlint.interpreter.torch.transform.inside import RAISED, is_raised, mismatch, run
-from gradlint.interpreter.torch.transform.levels import Level, mapped
+from gradlint.interpreter.torch.transform.level import Level
+from gradlint.interpreter.torch.transform.levels import mapped
 from gradlint.interpreter.torch.transform.trees import changed, leaves, no_tensor, tensor_of
 
 RUN = "torch.func.<map>"
