@@ -23,7 +23,7 @@ DEVICES: tuple[Device, ...] = ("meta", "cpu")
 
 def main() -> int:
     """Print the figures; 1 if the aim is missed."""
-    scripts = [bad.code for rule in all_rules() if rule.effect != "invalid" for bad in rule.bad]
+    scripts = [rule.bad.code for rule in all_rules() if rule.effect != "invalid" and rule.bad]
     scripts = [script for script in scripts if script.count("\n") <= LONGEST]
     begun = time.perf_counter()
     with Sandbox() as sandbox:

@@ -34,7 +34,8 @@ def judge(events: Iterable[Event], rules: Sequence[Rule]) -> list[Verdict]:
         kind = type(event)
         if kind not in listeners:
             listeners[kind] = [rule for rule in rules if issubclass(kind, rule.events)]
-        said.extend(Verdict(rule, report, event) for rule in listeners[kind] for report in rule.check(event))
+        reports = ((rule, rule.judge(event)) for rule in listeners[kind])
+        said.extend(Verdict(rule, report, event) for rule, report in reports if report is not None)
     return said
 
 

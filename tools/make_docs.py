@@ -89,7 +89,7 @@ def announcements() -> str:
 def _announcement(kind: type) -> str:
     """One type: what it says, its fields, and who hears it."""
     method = announcement.method_of(kind)
-    heard = sorted(one.__name__ for one in ALL if getattr(one, method) is not getattr(announcement.Listener, method))
+    heard = sorted(one.__name__ for one in ALL if hasattr(one, method))
     fields = "\n".join(f"- `{name}: {one.__forward_arg__}`" for name, one in kind.__annotations__.items())
     return (
         f"## {kind.__name__}\n\n{inspect.cleandoc(kind.__doc__ or '')}\n\n{fields}\n\nHeard by: {', '.join(heard)}.\n"

@@ -31,9 +31,6 @@ from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
 class CustomFunctionDetector(Detector[None]):
     """Needs no facts but those of one application."""
 
-    def begin(self) -> None:
-        """Begin without facts."""
-
     def on_function_applied(self, state: State, it: FunctionApplied) -> None:
         """Look at the definition, and at what forward has left on its `ctx` and in its inputs."""
         for name in ("forward", "setup_context", "backward"):

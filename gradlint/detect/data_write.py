@@ -23,9 +23,6 @@ _LOOKED_AT = 4_000
 class DataWriteDetector(Detector[None]):
     """Needs no facts but the graphs behind what is written, and those that the program holds."""
 
-    def begin(self) -> None:
-        """Begin without facts."""
-
     def on_leaf_written(self, state: State, it: LeafWritten) -> None:
         """Report a write through `.data`."""
         leaf = state.heap[it.leaf]

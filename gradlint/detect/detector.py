@@ -7,8 +7,8 @@ forget them.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Generic, TypeVar, cast
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar, cast, get_args
 
 from gradlint.domain.announcement import Listener
 from gradlint.domain.event import Event
@@ -19,21 +19,22 @@ Other = TypeVar("Other")
 
 
 class Detector(Listener, Generic[Facts]):
-    """One family of faults. `facts` is what it knows of the run so far."""
+    """One family of faults. `facts` is what it knows of the run so far, at first an empty `Facts()`."""
 
     facts: Facts
+    _begin: Callable[[], Facts]
+
+    def __init_subclass__(cls) -> None:
+        """Take the type of the facts from `Detector[...]`."""
+        (cls._begin,) = get_args(vars(cls)["__orig_bases__"][0])
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        self.facts = self.begin()
-
-    def begin(self) -> Facts:
-        """The facts of a run in which nothing has happened yet."""
-        raise NotImplementedError
+        self.facts = self._begin()
 
     def aside(self) -> Facts:
         """The facts to begin a run aside with, whose own are dropped: none, unless a detector hands some on."""
-        return self.begin()
+        return self._begin()
 
     def set_aside(self) -> Facts:
         """Exchange the facts for those of a run aside, and return them."""

@@ -147,10 +147,6 @@ _JUDGES: dict[str, Judge] = {
 class ElementTypeDetector(Detector[bool]):
     """Compares the element types of what an operation is given; knows whether the program sets torch's default."""
 
-    def begin(self) -> bool:
-        """Begin with torch's own default."""
-        return False
-
     def aside(self) -> bool:
         """Go on with the default of the program."""
         return self.facts

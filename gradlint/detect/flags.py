@@ -23,9 +23,6 @@ _TORCH_ONLY = frozenset({"zero_grad"})
 class FlagDetector(Detector[None]):
     """Needs no facts but the value at hand."""
 
-    def begin(self) -> None:
-        """Begin without facts."""
-
     def on_attribute_set(self, state: State, it: AttributeSet) -> None:
         """Report `x.requires_grad_ = True`."""
         record = state.heap.get(it.owner.id) if it.name == "requires_grad_" and isinstance(it.owner, Ref) else None

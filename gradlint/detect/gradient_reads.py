@@ -24,10 +24,6 @@ class Reads:
 class GradientReadDetector(Detector[Reads]):
     """Knows the reads of `.grad` after which the program asks whether there is one."""
 
-    def begin(self) -> Reads:
-        """Begin without any read."""
-        return Reads()
-
     def on_gradient_read(self, state: State, it: GradientRead) -> None:
         """Report a gradient that is certainly None, unless the program knows."""
         if it.warned:

@@ -84,10 +84,6 @@ class Growth:
 class GraphGrowthDetector(Detector[Growth]):
     """Compares what places hold at the ends of the iterations of each loop."""
 
-    def begin(self) -> Growth:
-        """Begin before any loop."""
-        return Growth()
-
     def on_backpropagated(self, state: State, it: Backpropagated) -> None:
         """Count the backward."""
         self.facts.backwards += 1

@@ -47,10 +47,6 @@ class GraphUse:
 class GraphUseDetector(Detector[GraphUse]):
     """Notes which graphs are walked, or may be, and reports those that are kept for nothing."""
 
-    def begin(self) -> GraphUse:
-        """Begin without any graph."""
-        return GraphUse()
-
     # What is done.
 
     def on_backpropagated(self, state: State, it: Backpropagated) -> None:

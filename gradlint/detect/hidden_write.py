@@ -11,9 +11,6 @@ from gradlint.domain.state import State
 class HiddenWriteDetector(Detector[None]):
     """Needs no facts."""
 
-    def begin(self) -> None:
-        """Begin without facts."""
-
     def on_stale_saved_used(self, state: State, it: StaleSavedUsed) -> None:
         """Report the write."""
         self.report(HiddenWriteToSaved(it.write.syntax, it.saver.syntax, it.saver.op, it.node))

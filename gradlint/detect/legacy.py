@@ -41,9 +41,6 @@ _TIMED = frozenset(
 class LegacyDetector(Detector[None]):
     """Needs no facts but the arguments of a call."""
 
-    def begin(self) -> None:
-        """Begin without facts."""
-
     def on_torch_called(self, state: State, it: TorchCalled) -> None:
         """Report arguments of functions and methods."""
         args = Args(it.positional, it.keywords, it.open)

@@ -83,10 +83,6 @@ class Steps:
 class LoopOrderDetector(Detector[Steps]):
     """Follows the gradients of each optimizer from the backward that fills them to the step that uses them."""
 
-    def begin(self) -> Steps:
-        """Begin without optimizers."""
-        return Steps()
-
     def aside(self) -> Steps:
         """Know the optimizers that were made."""
         now = self.facts

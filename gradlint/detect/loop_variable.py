@@ -13,9 +13,6 @@ from gradlint.interpreter.torch.tensor import known_tensor
 class LoopVariableDetector(Detector[None]):
     """Needs no facts but those of the two values."""
 
-    def begin(self) -> None:
-        """Begin without facts."""
-
     def on_loop_variable_rebound(self, state: State, it: LoopVariableRebound) -> None:
         """Report a variable that stood for a parameter, and gets a value with memory of its own."""
         former, value = (known_tensor(self.machine, state, one) for one in (it.former, it.value))

@@ -45,10 +45,6 @@ from gradlint.interpreter.torch.tensor import is_absent, known_tensor, tensor_at
 class LostGradientDetector(Detector[Gradients]):
     """Notes what each backward reaches and does not, and judges it when all paths are known."""
 
-    def begin(self) -> Gradients:
-        """Begin without any backward."""
-        return Gradients()
-
     # What becomes of leaves and graphs.
 
     def on_rewrapped(self, state: State, it: Rewrapped) -> None:

@@ -21,10 +21,6 @@ _FLAGS = frozenset({"requires_grad", "require_grad", "requires_grads", "require_
 class ModuleUseDetector(Detector[set[int]]):
     """Knows the modules that got a flag torch does not look at."""
 
-    def begin(self) -> set[int]:
-        """Begin without modules."""
-        return set()
-
     def on_attribute_set(self, state: State, it: AttributeSet) -> None:
         """Report `module.requires_grad = False`."""
         if it.name in _FLAGS and isinstance(it.value, bool) and isinstance(it.owner, Ref):

@@ -25,10 +25,6 @@ Names: TypeAlias = dict[int, dict[cst.CSTNode, cst.CSTNode]]
 class NetworkAliasDetector(Detector[Names]):
     """Knows where a module that has a name got another one."""
 
-    def begin(self) -> Names:
-        """Begin without names."""
-        return {}
-
     def on_assigned(self, state: State, it: Assigned) -> None:
         """Remember where a module that has a name already gets another."""
         record = state.heap.get(it.value.id)

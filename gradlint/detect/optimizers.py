@@ -49,10 +49,6 @@ from gradlint.interpreter.torch.tensor import tensor_at
 class MembershipDetector(Detector[Membership]):
     """Knows which parameters optimizers hold, and looks at each step for others that have a gradient."""
 
-    def begin(self) -> Membership:
-        """Begin without optimizers."""
-        return Membership()
-
     def aside(self) -> Membership:
         """Go on with what is known."""
         return self.facts.copy()

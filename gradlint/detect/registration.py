@@ -37,10 +37,6 @@ Placed: TypeAlias = dict[tuple[int, str], cst.CSTNode]
 class RegistrationDetector(Detector[Placed]):
     """Looks for what torch does not find among the parameters of a module; whether it is trained shows at the end."""
 
-    def begin(self) -> Placed:
-        """Begin without containers."""
-        return {}
-
     def on_attribute_set(self, state: State, it: AttributeSet) -> None:
         """Look at containers, and at tensors that are no parameters, as attributes of a module."""
         if not isinstance(it.value, Ref) or not isinstance(it.owner, Ref) or not is_module(state, it.owner):

@@ -29,10 +29,6 @@ class Epochs:
 class SamplerDetector(Detector[Epochs]):
     """Looks at loops over the data of a sampler that shuffles by the number of the epoch."""
 
-    def begin(self) -> Epochs:
-        """Begin without any loop."""
-        return Epochs()
-
     def on_epoch_set(self, state: State, it: EpochSet) -> None:
         """A sampler was told the epoch."""
         state.mark(EpochWalked(it.sampler.id), False)

@@ -18,10 +18,6 @@ from gradlint.facts.traits import SCALES, SUMS
 class SecondOrderDetector(Detector[set[int]]):
     """Knows the numbers of the gradients that were computed without a graph."""
 
-    def begin(self) -> set[int]:
-        """Begin without any gradient."""
-        return set()
-
     def on_constant_gradient(self, state: State, it: ConstantGradient) -> None:
         """Note a gradient without a graph."""
         self.facts.add(it.gradient.id)

@@ -34,9 +34,6 @@ _MISSPELT_FLAGS = frozenset({"require_grad", "requires_grads", "require_grads"})
 class SpellingDetector(Detector[None]):
     """Needs no facts but the names that torch has."""
 
-    def begin(self) -> None:
-        """Begin without facts."""
-
     def on_attribute_read(self, state: State, it: AttributeRead) -> None:
         """Report torch.nn.functional.soft_max, or an import of it."""
         if self.machine.guarded:

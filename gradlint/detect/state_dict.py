@@ -26,10 +26,6 @@ class Taken(NamedTuple):
 class StateDictDetector(Detector[dict[int, Taken]]):
     """Knows the state dicts that were taken, by their address."""
 
-    def begin(self) -> dict[int, Taken]:
-        """Begin without any state dict."""
-        return {}
-
     def on_state_dict_taken(self, state: State, it: StateDictTaken) -> None:
         """Count the writes that each parameter has seen by now."""
         writes: dict[int, int] = {}

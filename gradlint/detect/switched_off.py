@@ -59,10 +59,6 @@ class SwitchedOffDetector(Detector[Idle]):
     Whether steps that do nothing are a fault shows at the end: some programs train a part of a network later.
     """
 
-    def begin(self) -> Idle:
-        """Begin without optimizers."""
-        return Idle()
-
     def on_parameters_taken(self, state: State, it: ParametersTaken) -> None:
         """Note whether an optimizer is given no parameters; that is certain if it is so on every path."""
         empty = not it.parameters and it.complete and _is_empty(state, it.given)

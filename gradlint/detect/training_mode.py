@@ -43,10 +43,6 @@ class Modes:
 class TrainingModeDetector(Detector[Modes]):
     """Compares the modes in which one backward trains the same module."""
 
-    def begin(self) -> Modes:
-        """Begin without any module."""
-        return Modes()
-
     def on_mode_switched(self, state: State, it: ModeSwitched) -> None:
         """Note what `eval()` of a model does to its parts; a part that is sent alone is meant."""
         for module, _ in list(modules_of(state, it.module)):

@@ -20,10 +20,6 @@ _SCALING = SCALES | {"neg"}
 class UninitialisedDetector(Detector[dict[cst.CSTNode, cst.CSTNode]]):
     """Knows the operations that scale unwritten memory, each with where that was taken."""
 
-    def begin(self) -> dict[cst.CSTNode, cst.CSTNode]:
-        """Begin without any."""
-        return {}
-
     def aside(self) -> dict[cst.CSTNode, cst.CSTNode]:
         """What was scaled before counts in a run aside as well."""
         return dict(self.facts)

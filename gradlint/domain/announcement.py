@@ -5,7 +5,7 @@ announce the same of a real run. An announcement says what happens, never whethe
 node at which it happens, or the module where it happens at none, and the addresses of the values that take part; what
 is known of these stands in the state that is handed over with it.
 
-An announcement is a class here and a method of `Listener`, `on_` and its name in snake case. A method of a listener
+A listener hears an announcement by a method named `on_` and the name of its class in snake case. The method
 runs at the moment of the announcement, before the machine goes on, on the state of the path at hand.
 """
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 import libcst as cst
 
@@ -752,227 +752,14 @@ Announcement: TypeAlias = (
 )
 
 
-class Listener:
-    """Hears every announcement, and does nothing; detectors override the methods of what they need."""
+class Listener(Protocol):
+    """Hears announcements by its methods `on_...`, each of `(state, announcement)`."""
 
     def set_aside(self) -> object:
         """Go on with the facts for a run aside, of which nothing is to count later; what to hand to `resume`."""
 
     def resume(self, former: object) -> None:
         """Go on with the facts from before a run aside."""
-
-    def on_mode_switched(self, state: State, it: ModeSwitched) -> None:
-        """Hear that a module was sent to training or evaluation."""
-
-    def on_module_called(self, state: State, it: ModuleCalled) -> None:
-        """Hear that a module gave a value."""
-
-    def on_module_entered(self, state: State, it: ModuleEntered) -> None:
-        """Hear that an object is called."""
-
-    def on_module_made(self, state: State, it: ModuleMade) -> None:
-        """Hear that a module was made that the program does not make."""
-
-    def on_attribute_set(self, state: State, it: AttributeSet) -> None:
-        """Hear that an attribute is set."""
-
-    def on_network_imported(self, state: State, it: NetworkImported) -> None:
-        """Hear that a library gives a network."""
-
-    def on_parameters_listed(self, state: State, it: ParametersListed) -> None:
-        """Hear that the parameters of a module are asked for."""
-
-    def on_state_dict_taken(self, state: State, it: StateDictTaken) -> None:
-        """Hear that a state dict was taken."""
-
-    def on_state_dict_loaded(self, state: State, it: StateDictLoaded) -> None:
-        """Hear that a state dict was loaded."""
-
-    def on_container_copied(self, state: State, it: ContainerCopied) -> None:
-        """Hear that a list or dict was copied."""
-
-    def on_attribute_read(self, state: State, it: AttributeRead) -> None:
-        """Hear that a name of torch is read."""
-
-    def on_name_missing(self, state: State, it: NameMissing) -> None:
-        """Hear that an object is asked for an attribute that it is not known to have."""
-
-    def on_discarded(self, state: State, it: Discarded) -> None:
-        """Hear that a statement does nothing with an attribute."""
-
-    def on_differenced(self, state: State, it: Differenced) -> None:
-        """Hear of a difference of tensors."""
-
-    def on_loop_variable_rebound(self, state: State, it: LoopVariableRebound) -> None:
-        """Hear that a loop's variable got another value."""
-
-    def on_assigned(self, state: State, it: Assigned) -> None:
-        """Hear that a variable or an attribute was given an object."""
-
-    def on_zipped(self, state: State, it: Zipped) -> None:
-        """Hear that iterators are zipped."""
-
-    def on_repeated(self, state: State, it: Repeated) -> None:
-        """Hear that a list is multiplied."""
-
-    def on_stored(self, state: State, it: Stored) -> None:
-        """Hear that a container was given a value."""
-
-    def on_torch_called(self, state: State, it: TorchCalled) -> None:
-        """Hear that something of torch is called."""
-
-    def on_module_configured(self, state: State, it: ModuleConfigured) -> None:
-        """Hear that a constructor of a module class of torch runs."""
-
-    def on_factors_moved(self, state: State, it: FactorsMoved) -> None:
-        """Hear that factors stand before tensors."""
-
-    def on_variable_made(self, state: State, it: VariableMade) -> None:
-        """Hear that `Variable` is called."""
-
-    def on_leaf_written(self, state: State, it: LeafWritten) -> None:
-        """Hear that a leaf is written past the tape."""
-
-    def on_operated(self, state: State, it: Operated) -> None:
-        """Hear that an operation of torch runs."""
-
-    def on_default_type_set(self, state: State, it: DefaultTypeSet) -> None:
-        """Hear that the default element type is set."""
-
-    def on_rewrapped(self, state: State, it: Rewrapped) -> None:
-        """Hear that values were copied without their graph."""
-
-    def on_requires_grad_set(self, state: State, it: RequiresGradSet) -> None:
-        """Hear that the flag of a tensor is set."""
-
-    def on_network_supposed(self, state: State, it: NetworkSupposed) -> None:
-        """Hear that a network stands in for one that is not shown."""
-
-    def on_parameter_replaced(self, state: State, it: ParameterReplaced) -> None:
-        """Hear that a library has replaced a parameter."""
-
-    def on_escaped(self, state: State, it: Escaped) -> None:
-        """Hear that values were given to something that is not known."""
-
-    def on_graphs_shared(self, state: State, it: GraphsShared) -> None:
-        """Hear that graphs may be walked elsewhere."""
-
-    def on_graphs_escaped(self, state: State, it: GraphsEscaped) -> None:
-        """Hear that graphs went where gradlint does not look."""
-
-    def on_paths_joined(self, state: State, it: PathsJoined) -> None:
-        """Hear that two paths became one."""
-
-    def on_written(self, state: State, it: Written) -> None:
-        """Hear that a tensor was written in place."""
-
-    def on_loader_iterated(self, state: State, it: LoaderIterated) -> None:
-        """Hear that a loop over data begins."""
-
-    def on_epoch_set(self, state: State, it: EpochSet) -> None:
-        """Hear that a sampler was told the epoch."""
-
-    def on_backward_called(self, state: State, it: BackwardCalled) -> None:
-        """Hear that gradients are asked for."""
-
-    def on_number_backpropagated(self, state: State, it: NumberBackpropagated) -> None:
-        """Hear that gradients are asked of a number."""
-
-    def on_backpropagated(self, state: State, it: Backpropagated) -> None:
-        """Hear that a backward ran."""
-
-    def on_gradients_asked(self, state: State, it: GradientsAsked) -> None:
-        """Hear that `autograd.grad` is called."""
-
-    def on_differentiated(self, state: State, it: Differentiated) -> None:
-        """Hear that `autograd.grad` runs."""
-
-    def on_constant_gradient(self, state: State, it: ConstantGradient) -> None:
-        """Hear that a derivative without a graph was computed."""
-
-    def on_gradient_recorded(self, state: State, it: GradientRecorded) -> None:
-        """Hear that a gradient with a graph was computed."""
-
-    def on_gradient_released(self, state: State, it: GradientReleased) -> None:
-        """Hear that a gradient is dropped."""
-
-    def on_gradient_read(self, state: State, it: GradientRead) -> None:
-        """Hear that a `.grad` is read."""
-
-    def on_gradient_tested(self, state: State, it: GradientTested) -> None:
-        """Hear that a `.grad` is compared with None."""
-
-    def on_stale_saved_used(self, state: State, it: StaleSavedUsed) -> None:
-        """Hear that a backward uses a changed value."""
-
-    def on_optimizer_made(self, state: State, it: OptimizerMade) -> None:
-        """Hear that an optimizer is made."""
-
-    def on_optimizer_supposed(self, state: State, it: OptimizerSupposed) -> None:
-        """Hear that there is an optimizer which the program does not show."""
-
-    def on_parameters_taken(self, state: State, it: ParametersTaken) -> None:
-        """Hear that an optimizer takes parameters."""
-
-    def on_gradients_cleared(self, state: State, it: GradientsCleared) -> None:
-        """Hear that gradients are cleared."""
-
-    def on_gradient_dropped(self, state: State, it: GradientDropped) -> None:
-        """Hear that a gradient was set to None."""
-
-    def on_gradients_invalidated(self, state: State, it: GradientsInvalidated) -> None:
-        """Hear that anything may have happened to gradients."""
-
-    def on_step_called(self, state: State, it: StepCalled) -> None:
-        """Hear that a step of an optimizer begins."""
-
-    def on_gradients_used(self, state: State, it: GradientsUsed) -> None:
-        """Hear that a step uses gradients."""
-
-    def on_stepped(self, state: State, it: Stepped) -> None:
-        """Hear that an optimizer steps."""
-
-    def on_scheduled(self, state: State, it: Scheduled) -> None:
-        """Hear that a scheduler steps."""
-
-    def on_clipped(self, state: State, it: Clipped) -> None:
-        """Hear that gradients are clipped."""
-
-    def on_loss_scaled(self, state: State, it: LossScaled) -> None:
-        """Hear that a loss was scaled."""
-
-    def on_unscaled(self, state: State, it: Unscaled) -> None:
-        """Hear that gradients are unscaled."""
-
-    def on_loop_began(self, state: State, it: LoopBegan) -> None:
-        """Hear that a loop begins."""
-
-    def on_iteration_began(self, state: State, it: IterationBegan) -> None:
-        """Hear that an iteration begins."""
-
-    def on_iteration_ended(self, state: State, it: IterationEnded) -> None:
-        """Hear that an iteration has ended."""
-
-    def on_loop_ended(self, state: State, it: LoopEnded) -> None:
-        """Hear that a loop has ended."""
-
-    def on_returned(self, state: State, it: Returned) -> None:
-        """Hear that a function which nobody calls has ended."""
-
-    def on_function_applied(self, state: State, it: FunctionApplied) -> None:
-        """Hear that a custom function was applied."""
-
-    def on_function_differentiated(self, state: State, it: FunctionDifferentiated) -> None:
-        """Hear what the backward of a custom function does."""
-
-    def on_called_again(self, state: State, it: CalledAgain) -> None:
-        """Hear that a method was called twice in a row."""
-
-    def on_paths_ended(self, state: State, it: PathsEnded) -> None:
-        """Hear that all paths have been followed."""
-
-    def on_run_ended(self, state: State, it: RunEnded) -> None:
-        """Hear that the run is over."""
 
 
 Handler: TypeAlias = "Callable[[State, Announcement], None]"
@@ -984,11 +771,7 @@ def method_of(kind: type) -> str:
 
 
 def handlers(listeners: Iterable[Listener]) -> dict[type, tuple[Handler, ...]]:
-    """The methods to call for each type of announcement: those that some listener overrides, in order."""
-    table: dict[type, tuple[Handler, ...]] = {}
+    """The methods to call for each type of announcement, in the order of the listeners."""
     heard = list(listeners)
-    for kind in Announcement.__args__:
-        name = method_of(kind)
-        nothing = getattr(Listener, name)
-        table[kind] = tuple(getattr(one, name) for one in heard if getattr(type(one), name) is not nothing)
-    return table
+    names = {kind: method_of(kind) for kind in Announcement.__args__}
+    return {kind: tuple(getattr(one, name) for one in heard if hasattr(one, name)) for kind, name in names.items()}

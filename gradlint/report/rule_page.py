@@ -36,8 +36,8 @@ def as_data(rule: Rule) -> dict[str, object]:
         "fixable": rule.fix is not None,
         "fix": rule.fix,
         "default": rule.default,
-        "bad": [example.code for example in rule.bad],
-        "good": [example.code for example in rule.good],
+        "bad": [rule.bad.code] if rule.bad else [],
+        "good": [rule.good.code] if rule.good else [],
         "url": url_of(rule),
     }
 
@@ -56,11 +56,9 @@ def _page(rule: Rule) -> Iterator[str]:
     yield ""
     yield summary_of(rule)
     yield _explanation(rule)
-    for title, examples in (("Reported", rule.bad), ("Right", rule.good)):
-        if examples:
-            yield f"\n## {title}"
-        for example in examples:
-            yield f"\n```python\n{inspect.cleandoc(example.code).rstrip()}\n```"
+    for title, example in (("Reported", rule.bad), ("Right", rule.good)):
+        if example is not None:
+            yield f"\n## {title}\n\n```python\n{inspect.cleandoc(example.code).rstrip()}\n```"
 
 
 def _explanation(rule: Rule) -> str:

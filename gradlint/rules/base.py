@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple, TypeAlias
+from typing import ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeVar, cast, get_args
 
 import libcst as cst
 
@@ -161,19 +160,21 @@ class Report:
 class Rule(ABC):
     """One fault. Each subclass has its own file; file, class, and code match.
 
-    `bad` and `good` hold one or two pairs that teach; the other examples stand in `tests/rules/<family>/<name>.md`.
-    `fix` says which kinds of fix the rule may offer; the tests compare it with those of the examples. `torch_says`
-    holds patterns of the errors that confirm a finding, if those of the examples do not suffice. The docstring of
-    the subclass is its documentation: the first line is the summary, then paragraphs headed `What torch does`,
-    `Why it matters`, `When it may be wrong`, `Instead`, `References`.
+    `bad` and `good` are a pair that teaches; the other examples stand in `tests/rules/<family>/<name>.md`. `fix` says
+    which kinds of fix the rule may offer; the tests compare it with those of the examples. `torch_says` holds patterns
+    of the errors that confirm a finding, if those of the examples do not suffice. The docstring of the subclass is its
+    documentation: the first line is the summary, then paragraphs headed `What torch does`, `Why it matters`, `When it
+    may be wrong`, `Instead`, `References`.
+
+    A direct subclass is about a file, and has no events: `check.py` and `silencing.py` report it.
     """
 
     code: ClassVar[str]
     name: ClassVar[str]
     effect: ClassVar[Effect]
-    events: ClassVar[tuple[type[Event], ...]]
-    bad: ClassVar[tuple[Bad, ...]]
-    good: ClassVar[tuple[Good, ...]]
+    events: ClassVar[tuple[type[Event], ...]] = ()
+    bad: ClassVar[Bad | None] = None
+    good: ClassVar[Good | None] = None
     torch_says: ClassVar[tuple[str, ...]] = ()
     fix: ClassVar[FixKind | None] = None
     default: ClassVar[bool] = True
@@ -185,14 +186,35 @@ class Rule(ABC):
 
     @property
     def errors(self) -> tuple[str, ...]:
-        """Return patterns of the errors that confirm a finding: `torch_says`, or else those of the examples."""
-        return self.torch_says or tuple(sorted({bad.error for bad in self.bad if bad.error is not None}))
+        """Return patterns of the errors that confirm a finding: `torch_says`, or else that of the example."""
+        return self.torch_says or ((self.bad.error,) if self.bad and self.bad.error else ())
 
     @property
     def error(self) -> str | None:
         """Return one pattern for all `errors`, or None if no error confirms a finding."""
         return "|".join(f"(?:{error})" for error in self.errors) or None
 
+    def judge(self, event: Event) -> Report | None:
+        """Return the report about one event of a type in `events`."""
+        return None
+
+
+Reported = TypeVar("Reported", contravariant=True)
+
+
+class EventRule(Rule, Generic[Reported]):
+    """A rule about events of the types that its class states: `class LeafInplace(EventRule[LeafWrite])`, or a union."""
+
+    def __init_subclass__(cls) -> None:
+        """Read `events` from the parameter of the base class."""
+        for base in vars(cls).get("__orig_bases__", ()):
+            (reported,) = get_args(base)
+            cls.events = get_args(reported) or (reported,)
+
+    def judge(self, event: Event) -> Report | None:
+        """Return the report about one event of a type in `events`."""
+        return self.check(cast("Reported", event))
+
     @abstractmethod
-    def check(self, event: Event) -> Iterator[Report]:
-        """Yield the reports about one event of a type in `events`. Pure."""
+    def check(self, event: Reported) -> Report | None:
+        """Return the report about one event, or None if it is no fault. Pure."""

@@ -6,13 +6,12 @@ With it the entry points are tested for what they do, whatever the real rules co
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import libcst as cst
 
 from gradlint.domain.event import Event
-from gradlint.rules.base import Change, Repair, Report, Rule
+from gradlint.rules.base import Change, EventRule, Repair, Report, Rule
 from gradlint.rules.files.invalid_syntax import InvalidSyntax
 from gradlint.rules.files.unreadable_file import UnreadableFile
 from gradlint.source.unit import Neighbours, Unit
@@ -55,7 +54,7 @@ def fake_interpret(module: cst.Module, lines: int, path: str, neighbours: Neighb
     return seen
 
 
-class LeafInplace(Rule):
+class LeafInplace(EventRule[Fault]):
     """A leaf is written in place.
 
     What torch does: it raises.
@@ -66,54 +65,45 @@ class LeafInplace(Rule):
     code = "GRD101"
     name = "leaf-inplace"
     effect = "raises"
-    events = (Fault,)
-    bad = ()
-    good = ()
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: Fault) -> Report | None:
         """Names with an `a`."""
-        assert isinstance(event, Fault)
         if event.word == "fault_a":
             related = () if event.first is event.node else ((event.first, "the leaf is made here"),)
-            yield Report(event.node, "torch raises here", hint="write it under no_grad", related=related)
+            return Report(event.node, "torch raises here", hint="write it under no_grad", related=related)
+        return None
 
 
-class LeafViewInplace(Rule):
+class LeafViewInplace(EventRule[Fault]):
     """A view of a leaf is written in place."""
 
     code = "GRD102"
     name = "leaf-view-inplace"
     effect = "leak"
-    events = (Fault,)
-    bad = ()
-    good = ()
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: Fault) -> Report | None:
         """Names with a `b`, and names that have a fix."""
-        assert isinstance(event, Fault)
         if event.word == "fault_b":
-            yield Report(event.node, "memory grows")
+            return Report(event.node, "memory grows")
         if event.word in ("fault_safe", "fault_unsafe"):
             again = Repair("write it differently", (Change(event.node, "mended"),), safe=event.word == "fault_safe")
-            yield Report(event.node, "memory grows", repair=again)
+            return Report(event.node, "memory grows", repair=again)
         if event.word == "fault_broken":
-            yield Report(event.node, "no fix parses", repair=Repair("wrong", (Change(event.node, "1 +"),)))
+            return Report(event.node, "no fix parses", repair=Repair("wrong", (Change(event.node, "1 +"),)))
+        return None
 
 
-class OldName(Rule):
+class OldName(EventRule[Fault]):
     """A name of old; off unless selected."""
 
     code = "GRD801"
     name = "old-name"
     effect = "legacy"
-    events = (Fault,)
-    bad = ()
-    good = ()
     default = False
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: Fault) -> Report | None:
         """Every fault."""
-        yield Report(event.node, "an old name")
+        return Report(event.node, "an old name")
 
 
 FAKE_RULES: tuple[Rule, ...] = (

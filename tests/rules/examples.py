@@ -21,7 +21,7 @@ PAGES = Path(__file__).parent
 @cache
 def bad_of(rule: Rule) -> dict[str, Bad]:
     """The bad examples of a rule by name: `GRD101-bad-1` of the class, `GRD101-bad-a-mask-as-index` of the page."""
-    given = {f"{rule.code}-bad-{number}": bad for number, bad in enumerate(rule.bad, 1)}
+    given = {f"{rule.code}-bad-1": rule.bad} if rule.bad else {}
     blocks = [block for block in _blocks(rule) if block.marks.findings]
     return given | {name: Bad(block.program, _error(block), block.shows) for name, block in _named(rule, "bad", blocks)}
 
@@ -29,7 +29,7 @@ def bad_of(rule: Rule) -> dict[str, Bad]:
 @cache
 def good_of(rule: Rule) -> dict[str, Good]:
     """The good examples of a rule by name."""
-    given = {f"{rule.code}-good-{number}": good for number, good in enumerate(rule.good, 1)}
+    given = {f"{rule.code}-good-1": rule.good} if rule.good else {}
     blocks = [block for block in _blocks(rule) if not block.marks.findings]
     return given | {name: Good(block.program, block.shows) for name, block in _named(rule, "good", blocks)}
 

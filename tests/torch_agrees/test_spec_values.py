@@ -40,7 +40,7 @@ def _programs() -> dict[str, str]:
     for path in sorted((TESTS.parent / "fixtures" / "seeds").glob("*.py")):
         found[path.stem] = path.read_text(encoding="utf-8")
     for rule in all_rules():
-        examples: list[Bad | Good] = [*rule.bad, *rule.good]
+        examples: list[Bad | Good] = [example for example in (rule.bad, rule.good) if example]
         for number, example in enumerate(examples, start=1):
             found[f"{rule.code} example {number}"] = example.code
     return {name: code for name, code in found.items() if _is_python(code)}

@@ -19,9 +19,6 @@ FAMILIES = (activation, masked_nan, loss_broadcast, root_at_zero, spelling)
 class FormulaDetector(Detector[None]):
     """Needs no facts but the formula itself."""
 
-    def begin(self) -> None:
-        """Begin without facts."""
-
     def on_operated(self, state: State, it: Operated) -> None:
         """Report what the judges of this operation find."""
         for judge in JUDGES.get(canonical(it.op), ()):

@@ -1,20 +1,15 @@
-"""GRD201: a backward starts at a tensor that does not have exactly one element, without a gradient."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.refusal.backward import ComplexRoot, NonscalarRoot
 from gradlint.rules.authoring.phrases import sizes, source
-from gradlint.rules.base import Bad, Good, Reduced, Repair, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Reduced, Repair, Report
 
 _RAISES = "grad can be implicitly created only for scalar outputs"
 
 
-class BackwardNonscalar(Rule):
+class BackwardNonscalar(EventRule[NonscalarRoot | ComplexRoot]):
     """`backward` or `autograd.grad` starts at a tensor that does not have exactly one element, without a gradient.
 
     What torch does
@@ -23,9 +18,8 @@ class BackwardNonscalar(Rule):
         complex number, even if its imaginary part is zero.
 
     Why it matters
-        torch computes vector-Jacobian products. For a loss the vector is the number one; for anything
-        larger, you must pass the weights of its elements. Usually a reduction is missing, or
-        `reduction="none"` was overlooked.
+        torch computes vector-Jacobian products. For a loss the vector is the number one; for anything larger, you must
+        pass the weights of its elements. Usually a reduction is missing, or `reduction="none"` was overlooked.
 
     When it may be wrong
         If the line is never executed. Unknown sizes are never reported.
@@ -42,45 +36,38 @@ class BackwardNonscalar(Rule):
     code = "GRD201"
     name = "backward-nonscalar"
     effect = "raises"
-    events = (NonscalarRoot, ComplexRoot)
     fix = "unsafe"
     torch_says = ("grad can be implicitly created only for real scalar outputs", _RAISES)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 x = torch.ones(2, 2, requires_grad=True)
 loss = (x * 3) ** 2
 loss.backward()  # GRD201
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 x = torch.ones(2, 2, requires_grad=True)
 loss = ((x * 3) ** 2).mean()
 loss.backward()
 """,
-            shows="x.grad is not None",
-        ),
+        shows="x.grad is not None",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: NonscalarRoot | ComplexRoot) -> Report | None:
         """Report a root of several elements, or a complex one."""
         if isinstance(event, ComplexRoot):
-            yield _complex(event)
-            return
-        assert isinstance(event, NonscalarRoot)
+            return _complex(event)
         shape = sizes(event.shape)
         what = f"a tensor of shape {shape}" if shape else "a tensor of several elements"
         call = "`backward`" if event.call == "backward" else "`autograd.grad`"
         keyword = "gradient" if event.call == "backward" else "grad_outputs"
-        yield Report(
+        return Report(
             event.node,
             f"{call} starts at {what} without `{keyword}`: torch raises here, because a loss must have one element",
             hint=f"reduce it with `.mean()` or `.sum()`, or pass a tensor of the same shape as `{keyword}`",

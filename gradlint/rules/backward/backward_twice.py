@@ -1,40 +1,32 @@
-"""GRD204: a backward runs a second time through a part of the graph that an earlier one has freed."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.refusal.backward import SecondBackward
 from gradlint.rules.authoring.phrases import operation
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 _RAISES = "Trying to backward through the graph a second time"
 
 
-class BackwardTwice(Rule):
+class BackwardTwice(EventRule[SecondBackward]):
     """A backward runs a second time through a part of the graph that an earlier one has freed.
 
     What torch does
-        It raises a RuntimeError: "Trying to backward through the graph a second time (or directly
-        access saved tensors after they have already been freed)." A backward frees the tensors saved
-        by the operations it runs through, unless `retain_graph=True`. A backward may run again through
-        operations that saved nothing (`(x + 2).sum()`).
+        It raises a RuntimeError: "Trying to backward through the graph a second time (or directly access saved tensors
+        after they have already been freed)." A backward frees the tensors saved by the operations it runs through,
+        unless `retain_graph=True`. A backward may run again through operations that saved nothing (`(x + 2).sum()`).
 
     Why it matters
-        There are three common causes: two losses that share a forward, a tensor computed before a
-        loop and used in every iteration, and a state that is carried from one iteration to the next
-        without `detach()`.
+        There are three common causes: two losses that share a forward, a tensor computed before a loop and used in
+        every iteration, and a state that is carried from one iteration to the next without `detach()`.
 
     When it may be wrong
         If one of the two lines is never executed before the other.
 
     Instead
-        Add the losses and call backward once, or recompute the forward before the second backward. In
-        a loop, compute the shared part in every iteration, and detach the state that is carried over:
-        `state = state.detach()`, or `tuple(s.detach() for s in state)` for an LSTM. Pass
-        `retain_graph=True` to the earlier backward only if no optimizer steps and no tensor is written
-        in between: otherwise the second backward raises GRD104's error.
+        Add the losses and call backward once, or recompute the forward before the second backward. In a loop, compute
+        the shared part in every iteration, and detach the state that is carried over: `state = state.detach()`, or
+        `tuple(s.detach() for s in state)` for an LSTM. Pass `retain_graph=True` to the earlier backward only if no
+        optimizer steps and no tensor is written in between: otherwise the second backward raises GRD104's error.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html
@@ -44,10 +36,8 @@ class BackwardTwice(Rule):
     code = "GRD204"
     name = "backward-twice"
     effect = "raises"
-    events = (SecondBackward,)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 x = torch.ones(3, requires_grad=True)
@@ -55,12 +45,10 @@ loss = (x * x).sum()
 loss.backward()
 loss.backward()  # GRD204
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 x = torch.ones(3, requires_grad=True)
@@ -68,13 +56,11 @@ loss = (x * x).sum()
 loss.backward(retain_graph=True)
 loss.backward()
 """,
-            shows="x.grad.tolist() == [4, 4, 4]",
-        ),
+        shows="x.grad.tolist() == [4, 4, 4]",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: SecondBackward) -> Report | None:
         """Report at the second backward; in a loop, the earlier one is the same line one iteration before."""
-        assert isinstance(event, SecondBackward)
         loop = event.earlier is event.node
         part = operation(event.part_op, event.part)
         again = f"{'from the second iteration on, ' if loop else ''}this backward runs again through"
@@ -83,7 +69,7 @@ loss.backward()
         related = [(event.part, "this saved the tensor" if event.read else "both backwards run through this operation")]
         if not loop:
             related.append((event.earlier, "this backward frees its saved tensors"))
-        yield Report(
+        return Report(
             event.node,
             f"{again} {part}, whose saved tensors are freed: torch raises here",
             hint=_LOOP if loop else _TWO,

@@ -1,38 +1,29 @@
-"""GRD205: `backward` or `autograd.grad` starts at a tensor without a graph."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.fault.backward import RootWithoutGraph
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 _RAISES = "element 0 of tensors does not require grad and does not have a grad_fn"
 
 
-class BackwardWithoutGraph(Rule):
+class BackwardWithoutGraph(EventRule[RootWithoutGraph]):
     """`backward` or `autograd.grad` starts at a tensor without a graph.
 
     What torch does
-        It raises a RuntimeError: "element 0 of tensors does not require grad and does not have a
-        grad_fn".
+        It raises a RuntimeError: "element 0 of tensors does not require grad and does not have a grad_fn".
 
     Why it matters
-        The loss is computed from nothing that requires grad: everything is frozen, plain tensors are
-        used instead of parameters, or grad mode was disabled and never enabled again. A graph that is
-        cut (by `detach()`, `.item()`, numpy, `torch.tensor(loss)` or a `no_grad` block) is reported
-        at the cut, by another rule. Setting `loss.requires_grad = True` hides the error, and nothing
-        is trained.
+        The loss is computed from nothing that requires grad: everything is frozen, plain tensors are used instead of
+        parameters, or grad mode was disabled and never enabled again. A graph that is cut (by `detach()`, `.item()`,
+        numpy, `torch.tensor(loss)` or a `no_grad` block) is reported at the cut, by another rule. Setting
+        `loss.requires_grad = True` hides the error, and nothing is trained.
 
     When it may be wrong
-        If the line is never executed, or if code that gradlint does not see makes the parameters
-        require grad.
+        If the line is never executed, or if code that gradlint does not see makes the parameters require grad.
 
     Instead
-        Compute the loss from the parameters with torch operations only, with grad mode on. Use
-        `torch.stack` instead of `torch.tensor` for a list of losses, and `loss.item()` only for
-        logging.
+        Compute the loss from the parameters with torch operations only, with grad mode on. Use `torch.stack` instead of
+        `torch.tensor` for a list of losses, and `loss.item()` only for logging.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html
@@ -43,10 +34,8 @@ class BackwardWithoutGraph(Rule):
     code = "GRD205"
     name = "backward-without-graph"
     effect = "raises"
-    events = (RootWithoutGraph,)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 x, y = torch.randn(8, 3), torch.randn(8)
@@ -54,12 +43,10 @@ w = torch.zeros(3)
 loss = ((x @ w - y) ** 2).mean()
 loss.backward()  # GRD205
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 x, y = torch.randn(8, 3), torch.randn(8)
@@ -67,18 +54,16 @@ w = torch.zeros(3, requires_grad=True)
 loss = ((x @ w - y) ** 2).mean()
 loss.backward()
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: RootWithoutGraph) -> Report | None:
         """Report a root without a graph, unless another rule reports the cut."""
-        assert isinstance(event, RootWithoutGraph)
         if event.cuts and event.cuts[0][0] in _TOLD_AT_THE_CUT:
-            return
+            return None
         call = "`backward`" if event.call == "backward" else "`autograd.grad`"
         why = "whose graph is cut" if event.cuts else "that is computed from nothing that requires grad"
         related = [(place, _CUTS.get(kind, "the graph ends here")) for kind, place in event.cuts]
-        yield Report(
+        return Report(
             event.node,
             f"{call} starts at a tensor {why}: torch raises here",
             hint=_RESTORE if event.cuts else _REQUIRE,

@@ -1,16 +1,11 @@
-"""GRD227: a backward needs what a reentrant checkpoint does not support."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.refusal import functions as refusal
 from gradlint.rules.authoring.repairs import with_argument
-from gradlint.rules.base import Bad, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Repair, Report
 
 
-class CheckpointReentrant(Rule):
+class CheckpointReentrant(EventRule[refusal.CheckpointReentrant]):
     """A backward needs what a reentrant checkpoint does not support.
 
     What torch does
@@ -37,11 +32,9 @@ class CheckpointReentrant(Rule):
     name = "checkpoint-reentrant"
     effect = "raises"
     fix = "safe"
-    events = (refusal.CheckpointReentrant,)
     torch_says = ("incompatible with .grad", "none of output has requires_grad=True")
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
@@ -51,12 +44,10 @@ x = torch.randn(2, 3, requires_grad=True)
 y = checkpoint(layer, x, use_reentrant=True)
 (gradient,) = torch.autograd.grad(y.sum(), x)  # GRD227
 """,
-            error="incompatible with .grad",
-        ),
+        error="incompatible with .grad",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
@@ -66,17 +57,15 @@ x = torch.randn(2, 3, requires_grad=True)
 y = checkpoint(layer, x, use_reentrant=False)
 (gradient,) = torch.autograd.grad(y.sum(), x)
 """,
-            shows="gradient.shape == (2, 3)",
-        ),
+        shows="gradient.shape == (2, 3)",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: refusal.CheckpointReentrant) -> Report | None:
         """Report a backward that runs through a reentrant checkpoint."""
-        assert isinstance(event, refusal.CheckpointReentrant)
         what = "computes only some gradients, which a reentrant checkpoint does not support"
         if event.reason == "constant":
             what = "runs through a reentrant checkpoint in which nothing requires grad"
-        yield Report(
+        return Report(
             event.node,
             f"this backward {what}: torch raises here",
             hint="pass `use_reentrant=False` to `checkpoint`" if event.reason != "constant" else None,

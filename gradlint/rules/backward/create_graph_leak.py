@@ -1,23 +1,17 @@
-"""GRD213: `backward(create_graph=True)` creates reference cycles between parameters and their gradients."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.fault.backward import GradientCycle
 from gradlint.rules.authoring.repairs import without_argument
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 
-class CreateGraphLeak(Rule):
+class CreateGraphLeak(EventRule[GradientCycle]):
     """`backward(create_graph=True)` creates reference cycles between parameters and their gradients.
 
     What torch does
-        The gradient stored in `.grad` has a graph, the graph refers to the parameter, and the
-        parameter refers to its `.grad`. Reference counting never frees this cycle. torch warns:
-        "Using backward() with create_graph=True will create a reference cycle between the parameter
-        and its gradient which can cause a memory leak."
+        The gradient stored in `.grad` has a graph, the graph refers to the parameter, and the parameter refers to its
+        `.grad`. Reference counting never frees this cycle. torch warns: "Using backward() with create_graph=True will
+        create a reference cycle between the parameter and its gradient which can cause a memory leak."
 
     Why it matters
         The graph of every such backward stays in memory, with all saved tensors.
@@ -38,11 +32,9 @@ class CreateGraphLeak(Rule):
     code = "GRD213"
     name = "create-graph-leak"
     effect = "leak"
-    events = (GradientCycle,)
     fix = "unsafe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -51,12 +43,10 @@ loss = model(torch.randn(8, 4)).pow(2).mean()
 loss.backward(create_graph=True)  # GRD213
 penalty = sum(p.grad.pow(2).sum() for p in model.parameters())
 """,
-            shows="model[0].weight.grad.grad_fn is not None",
-        ),
+        shows="model[0].weight.grad.grad_fn is not None",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -66,13 +56,11 @@ gradients = torch.autograd.grad(loss, list(model.parameters()), create_graph=Tru
 penalty = sum(g.pow(2).sum() for g in gradients)
 penalty.backward()
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: GradientCycle) -> Report | None:
         """Report the backward; the fix removes the argument if nothing uses the graph of a gradient."""
-        assert isinstance(event, GradientCycle)
-        yield Report(
+        return Report(
             event.node,
             "`create_graph=True` creates reference cycles between parameters and their gradients, and no "
             "`.grad` is reset: the graph stays in memory",

@@ -1,23 +1,17 @@
-"""GRD222: integers are assigned to `.data` of a tensor that requires grad."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.refusal import tensors as refusal
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 _RAISES = "data set to a tensor that requires gradients must be floating point or complex dtype"
 
 
-class DataIncompatible(Rule):
+class DataIncompatible(EventRule[refusal.DataIncompatible]):
     """Integers are assigned to `.data` of a tensor that requires grad.
 
     What torch does
-        It raises a RuntimeError: "data set to a tensor that requires gradients must be floating point
-        or complex dtype". A different floating-point dtype or shape is accepted, and becomes the
-        tensor's own.
+        It raises a RuntimeError: "data set to a tensor that requires gradients must be floating point or complex
+        dtype". A different floating-point dtype or shape is accepted, and becomes the tensor's own.
 
     Why it matters
         `w.data = torch.tensor([1, 2])` assigns integers because the decimal points are missing. `.data
@@ -27,8 +21,7 @@ class DataIncompatible(Rule):
         If the line is never executed.
 
     Instead
-        Write `with torch.no_grad(): w.copy_(values)`, which converts the values and checks the
-        shape.
+        Write `with torch.no_grad(): w.copy_(values)`, which converts the values and checks the shape.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.copy_.html
@@ -38,36 +31,30 @@ class DataIncompatible(Rule):
     code = "GRD222"
     name = "data-incompatible"
     effect = "raises"
-    events = (refusal.DataIncompatible,)
     torch_says = ("incompatible tensor type", "data set to a tensor that requires gradients", "Variable data has to be")
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 w = torch.zeros(2, requires_grad=True)
 w.data = torch.tensor([1, 2])  # GRD222
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 w = torch.zeros(2, requires_grad=True)
 with torch.no_grad():
     w.copy_(torch.tensor([1, 2]))
 """,
-            shows="w.tolist() == [1.0, 2.0]",
-        ),
+        shows="w.tolist() == [1.0, 2.0]",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: refusal.DataIncompatible) -> Report | None:
         """Report an assignment that torch rejects."""
-        assert isinstance(event, refusal.DataIncompatible)
-        yield Report(
+        return Report(
             event.node,
             "integers are assigned to `.data` of a tensor that requires grad: torch raises here",
             hint="write `with torch.no_grad(): w.copy_(values)`, which converts them",

@@ -1,20 +1,15 @@
-"""GRD211: `copy.deepcopy` is called on a tensor that is not a leaf, or on something that contains one."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.refusal import tensors as refusal
 from gradlint.rules.authoring.repairs import operand
-from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
 
 _RAISES = "Only Tensors created explicitly by the user"
 
 
-class DeepcopyNonleaf(Rule):
+class DeepcopyNonleaf(EventRule[refusal.DeepcopiedNonleaf]):
     """`copy.deepcopy` is called on a tensor that is not a leaf, or on something that contains one.
 
     What torch does
@@ -41,12 +36,10 @@ class DeepcopyNonleaf(Rule):
     code = "GRD211"
     name = "deepcopy-nonleaf"
     effect = "raises"
-    events = (refusal.DeepcopiedNonleaf,)
     fix = "safe"
     torch_says = ("support the deepcopy protocol",)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import copy
 
 import torch
@@ -54,12 +47,10 @@ import torch
 x = torch.ones(3, requires_grad=True)
 best = copy.deepcopy(x * 2)  # GRD211
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import copy
 
 import torch
@@ -68,13 +59,11 @@ x = torch.ones(3, requires_grad=True)
 best = copy.deepcopy(x)
 value = (x * 2).detach().clone()
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: refusal.DeepcopiedNonleaf) -> Report | None:
         """Report a copy that torch rejects."""
-        assert isinstance(event, refusal.DeepcopiedNonleaf)
-        yield Report(
+        return Report(
             event.node,
             "`deepcopy` is called on a tensor that is not a leaf: torch raises here",
             hint="store `.detach()`ed tensors on the copied object, or copy its `state_dict()`",

@@ -1,17 +1,12 @@
-"""GRD220: `detach_()` is called on a view."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.refusal import tensors as refusal
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 _RAISES = "Can't detach views in-place"
 
 
-class DetachView(Rule):
+class DetachView(EventRule[refusal.DetachedView]):
     """`detach_()` is called on a view.
 
     What torch does
@@ -37,10 +32,8 @@ class DetachView(Rule):
     code = "GRD220"
     name = "detach-view"
     effect = "raises"
-    events = (refusal.DetachedView,)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -48,25 +41,21 @@ states = nn.Linear(4, 4)(torch.randn(3, 4))
 last = states[-1]
 last.detach_()  # GRD220
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
 states = nn.Linear(4, 4)(torch.randn(3, 4))
 last = states[-1].detach()
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: refusal.DetachedView) -> Report | None:
         """Report a view that torch refuses to detach."""
-        assert isinstance(event, refusal.DetachedView)
-        yield Report(
+        return Report(
             event.node,
             "`detach_()` is called on a view, which cannot be detached without its base: torch raises here",
             hint="assign the result of `.detach()` instead",

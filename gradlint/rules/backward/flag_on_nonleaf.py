@@ -1,20 +1,15 @@
-"""GRD208: `requires_grad` is set on a tensor that is not a leaf."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.refusal import tensors as refusal
 from gradlint.rules.authoring.repairs import code
-from gradlint.rules.base import Bad, Good, Remove, Repair, Report, Rule, Statement
+from gradlint.rules.base import Bad, EventRule, Good, Remove, Repair, Report, Statement
 
 _RAISES = "you can only change requires_grad flags of leaf variables"
 
 
-class FlagOnNonleaf(Rule):
+class FlagOnNonleaf(EventRule[refusal.FlagOnNonleaf]):
     """`requires_grad` is set on a tensor that is not a leaf.
 
     What torch does
@@ -23,17 +18,15 @@ class FlagOnNonleaf(Rule):
         on a result that already requires grad is accepted.
 
     Why it matters
-        `loss.requires_grad = True` is a common answer to "element 0 of tensors does not require grad".
-        On a loss with a graph it raises. On a loss whose graph was cut it hides the error, and nothing
-        is trained.
+        `loss.requires_grad = True` is a common answer to "element 0 of tensors does not require grad". On a loss with a
+        graph it raises. On a loss whose graph was cut it hides the error, and nothing is trained.
 
     When it may be wrong
         If the line is never executed.
 
     Instead
-        Do not set the flag on a loss: it follows from the parameters. To stop gradients at a
-        result, use `y.detach()`. To freeze a network, set the flag on its parameters:
-        `model.requires_grad_(False)`.
+        Do not set the flag on a loss: it follows from the parameters. To stop gradients at a result, use `y.detach()`.
+        To freeze a network, set the flag on its parameters: `model.requires_grad_(False)`.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.requires_grad_.html
@@ -44,12 +37,10 @@ class FlagOnNonleaf(Rule):
     code = "GRD208"
     name = "flag-on-nonleaf"
     effect = "raises"
-    events = (refusal.FlagOnNonleaf,)
     fix = "safe"
     torch_says = ("you can only change requires_grad flags of leaf",)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -58,12 +49,10 @@ loss = model(torch.randn(8, 4)).pow(2).mean()
 loss.requires_grad = True  # GRD208
 loss.backward()
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -71,13 +60,11 @@ model = nn.Linear(4, 1)
 loss = model(torch.randn(8, 4)).pow(2).mean()
 loss.backward()
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: refusal.FlagOnNonleaf) -> Report | None:
         """Report a flag that torch refuses to change."""
-        assert isinstance(event, refusal.FlagOnNonleaf)
-        yield Report(
+        return Report(
             event.node,
             f"`{event.spelled}` changes the flag of a tensor that is not a leaf: torch raises here",
             hint="use `.detach()` to stop gradients here, or set the flag on the leaf; do not set it on a loss",

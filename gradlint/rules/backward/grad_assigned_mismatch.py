@@ -1,29 +1,22 @@
-"""GRD218: something other than a tensor of the same shape and dtype is assigned to `.grad`."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.refusal import tensors as refusal
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 _RAISES = "attempting to assign a gradient|assigned grad expected to be a Tensor or None"
 
 
-class GradAssignedMismatch(Rule):
+class GradAssignedMismatch(EventRule[refusal.GradientMismatch]):
     """Something other than a tensor of the same shape and dtype is assigned to `.grad`.
 
     What torch does
-        It raises a RuntimeError: "attempting to assign a gradient of size '[3]' to a tensor of size
-        '[2, 3]'", or, for another dtype, "attempting to assign a gradient with dtype 'double'". For
-        a number it raises a TypeError: "assigned grad expected to be a Tensor or None but got grad
-        of type int".
+        It raises a RuntimeError: "attempting to assign a gradient of size '[3]' to a tensor of size '[2, 3]'", or, for
+        another dtype, "attempting to assign a gradient with dtype 'double'". For a number it raises a TypeError:
+        "assigned grad expected to be a Tensor or None but got grad of type int".
 
     Why it matters
-        A gradient has the shape and dtype of its tensor. A gradient that is computed by hand or
-        averaged between workers is often flat, or has numpy's float64. `p.grad = 0` does not clear a
-        gradient.
+        A gradient has the shape and dtype of its tensor. A gradient that is computed by hand or averaged between
+        workers is often flat, or has numpy's float64. `p.grad = 0` does not clear a gradient.
 
     When it may be wrong
         If the line is never executed.
@@ -38,42 +31,35 @@ class GradAssignedMismatch(Rule):
     code = "GRD218"
     name = "grad-assigned-mismatch"
     effect = "raises"
-    events = (refusal.GradientMismatch,)
     torch_says = ("attempting to assign a gradient", "assigned grad expected", "can't assign Variable as its own grad")
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 w = torch.zeros(2, 3, requires_grad=True)
 w.grad = torch.ones(6)  # GRD218
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 w = torch.zeros(2, 3, requires_grad=True)
 w.grad = torch.ones(6).view_as(w)
 """,
-            shows="w.grad.shape == w.shape",
-        ),
+        shows="w.grad.shape == w.shape",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: refusal.GradientMismatch) -> Report | None:
         """Report an assignment that torch rejects."""
-        assert isinstance(event, refusal.GradientMismatch)
         if event.itself:
-            yield Report(
+            return Report(
                 event.node,
                 "the tensor is assigned to its own `.grad`: torch raises here",
                 hint="assign a copy: `p.grad = p.detach().clone()`",
             )
-            return
-        yield Report(
+        return Report(
             event.node,
             "the value assigned to `.grad` is not a tensor of the same shape and dtype: torch raises here",
             hint="convert it with `g.view_as(p).to(p.dtype)`, or assign None",

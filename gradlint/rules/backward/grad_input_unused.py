@@ -1,16 +1,11 @@
-"""GRD207: `autograd.grad` differentiates with respect to a tensor that the output does not depend on."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.refusal import backward as refusal
 from gradlint.rules.authoring.repairs import with_argument
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 
-class GradInputUnused(Rule):
+class GradInputUnused(EventRule[refusal.GradInputUnused | refusal.GradInputWithoutGraph]):
     """`autograd.grad` differentiates with respect to a tensor that the output does not depend on.
 
     What torch does
@@ -37,42 +32,36 @@ class GradInputUnused(Rule):
     code = "GRD207"
     name = "grad-input-unused"
     effect = "raises"
-    events = (refusal.GradInputUnused, refusal.GradInputWithoutGraph)
     fix = "unsafe"
     torch_says = (
         "One of the differentiated Tensors does not require grad",
         "appears to not have been used in the graph",
     )
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 a = torch.ones(2, requires_grad=True)
 b = torch.ones(2, requires_grad=True)
 torch.autograd.grad((a * 2).sum(), [a, b])  # GRD207
 """,
-            error="appears to not have been used in the graph",
-        ),
+        error="appears to not have been used in the graph",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 a = torch.ones(2, requires_grad=True)
 b = torch.ones(2, requires_grad=True)
 torch.autograd.grad((a * 2).sum(), [a, b], allow_unused=True)
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: refusal.GradInputUnused | refusal.GradInputWithoutGraph) -> Report | None:
         """Report the call, for an input that is not used or does not require grad."""
-        assert isinstance(event, (refusal.GradInputUnused, refusal.GradInputWithoutGraph))
         unused = isinstance(event, refusal.GradInputUnused)
         reason, hint = _UNUSED if unused else _WITHOUT_GRAPH
-        yield Report(
+        return Report(
             event.node,
             f"`autograd.grad` differentiates with respect to a tensor that {reason}: torch raises here",
             hint=hint,

@@ -1,20 +1,15 @@
-"""GRD214: a gradient computed without `create_graph=True` is used in a loss, where it has no effect on training."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault.backward import GradientWithoutGraph
 from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.rules.authoring.lost import report
 from gradlint.rules.authoring.repairs import with_argument
-from gradlint.rules.base import Bad, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Repair, Report
 
 
-class GradWithoutCreateGraph(Rule):
+class GradWithoutCreateGraph(EventRule[GradientWithoutGraph | LostLeaf]):
     """A gradient computed without `create_graph=True` is used in a loss, where it has no effect on training.
 
     What torch does
@@ -42,12 +37,10 @@ class GradWithoutCreateGraph(Rule):
     code = "GRD214"
     name = "grad-without-create-graph"
     effect = "silent"
-    events = (GradientWithoutGraph, LostLeaf)
     fix = "unsafe"
     torch_says = ("element 0 of tensors does not require grad",)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -59,12 +52,10 @@ penalty = ((slope.norm(2, dim=1) - 1) ** 2).mean()
 loss = score + 10 * penalty
 loss.backward()
 """,
-            shows="not penalty.requires_grad",
-        ),
+        shows="not penalty.requires_grad",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -75,23 +66,21 @@ score = critic(x).mean()
 loss = score + 10 * ((slope.norm(2, dim=1) - 1) ** 2).mean()
 loss.backward()
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: GradientWithoutGraph | LostLeaf) -> Report | None:
         """Report the gradient: it is a term of a loss, all of a root, or the only path to the trained parameters."""
         if isinstance(event, LostLeaf):
             if event.kind == "grad" and event.idle:
-                yield report(event, "these gradients have no graph", _HINT, _repair(event.node))
-            return
-        assert isinstance(event, GradientWithoutGraph)
+                return report(event, "these gradients have no graph", _HINT, _repair(event.node))
+            return None
         alone = (
             "these gradients have no graph, and the differentiated tensor depends on nothing else: torch "
             "raises in backward"
         )
         term = "these gradients have no graph: the term of the loss computed from them has no effect on training"
         raises = event.term is None
-        yield Report(
+        return Report(
             event.node,
             alone if raises else term,
             hint=_HINT,

@@ -1,31 +1,24 @@
-"""GRD202: the gradient passed to `backward` or `autograd.grad` has a different shape from its tensor."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.refusal.backward import GradientIsNumber, GradientShapeMismatch
 from gradlint.rules.authoring.phrases import sizes
 from gradlint.rules.authoring.repairs import ones_as_gradient
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 _RAISES = "Mismatch in shape"
 
 
-class GradientShape(Rule):
+class GradientShape(EventRule[GradientShapeMismatch | GradientIsNumber]):
     """The gradient passed to `backward` or `autograd.grad` has a different shape from its tensor.
 
     What torch does
-        It raises a RuntimeError: "Mismatch in shape: grad_output[0] has a shape of torch.Size([2]) and
-        output[0] has a shape of torch.Size([3])." The gradient is not broadcast: `torch.ones(1)` is
-        rejected for a tensor without dimensions. A different floating-point dtype is accepted. For a
-        root that is not the first of several, torch 2.13 fails while formatting its error message and
-        raises a different one.
+        It raises a RuntimeError: "Mismatch in shape: grad_output[0] has a shape of torch.Size([2]) and output[0] has a
+        shape of torch.Size([3])." The gradient is not broadcast: `torch.ones(1)` is rejected for a tensor without
+        dimensions. A different floating-point dtype is accepted. For a root that is not the first of several, torch
+        2.13 fails while formatting its error message and raises a different one.
 
     Why it matters
-        The gradient argument holds one weight for each element of the output, so it has the output's
-        shape.
+        The gradient argument holds one weight for each element of the output, so it has the output's shape.
 
     When it may be wrong
         If the line is never executed. Unknown sizes are never reported.
@@ -41,47 +34,40 @@ class GradientShape(Rule):
     code = "GRD202"
     name = "gradient-shape"
     effect = "raises"
-    events = (GradientShapeMismatch, GradientIsNumber)
     fix = "unsafe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 x = torch.ones(3, requires_grad=True)
 y = x * 2
 y.backward(torch.ones(1))  # GRD202
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 x = torch.ones(3, requires_grad=True)
 y = x * 2
 y.backward(torch.ones_like(y))
 """,
-            shows="x.grad.tolist() == [2, 2, 2]",
-        ),
+        shows="x.grad.tolist() == [2, 2, 2]",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: GradientShapeMismatch | GradientIsNumber) -> Report | None:
         """Report a gradient of a different shape, or one that is not a tensor."""
-        assert isinstance(event, (GradientShapeMismatch, GradientIsNumber))
         keyword = "gradient" if event.call == "backward" else "grad_outputs"
         if isinstance(event, GradientIsNumber):
-            yield Report(
+            return Report(
                 event.node,
                 f"`{keyword}` is a number and must be a tensor: torch raises here",
                 hint="pass a tensor of the same shape as the root, or nothing if the root has one element",
             )
-            return
         shape = sizes(event.shape)
         tensor = f"its tensor of shape {shape}" if shape else "its tensor"
-        yield Report(
+        return Report(
             event.node,
             f"`{keyword}` has a different shape from {tensor}, and is not broadcast: torch raises here",
             hint="pass `torch.ones_like(...)` of the tensor, or weights of its shape",

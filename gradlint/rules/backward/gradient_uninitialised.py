@@ -1,19 +1,15 @@
-"""GRD203: the gradient passed to `backward` is uninitialised memory."""
-
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault import backward as fault
 from gradlint.rules.authoring.repairs import code, ones_as_gradient
-from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
 
 
-class GradientUninitialised(Rule):
+class GradientUninitialised(EventRule[fault.GradientUninitialised]):
     """The gradient passed to `backward` is uninitialised memory.
 
     What torch does
@@ -39,37 +35,31 @@ class GradientUninitialised(Rule):
     code = "GRD203"
     name = "gradient-uninitialised"
     effect = "silent"
-    events = (fault.GradientUninitialised,)
     fix = "safe or unsafe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 x = torch.ones(4, requires_grad=True)
 y = x * 2
 y.backward(gradient=torch.empty(4))  # GRD203
 """,
-            shows="(x.grad != 2).any()",
-        ),
+        shows="(x.grad != 2).any()",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 x = torch.ones(4, requires_grad=True)
 y = x * 2
 y.backward(torch.ones_like(y))
 """,
-            shows="x.grad.tolist() == [2, 2, 2, 2]",
-        ),
+        shows="x.grad.tolist() == [2, 2, 2, 2]",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.GradientUninitialised) -> Report | None:
         """Report the backward that is passed such a gradient."""
-        assert isinstance(event, fault.GradientUninitialised)
-        yield Report(
+        return Report(
             event.node,
             "the gradient argument is uninitialised memory: every gradient is multiplied by whatever it contains",
             hint="pass `torch.ones_like` of the tensor, or nothing if the loss has one element",

@@ -1,22 +1,16 @@
-"""GRD228: a hook returns a value that cannot replace the gradient."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.refusal import functions as refusal
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 
-class HookResult(Rule):
+class HookResult(EventRule[refusal.HookResult]):
     """A hook of a tensor returns a value that cannot replace its gradient.
 
     What torch does
-        The value returned by a hook of `register_hook` replaces the gradient, unless it is None. A value
-        that is not a tensor, or is a tensor of another shape or dtype, raises in backward: "hook has
-        changed the size of value". A hook of `register_post_accumulate_grad_hook` must not return
-        anything.
+        The value returned by a hook of `register_hook` replaces the gradient, unless it is None. A value that is not a
+        tensor, or is a tensor of another shape or dtype, raises in backward: "hook has changed the size of value". A
+        hook of `register_post_accumulate_grad_hook` must not return anything.
 
     Why it matters
         A hook that only inspects the gradient should return None. A `lambda` always returns the value of
@@ -26,8 +20,7 @@ class HookResult(Rule):
         If the backward is never executed.
 
     Instead
-        Write a function without a `return` statement, or return a gradient of the same shape and
-        dtype.
+        Write a function without a `return` statement, or return a gradient of the same shape and dtype.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.register_hook.html
@@ -37,11 +30,9 @@ class HookResult(Rule):
     code = "GRD228"
     name = "hook-result"
     effect = "raises"
-    events = (refusal.HookResult,)
     torch_says = ("hook .* has changed", "but hook returned", "hooks should return None")
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 x = torch.randn(4, requires_grad=True)
@@ -49,12 +40,10 @@ y = x * 2
 y.register_hook(lambda g: g.norm())
 y.sum().backward()  # GRD228
 """,
-            error="has changed the size of value",
-        ),
+        error="has changed the size of value",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 seen = []
@@ -64,20 +53,18 @@ y.register_hook(lambda g: seen.append(g.norm()))
 y.register_hook(lambda g: g.clamp(-1, 1))
 y.sum().backward()
 """,
-            shows="len(seen) == 1",
-        ),
+        shows="len(seen) == 1",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: refusal.HookResult) -> Report | None:
         """Report a backward that runs such a hook."""
-        assert isinstance(event, refusal.HookResult)
         what = {
             "something": "a post-accumulate-grad hook returns a value, but it must return None",
             "other": "a hook returns a value that is not a tensor",
             "shape": "a hook returns a gradient of a different shape",
             "dtype": "a hook returns a gradient of a different dtype",
         }[event.returned]
-        yield Report(
+        return Report(
             event.node,
             f"{what}: torch raises in this backward",
             hint="return None from a hook that only inspects the gradient",

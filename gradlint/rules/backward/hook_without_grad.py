@@ -1,15 +1,10 @@
-"""GRD219: a hook is registered on a tensor that does not require grad, or `retain_grad()` is called on it."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.refusal import backward as refusal
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 
-class HookWithoutGrad(Rule):
+class HookWithoutGrad(EventRule[refusal.HookWithoutGrad]):
     """A hook is registered on a tensor that does not require grad, or `retain_grad()` is called on it.
 
     What torch does
@@ -21,12 +16,10 @@ class HookWithoutGrad(Rule):
         or the graph was cut before it.
 
     When it may be wrong
-        If the line is never executed, or if code that gradlint does not see makes the tensor
-        require grad.
+        If the line is never executed, or if code that gradlint does not see makes the tensor require grad.
 
     Instead
-        Call `requires_grad_()` on the tensor first, or register the hook on a tensor that gets a
-        gradient.
+        Call `requires_grad_()` on the tensor first, or register the hook on a tensor that gets a gradient.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.register_hook.html
@@ -36,39 +29,33 @@ class HookWithoutGrad(Rule):
     code = "GRD219"
     name = "hook-without-grad"
     effect = "raises"
-    events = (refusal.HookWithoutGrad,)
     torch_says = (
         "cannot register a hook on a tensor",
         "can't retain_grad on",
         "hooks cannot be registered on non-leaf",
     )
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 x = torch.randn(4)
 x.register_hook(print)  # GRD219
 """,
-            error="cannot register a hook on a tensor that doesn't require gradient",
-        ),
+        error="cannot register a hook on a tensor that doesn't require gradient",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 x = torch.randn(4, requires_grad=True)
 x.register_hook(print)
 x.sum().backward()
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: refusal.HookWithoutGrad) -> Report | None:
         """Report the call that torch rejects."""
-        assert isinstance(event, refusal.HookWithoutGrad)
-        yield Report(
+        return Report(
             event.node,
             f"`{event.method}` is called on a tensor that does not require grad: torch raises here",
             hint="call `requires_grad_()` on it first, or use a tensor that gets a gradient",

@@ -1,18 +1,13 @@
-"""GRD223: a function is called with an argument that requires grad but for which it has no derivative."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.refusal import tensors as refusal
 from gradlint.rules.authoring.phrases import operation
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 _RAISES = "is not differentiable with respect to argument 'weight'"
 
 
-class InputMayNotRequireGrad(Rule):
+class InputMayNotRequireGrad(EventRule[refusal.NoDerivative]):
     """A function is called with an argument that requires grad but for which it has no derivative.
 
     What torch does
@@ -21,10 +16,9 @@ class InputMayNotRequireGrad(Rule):
         does so at the call, as long as grad mode is on.
 
     Why it matters
-        Some functions are differentiable with respect to only some of their arguments. `nll_loss`
-        has no derivative for its class weights, `binary_cross_entropy` for its weights,
-        `soft_margin_loss` for its targets. Learned loss weights therefore cannot be passed as such
-        arguments.
+        Some functions are differentiable with respect to only some of their arguments. `nll_loss` has no derivative for
+        its class weights, `binary_cross_entropy` for its weights, `soft_margin_loss` for its targets. Learned loss
+        weights therefore cannot be passed as such arguments.
 
     When it may be wrong
         If the line is never executed, or if code that gradlint does not see disables grad mode.
@@ -41,10 +35,8 @@ class InputMayNotRequireGrad(Rule):
     code = "GRD223"
     name = "input-may-not-require-grad"
     effect = "raises"
-    events = (refusal.NoDerivative,)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 import torch.nn.functional as F
 
@@ -52,12 +44,10 @@ weight = torch.ones(3, requires_grad=True)
 scores = torch.randn(4, 3, requires_grad=True).log_softmax(dim=1)
 loss = F.nll_loss(scores, torch.tensor([0, 1, 2, 0]), weight)  # GRD223
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 import torch.nn.functional as F
 
@@ -66,14 +56,12 @@ scores = torch.randn(4, 3, requires_grad=True).log_softmax(dim=1)
 loss = F.nll_loss(scores, torch.tensor([0, 1, 2, 0]), weight.detach())
 loss.backward()
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: refusal.NoDerivative) -> Report | None:
         """Report an argument that torch cannot differentiate."""
-        assert isinstance(event, refusal.NoDerivative)
         op = operation(event.op, event.node)
-        yield Report(
+        return Report(
             event.node,
             f"{op} has no derivative for an input that requires grad: torch raises here",
             hint='pass that argument with `.detach()`, or use `reduction="none"` and multiply by the weights',

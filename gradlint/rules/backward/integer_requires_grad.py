@@ -1,20 +1,15 @@
-"""GRD209: a tensor of integers or bools is made to require grad."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.refusal import tensors as refusal
 from gradlint.rules.authoring.repairs import with_argument
-from gradlint.rules.base import Bad, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Repair, Report
 
 _RAISES = "nly Tensors of floating point (and complex )?dtype can require gradients"
 
 
-class IntegerRequiresGrad(Rule):
+class IntegerRequiresGrad(EventRule[refusal.IntegerRequiresGrad]):
     """A tensor of integers or bools is made to require grad.
 
     What torch does
@@ -41,34 +36,28 @@ class IntegerRequiresGrad(Rule):
     code = "GRD209"
     name = "integer-requires-grad"
     effect = "raises"
-    events = (refusal.IntegerRequiresGrad,)
     fix = "safe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 x = torch.tensor([1, 2, 3], requires_grad=True)  # GRD209
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 x.sum().backward()
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: refusal.IntegerRequiresGrad) -> Report | None:
         """Report a flag on a dtype that has no gradient."""
-        assert isinstance(event, refusal.IntegerRequiresGrad)
         kind = f"a tensor of dtype {event.dtype}" if event.dtype else "a tensor of integers"
-        yield Report(
+        return Report(
             event.node,
             f"{kind} cannot require grad: torch raises here",
             hint="use floating-point numbers (`1.0`, `dtype=torch.float`), or remove `requires_grad`",

@@ -1,19 +1,14 @@
-"""GRD206: `.grad` is read from a tensor that is not a leaf."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault.backward import NonleafGradRead
 from gradlint.rules.authoring.leaves import leaf_at_once, retained, updated_in_place
 from gradlint.rules.authoring.repairs import code
-from gradlint.rules.base import Bad, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Repair, Report
 
 
-class NonleafGrad(Rule):
+class NonleafGrad(EventRule[NonleafGradRead]):
     """`.grad` is read from a tensor that is not a leaf.
 
     What torch does
@@ -30,9 +25,8 @@ class NonleafGrad(Rule):
         report the line if it cannot tell.
 
     Instead
-        Create the leaf last (`torch.ones(2, device=device, requires_grad=True)`, or
-        `.to(device).requires_grad_()`), keep a separate name for the leaf, or call `retain_grad()`
-        before the backward.
+        Create the leaf last (`torch.ones(2, device=device, requires_grad=True)`, or `.to(device).requires_grad_()`),
+        keep a separate name for the leaf, or call `retain_grad()` before the backward.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.grad.html
@@ -43,37 +37,31 @@ class NonleafGrad(Rule):
     code = "GRD206"
     name = "nonleaf-grad"
     effect = "silent"
-    events = (NonleafGradRead,)
     fix = "unsafe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 x = 2 * torch.ones(2, 2, requires_grad=True)
 x.pow(2).sum().backward()
 slope = x.grad  # GRD206
 """,
-            shows="slope is None",
-        ),
+        shows="slope is None",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 x = (2 * torch.ones(2, 2)).requires_grad_()
 x.pow(2).sum().backward()
 slope = x.grad
 """,
-            shows="slope is not None",
-        ),
+        shows="slope is not None",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: NonleafGradRead) -> Report | None:
         """Report a read of a `.grad` that is certainly None."""
-        assert isinstance(event, NonleafGradRead)
-        yield Report(
+        return Report(
             event.node,
             "`.grad` is read from a tensor that is not a leaf: torch returns None with a warning",
             hint="read `.grad` from the leaf, or call `retain_grad()` on this tensor before the backward",

@@ -1,21 +1,16 @@
-"""GRD210: a tensor that requires grad is converted to a numpy array."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.refusal import tensors as refusal
 from gradlint.rules.authoring.phrases import source
 from gradlint.rules.authoring.repairs import receiver_through
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 _RAISES = "Can't call numpy\\(\\) on Tensor that requires grad"
 
 
-class NumpyOnGrad(Rule):
+class NumpyOnGrad(EventRule[refusal.NumpyOnGrad]):
     """A tensor that requires grad is converted to a numpy array.
 
     What torch does
@@ -33,9 +28,8 @@ class NumpyOnGrad(Rule):
         the file and does not call backward, because its callers may disable grad mode.
 
     Instead
-        Use `t.detach().numpy()` for plots and metrics (`t.detach().cpu().numpy()` from a GPU), and
-        `loss.item()` for logged losses. In the computation of a loss, use torch functions instead
-        of numpy's.
+        Use `t.detach().numpy()` for plots and metrics (`t.detach().cpu().numpy()` from a GPU), and `loss.item()` for
+        logged losses. In the computation of a loss, use torch functions instead of numpy's.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.numpy.html
@@ -45,36 +39,30 @@ class NumpyOnGrad(Rule):
     code = "GRD210"
     name = "numpy-on-grad"
     effect = "raises"
-    events = (refusal.NumpyOnGrad,)
     fix = "safe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
 model = nn.Linear(4, 2)
 scores = model(torch.randn(3, 4)).numpy()  # GRD210
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
 model = nn.Linear(4, 2)
 scores = model(torch.randn(3, 4)).detach().numpy()
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: refusal.NumpyOnGrad) -> Report | None:
         """Report a conversion that torch rejects."""
-        assert isinstance(event, refusal.NumpyOnGrad)
-        yield Report(
+        return Report(
             event.node,
             f"{_call(event.node)} a tensor that requires grad: torch raises here"
             + (", unless the caller disables grad mode" if event.uncalled else ""),

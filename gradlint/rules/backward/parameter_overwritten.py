@@ -1,17 +1,12 @@
-"""GRD217: a plain tensor is assigned where a module has registered a parameter."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.refusal import modules as refusal
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 _RAISES = "cannot assign 'torch.FloatTensor' as parameter"
 
 
-class ParameterOverwritten(Rule):
+class ParameterOverwritten(EventRule[refusal.ParameterOverwritten | refusal.ChildOverwritten]):
     """A plain tensor is assigned where a module has registered a parameter.
 
     What torch does
@@ -26,10 +21,9 @@ class ParameterOverwritten(Rule):
         If the line is never executed.
 
     Instead
-        Change the values of the parameter (`with torch.no_grad(): layer.weight.mul_(mask)`), use the
-        computed tensor under another name (`F.linear(x, layer.weight * mask)`), or use
-        `torch.nn.utils.parametrize`. `nn.Parameter(...)` creates a new parameter, which the
-        optimizer does not update.
+        Change the values of the parameter (`with torch.no_grad(): layer.weight.mul_(mask)`), use the computed tensor
+        under another name (`F.linear(x, layer.weight * mask)`), or use `torch.nn.utils.parametrize`.
+        `nn.Parameter(...)` creates a new parameter, which the optimizer does not update.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.nn.parameter.Parameter.html
@@ -39,23 +33,19 @@ class ParameterOverwritten(Rule):
     code = "GRD217"
     name = "parameter-overwritten"
     effect = "raises"
-    events = (refusal.ParameterOverwritten, refusal.ChildOverwritten)
     torch_says = (r"cannot assign '[\w.]+' as parameter",)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
 layer = nn.Linear(3, 2)
 layer.weight = torch.zeros(2, 3)  # GRD217
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -63,20 +53,17 @@ layer = nn.Linear(3, 2)
 with torch.no_grad():
     layer.weight.zero_()
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: refusal.ParameterOverwritten | refusal.ChildOverwritten) -> Report | None:
         """Report an assignment that `nn.Module` rejects."""
         if isinstance(event, refusal.ChildOverwritten):
-            yield Report(
+            return Report(
                 event.node,
                 f"a value that is not a module is assigned to the child module `{event.name}`: torch raises here",
                 hint="assign a module, or use another attribute name for the value",
             )
-            return
-        assert isinstance(event, refusal.ParameterOverwritten)
-        yield Report(
+        return Report(
             event.node,
             f"a plain tensor is assigned to the parameter `{event.name}`: torch raises here",
             hint="write its values under `torch.no_grad()`, or use another attribute name for the tensor",

@@ -1,22 +1,16 @@
-"""GRD221: `resize_` is called on a tensor that requires grad."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.refusal import tensors as refusal
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 _RAISES = "cannot resize variables that require grad"
 
 
-class ResizeRequiresGrad(Rule):
+class ResizeRequiresGrad(EventRule[refusal.Resized]):
     """`resize_` is called on a tensor that requires grad.
 
     What torch does
-        It raises a RuntimeError: "cannot resize variables that require grad". It does so in every grad
-        mode.
+        It raises a RuntimeError: "cannot resize variables that require grad". It does so in every grad mode.
 
     Why it matters
         `resize_` reuses memory whatever it contains, so there is no gradient for it.
@@ -36,33 +30,27 @@ class ResizeRequiresGrad(Rule):
     code = "GRD221"
     name = "resize-requires-grad"
     effect = "raises"
-    events = (refusal.Resized,)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 w = torch.randn(2, 3, requires_grad=True)
 w.resize_(6)  # GRD221
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 w = torch.randn(2, 3, requires_grad=True)
 w.reshape(6).sum().backward()
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: refusal.Resized) -> Report | None:
         """Report a change of size that torch rejects."""
-        assert isinstance(event, refusal.Resized)
-        yield Report(
+        return Report(
             event.node,
             "`resize_` is called on a tensor that requires grad: torch raises here",
             hint="use `reshape` or `view` for another shape, or a new tensor for another size",

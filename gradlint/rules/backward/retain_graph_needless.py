@@ -1,19 +1,14 @@
-"""GRD212: a backward in a loop retains its graph, and no other backward runs through it."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault.backward import GraphRetained
 from gradlint.rules.authoring.arguments import keyword_of
 from gradlint.rules.authoring.repairs import with_argument, without_argument
-from gradlint.rules.base import Bad, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Repair, Report
 
 
-class RetainGraphNeedless(Rule):
+class RetainGraphNeedless(EventRule[GraphRetained]):
     """A backward in a loop retains its graph, and no other backward runs through it.
 
     What torch does
@@ -21,17 +16,15 @@ class RetainGraphNeedless(Rule):
         until the last reference to the loss is gone, which is after the next forward.
 
     Why it matters
-        The activations of two iterations are in memory at once. Mistakes that torch would otherwise
-        report, such as a state carried over or a second backward through the same graph, stay
-        hidden.
+        The activations of two iterations are in memory at once. Mistakes that torch would otherwise report, such as a
+        state carried over or a second backward through the same graph, stay hidden.
 
     When it may be wrong
         If code that gradlint does not see runs a second backward. Nothing is reported if a part of
         the graph is unknown.
 
     Instead
-        Remove the argument. It is needed for all but the last of several backwards through one
-        graph.
+        Remove the argument. It is needed for all but the last of several backwards through one graph.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html
@@ -40,11 +33,9 @@ class RetainGraphNeedless(Rule):
     code = "GRD212"
     name = "retain-graph-needless"
     effect = "leak"
-    events = (GraphRetained,)
     fix = "safe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -56,11 +47,9 @@ for x in torch.randn(10, 8, 4):
     loss.backward(retain_graph=True)  # GRD212
     optimizer.step()
 """,
-        ),
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -70,13 +59,11 @@ for x in torch.randn(10, 8, 4):
     a(code).mean().backward(retain_graph=True)
     b(code).mean().backward()
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: GraphRetained) -> Report | None:
         """Report the backward that retains its graph."""
-        assert isinstance(event, GraphRetained)
-        yield Report(
+        return Report(
             event.node,
             "this backward retains its graph, and no other backward runs through it: its memory is freed an "
             "iteration later",

@@ -1,26 +1,20 @@
-"""GRD215: `requires_grad` is set by a spelling that has no effect: `x.requires_grad_ = True`."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault import tensors as fault
 from gradlint.domain.refusal import tensors as refusal
 from gradlint.rules.authoring.phrases import source
-from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
 
 
-class SetRequiresGradByName(Rule):
+class SetRequiresGradByName(EventRule[fault.MethodOverwritten | fault.FlagCompared | refusal.FlagCalled]):
     """`requires_grad` is set by a spelling that has no effect, such as `x.requires_grad_ = True`.
 
     What torch does
-        `x.requires_grad_ = True` replaces the method by an attribute and does not change the flag;
-        later calls of `x.requires_grad_()` raise. The same happens on a module. `x.requires_grad ==
-        True` as a statement compares. `x.requires_grad(True)` calls a bool: a TypeError, "'bool' object
-        is not callable".
+        `x.requires_grad_ = True` replaces the method by an attribute and does not change the flag; later calls of
+        `x.requires_grad_()` raise. The same happens on a module. `x.requires_grad == True` as a statement compares.
+        `x.requires_grad(True)` calls a bool: a TypeError, "'bool' object is not callable".
 
     Why it matters
         The first two are silent: the tensor gets no gradient, or the layer is not frozen.
@@ -40,23 +34,19 @@ class SetRequiresGradByName(Rule):
     code = "GRD215"
     name = "set-requires-grad-by-name"
     effect = "silent"
-    events = (fault.MethodOverwritten, fault.FlagCompared, refusal.FlagCalled)
     fix = "safe or unsafe"
     torch_says = ("'bool' object is not callable",)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 x = torch.ones(3)
 x.requires_grad_ = True  # GRD215
 """,
-            shows="not x.requires_grad",
-        ),
+        shows="not x.requires_grad",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -65,32 +55,29 @@ x.requires_grad_()
 layer = nn.Linear(4, 4)
 layer.requires_grad_(False)
 """,
-            shows="x.requires_grad and not layer.weight.requires_grad",
-        ),
+        shows="x.requires_grad and not layer.weight.requires_grad",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.MethodOverwritten | fault.FlagCompared | refusal.FlagCalled) -> Report | None:
         """Report an assignment to the method, and a comparison or call of the flag."""
         node = event.node
         if isinstance(event, refusal.FlagCalled):
             assert isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute)
             name = node.func.attr
             message = "`requires_grad` is a flag and not a method: Python raises here"
-            yield Report(node, message, _HINT, effect="raises", repair=_named(name, "requires_grad_", safe=True))
-        elif isinstance(event, fault.FlagCompared):
+            return Report(node, message, _HINT, effect="raises", repair=_named(name, "requires_grad_", safe=True))
+        if isinstance(event, fault.FlagCompared):
             assert isinstance(node, cst.Comparison) and isinstance(node.left, cst.Attribute)
             setting = f"{source(node.left)} = {source(node.comparisons[0].comparator)}"
             repair = Repair("assign the flag", (Change(node, setting),), safe=False)
-            yield Report(node, "this compares `requires_grad` and sets nothing", f"write `{setting}`", repair=repair)
-        else:
-            assert isinstance(event, fault.MethodOverwritten)
-            what = "the layers are not changed" if event.owner == "module" else "the flag is not changed"
-            yield Report(
-                node,
-                f"this replaces the method `requires_grad_` by an attribute: {what}",
-                hint=_HINT,
-                repair=_called(node),
-            )
+            return Report(node, "this compares `requires_grad` and sets nothing", f"write `{setting}`", repair=repair)
+        what = "the layers are not changed" if event.owner == "module" else "the flag is not changed"
+        return Report(
+            node,
+            f"this replaces the method `requires_grad_` by an attribute: {what}",
+            hint=_HINT,
+            repair=_called(node),
+        )
 
 
 _HINT = "call the method: `requires_grad_(True)`"

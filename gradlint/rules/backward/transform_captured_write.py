@@ -1,15 +1,10 @@
-"""GRD224: a function transformed by torch.func writes to a tensor that it did not create."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.refusal.transform import CapturedWrite
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 
-class TransformCapturedWrite(Rule):
+class TransformCapturedWrite(EventRule[CapturedWrite]):
     """A function transformed by `torch.func` writes in place to a tensor that it did not create.
 
     What torch does
@@ -27,9 +22,8 @@ class TransformCapturedWrite(Rule):
         If the line is never executed.
 
     Instead
-        Return the new value (`has_aux=True` lets a function return more than its loss). Under `vmap`, create
-        the tensor from one of the arguments, so that it is batched too: `x.new_zeros(3)` or
-        `torch.zeros_like(x)`.
+        Return the new value (`has_aux=True` lets a function return more than its loss). Under `vmap`, create the tensor
+        from one of the arguments, so that it is batched too: `x.new_zeros(3)` or `torch.zeros_like(x)`.
 
     References
         https://docs.pytorch.org/docs/stable/func.ux_limitations.html
@@ -38,15 +32,13 @@ class TransformCapturedWrite(Rule):
     code = "GRD224"
     name = "transform-captured-write"
     effect = "raises"
-    events = (CapturedWrite,)
     torch_says = (
         "mutate a captured Tensor",
         "is not possible because there exists",
         "doesn't match the broadcast shape",
     )
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch.func import grad
 
@@ -60,12 +52,10 @@ def loss(x):
 
 grad(loss)(torch.randn(3))
 """,
-            error="mutate a captured Tensor",
-        ),
+        error="mutate a captured Tensor",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch.func import grad
 
@@ -76,24 +66,21 @@ def loss(x):
 
 gradient, seen = grad(loss, has_aux=True)(torch.randn(3))
 """,
-            shows="seen.shape == (3,)",
-        ),
+        shows="seen.shape == (3,)",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: CapturedWrite) -> Report | None:
         """Report a write that a transform rejects."""
-        assert isinstance(event, CapturedWrite)
         write = "the index assignment" if event.op == "index assignment" else f"`{event.op}`"
         running = event.transform, f"`{event.by}` runs the function here"
         if event.mapped:
-            yield Report(
+            return Report(
                 event.node,
                 f"{write} writes batched values to a tensor that is not batched: torch raises here",
                 hint="create the tensor from an argument: `x.new_zeros(...)` or `torch.zeros_like(x)`",
                 related=(running,),
             )
-            return
-        yield Report(
+        return Report(
             event.node,
             f"{write} writes to a tensor created outside the differentiated function: torch raises here",
             hint="return the new value, with `has_aux=True` if necessary",

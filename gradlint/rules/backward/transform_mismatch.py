@@ -1,24 +1,18 @@
-"""GRD226: a function transform is called with the wrong arguments, or its function returns the wrong result."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.refusal import transform as refusal
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 
-class TransformMismatch(Rule):
+class TransformMismatch(EventRule[refusal.TransformMismatch]):
     """A function transform is called with the wrong arguments, or its function returns the wrong result.
 
     What torch does
-        It raises. `grad` and `hessian` expect a function that returns a tensor with one element. All
-        functions of `torch.func` and `torch.autograd.functional` expect tensors rather than Python numbers,
-        of a differentiable dtype. `vjp` expects cotangents with the shape of the output, `jvp` tangents with
-        the shape of the inputs, and `argnums`, `in_dims` and `out_dims` must match the arguments and
-        results. With `strict=True`, the functions of `torch.autograd.functional` reject an output that does
-        not depend on the inputs.
+        It raises. `grad` and `hessian` expect a function that returns a tensor with one element. All functions of
+        `torch.func` and `torch.autograd.functional` expect tensors rather than Python numbers, of a differentiable
+        dtype. `vjp` expects cotangents with the shape of the output, `jvp` tangents with the shape of the inputs, and
+        `argnums`, `in_dims` and `out_dims` must match the arguments and results. With `strict=True`, the functions of
+        `torch.autograd.functional` reject an output that does not depend on the inputs.
 
     Why it matters
         These functions look alike but expect different arguments: some a tuple, others a tensor. A loss
@@ -28,9 +22,8 @@ class TransformMismatch(Rule):
         If the line is never executed.
 
     Instead
-        Return a tensor, reduced to one number for `grad`; for a function with several outputs use `jacrev`
-        or `vjp`. Pass an argument that is not a tensor with `in_dims=None`, or bind it with
-        `functools.partial`.
+        Return a tensor, reduced to one number for `grad`; for a function with several outputs use `jacrev` or `vjp`.
+        Pass an argument that is not a tensor with `in_dims=None`, or bind it with `functools.partial`.
 
     References
         https://docs.pytorch.org/docs/stable/func.api.html
@@ -40,7 +33,6 @@ class TransformMismatch(Rule):
     code = "GRD226"
     name = "transform-mismatch"
     effect = "raises"
-    events = (refusal.TransformMismatch,)
     torch_says = (
         "[Ee]xpected",
         "should",
@@ -53,9 +45,8 @@ class TransformMismatch(Rule):
         "strict",
         "only",
     )
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch.func import grad
 
@@ -66,12 +57,10 @@ def loss(w):
 
 grad(loss)(torch.randn(3))  # GRD226
 """,
-            error="to return a scalar Tensor",
-        ),
+        error="to return a scalar Tensor",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch.func import grad
 
@@ -82,13 +71,11 @@ def loss(w):
 
 gradient = grad(loss)(torch.randn(3))
 """,
-            shows="gradient.shape == (3,)",
-        ),
+        shows="gradient.shape == (3,)",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: refusal.TransformMismatch) -> Report | None:
         """Report a transform that raises."""
-        assert isinstance(event, refusal.TransformMismatch)
         backwards = event.transform == "vjp"
         said = _SAYS[event.reason].format(
             got=_given(event.got) if event.reason.endswith("kind") else event.got,
@@ -97,7 +84,7 @@ gradient = grad(loss)(torch.randn(3))
             end="output" if backwards else "input",
             ends="the output" if backwards else "the primals",
         )
-        yield Report(event.node, f"`{event.transform}` {said}: torch raises here")
+        return Report(event.node, f"`{event.transform}` {said}: torch raises here")
 
 
 _SAYS: dict[refusal.Mismatch, str] = {

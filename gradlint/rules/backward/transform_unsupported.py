@@ -1,15 +1,10 @@
-"""GRD225: a function transformed by torch.func does what the transform does not support."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.refusal import transform as refusal
 from gradlint.rules.authoring.repairs import code, with_argument
-from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule, Statement
+from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report, Statement
 
 _WHAT: dict[refusal.Unsupported, str] = {
     "method": "`{op}()` is called in a transformed function",
@@ -37,16 +32,15 @@ _INSTEAD: dict[refusal.Unsupported, str] = {
 }
 
 
-class TransformUnsupported(Rule):
+class TransformUnsupported(EventRule[refusal.TransformUnsupported]):
     """A function transformed by `torch.func` does what the transform does not support.
 
     What torch does
-        It raises. No transform supports `backward()`, `requires_grad_()`, `retain_grad()`, the functions
-        of `torch.autograd.functional`, or custom functions whose `forward` takes a `ctx` and that have no
-        `setup_context`. `vmap` also rejects anything that needs the values of one example: an `if` on a
-        tensor, `item()`, `float()`, `tolist()`, `numpy()`, `.data`, masks and other operations whose
-        result size depends on the values, custom functions without a `vmap` rule, and random numbers
-        unless `randomness` is set.
+        It raises. No transform supports `backward()`, `requires_grad_()`, `retain_grad()`, the functions of
+        `torch.autograd.functional`, or custom functions whose `forward` takes a `ctx` and that have no `setup_context`.
+        `vmap` also rejects anything that needs the values of one example: an `if` on a tensor, `item()`, `float()`,
+        `tolist()`, `numpy()`, `.data`, masks and other operations whose result size depends on the values, custom
+        functions without a `vmap` rule, and random numbers unless `randomness` is set.
 
     Why it matters
         A transform runs the function once, for all inputs at the same time, and tracks gradients itself.
@@ -69,7 +63,6 @@ class TransformUnsupported(Rule):
     name = "transform-unsupported"
     effect = "raises"
     fix = "safe or unsafe"
-    events = (refusal.TransformUnsupported,)
     torch_says = (
         "vmap",
         "functorch",
@@ -78,9 +71,8 @@ class TransformUnsupported(Rule):
         "Cannot access data pointer",
         "Can't detach views",
     )
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 
@@ -92,12 +84,10 @@ def clipped(x):
 
 torch.vmap(clipped)(torch.randn(4, 3))
 """,
-            error="data-dependent control flow",
-        ),
+        error="data-dependent control flow",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 
@@ -107,14 +97,12 @@ def clipped(x):
 
 result = torch.vmap(clipped)(torch.randn(4, 3))
 """,
-            shows="result.shape == (4, 3)",
-        ),
+        shows="result.shape == (4, 3)",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: refusal.TransformUnsupported) -> Report | None:
         """Report an operation that the running transform rejects."""
-        assert isinstance(event, refusal.TransformUnsupported)
-        yield Report(
+        return Report(
             event.node,
             f"{_WHAT[event.reason].format(op=event.op)}: torch raises here",
             hint=_INSTEAD.get(event.reason),

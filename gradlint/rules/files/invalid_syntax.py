@@ -1,11 +1,6 @@
-"""GRD001: the file is not valid Python 3."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, Good, Rule
 
 
 class InvalidSyntax(Rule):
@@ -35,13 +30,5 @@ class InvalidSyntax(Rule):
     code = "GRD001"
     name = "invalid-syntax"
     effect = "invalid"
-    events = ()
-    bad = (
-        Bad("import torch\nprint 'torch'  # GRD001\n", error="Missing parentheses in call to 'print'"),
-        Bad("import torch\nx = torch.ones(2  # GRD001\n", error="was never closed"),
-    )
-    good = (Good("import torch\nprint('torch')\n"),)
-
-    def check(self, event: Event) -> Iterator[Report]:
-        """Yield nothing: a file that is not parsed has no events, and `check.py` reports it."""
-        yield from ()
+    bad = Bad("import torch\nprint 'torch'  # GRD001\n", error="Missing parentheses in call to 'print'")
+    good = Good("import torch\nprint('torch')\n")

@@ -1,14 +1,10 @@
-"""GRD004: a call of `gradlint.reveal`, reported with what gradlint knows about its argument."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event, Reveal
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.domain.event import Reveal
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 
-class RevealLeftIn(Rule):
+class RevealLeftIn(EventRule[Reveal]):
     """A call of `gradlint.reveal`. The finding says what gradlint knows about its argument.
 
     What torch does
@@ -31,10 +27,8 @@ class RevealLeftIn(Rule):
     code = "GRD004"
     name = "reveal-left-in"
     effect = "legacy"
-    events = (Reveal,)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from gradlint import reveal
 
@@ -42,49 +36,23 @@ w = torch.ones(3, requires_grad=True)
 loss = reveal((w * 2).sum())  # GRD004
 loss.backward()
 """,
-            shows="w.grad.tolist() == [2.0, 2.0, 2.0]",
-        ),
-        Bad(
-            """\
-import gradlint
-import torch
-
-x = torch.ones(2, 3)
-gradlint.reveal(x)  # GRD004
-""",
-            shows="x.shape == (2, 3)",
-        ),
+        shows="w.grad.tolist() == [2.0, 2.0, 2.0]",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 w = torch.ones(3, requires_grad=True)
 loss = (w * 2).sum()
 loss.backward()
 """,
-            shows="w.grad.tolist() == [2.0, 2.0, 2.0]",
-        ),
-        Good(
-            """\
-import torch
-
-
-def reveal(value):
-    return value
-
-
-x = reveal(torch.ones(2, 3))
-""",
-            shows="x.shape == (2, 3)",
-        ),
+        shows="w.grad.tolist() == [2.0, 2.0, 2.0]",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: Reveal) -> Report | None:
         """Report the answer to a `reveal` in the program."""
-        assert isinstance(event, Reveal)
         if event.asked:
-            yield Report(
+            return Report(
                 event.node, f"revealed: {event.text}", hint="remove the call when you no longer need the answer"
             )
+        return None

@@ -1,11 +1,6 @@
-"""GRD002: the file or directory cannot be read."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
-from gradlint.rules.base import Report, Rule
+from gradlint.rules.base import Rule
 
 
 class UnreadableFile(Rule):
@@ -33,10 +28,3 @@ class UnreadableFile(Rule):
     code = "GRD002"
     name = "unreadable-file"
     effect = "invalid"
-    events = ()
-    bad = ()
-    good = ()
-
-    def check(self, event: Event) -> Iterator[Report]:
-        """Yield nothing: a file that is not read has no events, and `check.py` reports it."""
-        yield from ()

@@ -1,11 +1,6 @@
-"""GRD003: a `# noqa` comment suppresses no finding."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, Good, Rule
 
 
 class UnusedSuppression(Rule):
@@ -32,22 +27,9 @@ class UnusedSuppression(Rule):
     code = "GRD003"
     name = "unused-suppression"
     effect = "fragile"
-    events = ()
     fix = "safe"
-    bad = (
-        Bad("import torch\n\nx = torch.ones(2)\nx.add_(1)  # noqa: GRD101  # GRD003\n"),
-        Bad(
-            "import torch\n\nw = torch.ones(2, requires_grad=True)\nw.sum().backward()  # noqa: GRD2, E501  # GRD003\n"
-        ),
+    bad = Bad("import torch\n\nx = torch.ones(2)\nx.add_(1)  # noqa: GRD101  # GRD003\n")
+    good = Good(
+        "import torch\n\nw = torch.ones(2, requires_grad=True)\n"
+        "w.data.add_(1)  # noqa: GRD301\nprint(w)  # noqa: T201\nx = w * 2  # noqa\n"
     )
-    good = (
-        Good(
-            "import torch\n\nw = torch.ones(2, requires_grad=True)\n"
-            "w.data.add_(1)  # noqa: GRD301\nprint(w)  # noqa: T201\nx = w * 2  # noqa\n"
-        ),
-        Good('import torch\n\nprint("x.add_(1)  # noqa: GRD101", torch.ones(2))\n'),
-    )
-
-    def check(self, event: Event) -> Iterator[Report]:
-        """Yield nothing: `silencing.py` reports unused comments after all rules have run."""
-        yield from ()

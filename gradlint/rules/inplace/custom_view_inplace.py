@@ -1,19 +1,14 @@
-"""GRD112: a view returned by a custom function, or by a module with a backward hook, is written in place."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.refusal import inplace as refusal
 from gradlint.rules.authoring.phrases import writing
 from gradlint.rules.authoring.repairs import out_of_place
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 _RAISES = "is a view and is being modified inplace. This view was created inside a custom Function"
 
 
-class CustomViewInplace(Rule):
+class CustomViewInplace(EventRule[refusal.CustomViewWrite]):
     """A view returned by a custom function, or by a module with a backward hook, is written in place.
 
     What torch does
@@ -44,11 +39,9 @@ class CustomViewInplace(Rule):
     code = "GRD112"
     name = "custom-view-inplace"
     effect = "raises"
-    events = (refusal.CustomViewWrite,)
     fix = "safe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -57,12 +50,10 @@ layer.register_full_backward_hook(lambda module, grad_input, grad_output: None)
 hidden = layer(torch.randn(2, 3))
 hidden += 1  # GRD112
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -72,13 +63,11 @@ hidden = layer(torch.randn(2, 3))
 hidden = hidden + 1
 hidden.sum().backward()
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: refusal.CustomViewWrite) -> Report | None:
         """Report a write that torch rejects because its target is a view made by a custom function."""
-        assert isinstance(event, refusal.CustomViewWrite)
-        yield Report(
+        return Report(
             event.node,
             f"{writing(event.op, event.node)} writes to a view made by a custom function or a backward hook: "
             "torch raises here",

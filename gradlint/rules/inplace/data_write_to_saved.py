@@ -1,23 +1,17 @@
-"""GRD105: a value saved for backward is changed through `.data`, which autograd does not notice."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.fault.inplace import HiddenWriteToSaved
 from gradlint.rules.authoring.phrases import operation
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 
-class DataWriteToSaved(Rule):
+class DataWriteToSaved(EventRule[HiddenWriteToSaved]):
     """A value saved for backward is changed through `.data`, which autograd does not notice.
 
     What torch does
-        Nothing. `.data` shares memory with the tensor but has its own version counter, so the check in
-        backward finds no change. The gradient is computed with the new values, although the old ones
-        would be correct. The same write through `.detach()` or under `torch.no_grad()` is detected, and
-        backward raises.
+        Nothing. `.data` shares memory with the tensor but has its own version counter, so the check in backward finds
+        no change. The gradient is computed with the new values, although the old ones would be correct. The same write
+        through `.detach()` or under `torch.no_grad()` is detected, and backward raises.
 
     Why it matters
         The loss is right, the gradient is wrong, and torch gives no warning.
@@ -38,10 +32,8 @@ class DataWriteToSaved(Rule):
     code = "GRD105"
     name = "data-write-to-saved"
     effect = "silent"
-    events = (HiddenWriteToSaved,)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 x = torch.tensor([3.0], requires_grad=True)
@@ -49,12 +41,10 @@ loss = (x * x).sum()
 x.data.zero_()  # GRD105, GRD301
 loss.backward()
 """,
-            shows="differs_from_finite_differences(lambda: (x * x).sum(), x, at=torch.tensor([3.0]))",
-        ),
+        shows="differs_from_finite_differences(lambda: (x * x).sum(), x, at=torch.tensor([3.0]))",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 x = torch.tensor([3.0], requires_grad=True)
@@ -63,15 +53,13 @@ loss.backward()
 with torch.no_grad():
     x.zero_()
 """,
-            shows="x.grad.item() == 6",
-        ),
+        shows="x.grad.item() == 6",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: HiddenWriteToSaved) -> Report | None:
         """Report the write that the version counter does not see."""
-        assert isinstance(event, HiddenWriteToSaved)
         saver = operation(event.saver_op, event.saver)
-        yield Report(
+        return Report(
             event.node,
             f"this write through `.data` changes what {saver} saved: the gradient is silently wrong",
             hint="write after the backward, or to a copy; under `torch.no_grad()` instead of `.data`, torch "

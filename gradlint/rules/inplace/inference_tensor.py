@@ -1,26 +1,26 @@
-"""GRD109: a tensor made in inference mode is written, or saved for backward, outside of it."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TypeAlias
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.refusal import inplace as refusal
 from gradlint.rules.authoring.phrases import operation, writing
-from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
+
+_Event: TypeAlias = (
+    refusal.InferenceWrite | refusal.InferenceViewWrite | refusal.InferenceChange | refusal.InferenceSaved
+)
 
 
-class InferenceTensor(Rule):
+class InferenceTensor(EventRule[_Event]):
     """A tensor made in inference mode is written, or saved for backward, outside of it.
 
     What torch does
-        Tensors made under `torch.inference_mode()` have no version counter. Outside of it, a write in
-        place raises a RuntimeError ("Inplace update to inference tensor outside InferenceMode is not
-        allowed"), and so does an operation that would save one for backward ("Inference tensors cannot
-        be saved for backward"). An operation that saves nothing, such as `+`, accepts them, and so
-        does one that is not recorded.
+        Tensors made under `torch.inference_mode()` have no version counter. Outside of it, a write in place raises a
+        RuntimeError ("Inplace update to inference tensor outside InferenceMode is not allowed"), and so does an
+        operation that would save one for backward ("Inference tensors cannot be saved for backward"). An operation that
+        saves nothing, such as `+`, accepts them, and so does one that is not recorded.
 
     Why it matters
         Features are often computed by a frozen network under `inference_mode` and passed to a head
@@ -30,8 +30,7 @@ class InferenceTensor(Rule):
         If the line is never executed, or if its caller runs it in inference mode.
 
     Instead
-        Use `torch.no_grad()` if the results are used in training, or `.clone()` them outside
-        inference mode.
+        Use `torch.no_grad()` if the results are used in training, or `.clone()` them outside inference mode.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.autograd.grad_mode.inference_mode.html
@@ -42,16 +41,9 @@ class InferenceTensor(Rule):
     name = "inference-tensor"
     effect = "raises"
     fix = "safe"
-    events = (
-        refusal.InferenceWrite,
-        refusal.InferenceViewWrite,
-        refusal.InferenceChange,
-        refusal.InferenceSaved,
-    )
     torch_says = ("[Ii]nference ?(tensor|mode|Mode)",)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -60,12 +52,10 @@ with torch.inference_mode():
     features = backbone(torch.randn(3, 4))
 loss = head(features).sum()  # GRD109
 """,
-            error="Inference tensors cannot be saved for backward",
-        ),
+        error="Inference tensors cannot be saved for backward",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -74,11 +64,10 @@ with torch.no_grad():
     features = backbone(torch.randn(3, 4))
 head(features).sum().backward()
 """,
-            shows="head.weight.grad is not None",
-        ),
+        shows="head.weight.grad is not None",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: _Event) -> Report | None:
         """Report an inference tensor that is written directly or through a view, changed otherwise, or saved."""
         if isinstance(event, refusal.InferenceViewWrite):
             message, said, place, mode = _writes(event, "a view"), _MADE, event.viewed, None
@@ -88,9 +77,8 @@ head(features).sum().backward()
             message = f"{operation(event.op, event.node)} cannot save a tensor made in inference mode"
             said, place, mode = "the tensor is created in inference mode here", event.made, event.mode
         else:
-            assert isinstance(event, refusal.InferenceChange)
             message, said, place, mode = f"`{event.by}` changes a tensor made in inference mode", "", None, event.mode
-        yield Report(
+        return Report(
             event.node,
             f"{message}: torch raises here",
             hint="create the tensor under `torch.no_grad()` instead, or use its `.clone()`",

@@ -1,22 +1,18 @@
-"""GRD116: a tensor is written in place with values of a larger shape."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.refusal import inplace as refusal
 from gradlint.rules.authoring.phrases import sizes, writing
 from gradlint.rules.authoring.repairs import out_of_place
-from gradlint.rules.base import Bad, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Repair, Report
 
 _RAISES = "doesn't match the broadcast shape"
 
 
-class InplaceBroadcast(Rule):
+class InplaceBroadcast(EventRule[refusal.InplaceBroadcast]):
     """A tensor is written in place with values of a larger shape.
 
     What torch does
@@ -45,38 +41,32 @@ class InplaceBroadcast(Rule):
     code = "GRD116"
     name = "inplace-broadcast"
     effect = "raises"
-    events = (refusal.InplaceBroadcast,)
     fix = "unsafe"
     torch_says = ("doesn't match the broadcast shape", r"expand\(", "shape mismatch", "Bad in-place call")
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 total = torch.zeros(5)
 total += torch.ones(3, 5)  # GRD116
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 total = torch.zeros(5)
 total = total + torch.ones(3, 5)
 """,
-            shows="total.shape == (3, 5)",
-        ),
+        shows="total.shape == (3, 5)",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: refusal.InplaceBroadcast) -> Report | None:
         """Report values whose shape cannot be broadcast to the target."""
-        assert isinstance(event, refusal.InplaceBroadcast)
         held, wanted = sizes(event.shape), sizes(event.wanted)
         part = "a part" if event.op == "index assignment" else "a tensor"
-        yield Report(
+        return Report(
             event.node,
             f"{writing(event.op, event.node)} writes values of shape {wanted} to {part} of shape {held}: "
             "torch raises here",

@@ -1,20 +1,16 @@
-"""GRD101: a leaf that requires grad is written in place."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
-from gradlint.domain.event import Event
 from gradlint.domain.refusal import inplace as refusal
 from gradlint.rules.authoring.phrases import target, writing
 from gradlint.rules.authoring.repairs import built_out_of_place, out_of_place, update_under_no_grad
-from gradlint.rules.base import Bad, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Repair, Report
 
 _RAISES = "a leaf Variable that requires grad is being used in an in-place operation"
 
 
-class LeafInplace(Rule):
+class LeafInplace(EventRule[refusal.LeafWrite]):
     """A leaf that requires grad is written in place while grad mode is on.
 
     What torch does
@@ -44,11 +40,9 @@ class LeafInplace(Rule):
     code = "GRD101"
     name = "leaf-inplace"
     effect = "raises"
-    events = (refusal.LeafWrite,)
     fix = "safe or unsafe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 x, y = torch.randn(8, 3), torch.randn(8)
@@ -57,12 +51,10 @@ loss = ((x @ w - y) ** 2).mean()
 loss.backward()
 w -= 0.1 * w.grad  # GRD101
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 x, y = torch.randn(8, 3), torch.randn(8)
@@ -73,18 +65,16 @@ with torch.no_grad():
     w -= 0.1 * w.grad
     w.grad.zero_()
 """,
-            shows="w.requires_grad and w.is_leaf",
-        ),
+        shows="w.requires_grad and w.is_leaf",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: refusal.LeafWrite) -> Report | None:
         """Report a write that torch rejects because its target is a leaf."""
-        assert isinstance(event, refusal.LeafWrite)
         kind = "parameter" if event.parameter else "leaf"
         quoted = target(event.node)
         what = f"the {kind} `{quoted}`, which" if quoted else f"a {kind} that"
         related = () if event.made is None else ((event.made, f"the {kind} is created here"),)
-        yield Report(
+        return Report(
             event.node,
             f"{writing(event.op, event.node)} writes in place to {what} requires grad: torch raises here",
             hint=_NO_INPLACE if event.op.startswith("nn.") else _NO_GRAD,

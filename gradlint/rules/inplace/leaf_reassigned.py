@@ -1,30 +1,23 @@
-"""GRD111: a leaf's name is rebound to a computed tensor, whose `.grad` is None."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.refusal.backward import NoneGradientUsed
 from gradlint.rules.authoring.leaves import updated_in_place
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 _RAISES = "unsupported operand type.*NoneType|NoneType' object"
 
 
-class LeafReassigned(Rule):
+class LeafReassigned(EventRule[NoneGradientUsed]):
     """A leaf's name is rebound to a computed tensor, whose `.grad` is None.
 
     What torch does
-        `w = w - lr * w.grad` computes a new tensor, which is not a leaf: no gradient is accumulated
-        into it. Reading its `.grad` gives None and a warning, and the next iteration of the loop
-        raises a TypeError ("unsupported operand type(s) for *: 'float' and 'NoneType'") or, at
-        `w.grad.zero_()`, an AttributeError.
+        `w = w - lr * w.grad` computes a new tensor, which is not a leaf: no gradient is accumulated into it. Reading
+        its `.grad` gives None and a warning, and the next iteration of the loop raises a TypeError ("unsupported
+        operand type(s) for *: 'float' and 'NoneType'") or, at `w.grad.zero_()`, an AttributeError.
 
     Why it matters
-        This is a common way to avoid the error "a leaf Variable that requires grad is being used in
-        an in-place operation". The old leaf is not updated, and every iteration's graph stays
-        connected to the previous ones.
+        This is a common way to avoid the error "a leaf Variable that requires grad is being used in an in-place
+        operation". The old leaf is not updated, and every iteration's graph stays connected to the previous ones.
 
     When it may be wrong
         If code that gradlint does not see assigns a gradient to the tensor.
@@ -41,12 +34,10 @@ class LeafReassigned(Rule):
     code = "GRD111"
     name = "leaf-reassigned"
     effect = "raises"
-    events = (NoneGradientUsed,)
     fix = "unsafe"
     torch_says = ("unsupported operand type.*NoneType", "NoneType' object", "not NoneType", "got .*NoneType")
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 x, y = torch.randn(8, 3), torch.randn(8)
@@ -56,12 +47,10 @@ for _ in range(3):
     loss.backward()
     w = w - 0.1 * w.grad  # GRD111, GRD206
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 x, y = torch.randn(8, 3), torch.randn(8)
@@ -73,14 +62,12 @@ for _ in range(3):
         w -= 0.1 * w.grad
     w.grad = None
 """,
-            shows="w.is_leaf and w.any()",
-        ),
+        shows="w.is_leaf and w.any()",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: NoneGradientUsed) -> Report | None:
         """Report a computation that uses a `.grad` that is None."""
-        assert isinstance(event, NoneGradientUsed)
-        yield Report(
+        return Report(
             event.node,
             "this uses a `.grad` that is None here: no backward has filled it, and Python raises here",
             hint="update the leaf under `torch.no_grad()`, or make a new leaf: `.detach().requires_grad_()`",

@@ -1,36 +1,29 @@
-"""GRD102: a view of a leaf that requires grad is written in place."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.refusal import inplace as refusal
 from gradlint.rules.authoring.arguments import keyword_of
 from gradlint.rules.authoring.phrases import writing
 from gradlint.rules.authoring.repairs import update_under_no_grad, without_argument
-from gradlint.rules.base import Bad, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Repair, Report
 
 _RAISES = "a view of a leaf Variable that requires grad is being used in an in-place operation"
 
 
-class LeafViewInplace(Rule):
+class LeafViewInplace(EventRule[refusal.LeafViewWrite]):
     """A part of a leaf that requires grad is written in place while grad mode is on.
 
     What torch does
-        It raises a RuntimeError at the write: "a view of a leaf Variable that requires grad is being
-        used in an in-place operation." `b[0] = x` writes to the view `b[0]`; so do `b[0] += x`, `b[:,
-        1].zero_()`, and writes to the result of `view`, `t`, `narrow`, `squeeze` and similar methods.
-        Old versions of torch raised only at the backward ("leaf variable has been moved into the
-        graph interior").
+        It raises a RuntimeError at the write: "a view of a leaf Variable that requires grad is being used in an
+        in-place operation." `b[0] = x` writes to the view `b[0]`; so do `b[0] += x`, `b[:, 1].zero_()`, and writes to
+        the result of `view`, `t`, `narrow`, `squeeze` and similar methods. Old versions of torch raised only at the
+        backward ("leaf variable has been moved into the graph interior").
 
     Why it matters
-        This is a common mistake with a buffer for results: `requires_grad=True` in `torch.zeros(n,
-        requires_grad=True)` looks necessary for a gradient, but it prevents writing to the buffer. A
-        buffer that does not require grad becomes part of the graph when a tracked value is written
-        into it.
+        This is a common mistake with a buffer for results: `requires_grad=True` in `torch.zeros(n, requires_grad=True)`
+        looks necessary for a gradient, but it prevents writing to the buffer. A buffer that does not require grad
+        becomes part of the graph when a tracked value is written into it.
 
     When it may be wrong
         If the line is never executed, or if code that gradlint does not see disables grad mode.
@@ -48,11 +41,9 @@ class LeafViewInplace(Rule):
     code = "GRD102"
     name = "leaf-view-inplace"
     effect = "raises"
-    events = (refusal.LeafViewWrite,)
     fix = "safe or unsafe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 a = torch.ones(2, requires_grad=True)
@@ -60,12 +51,10 @@ b = torch.zeros(3, 2, requires_grad=True)
 b[0] = a * 2  # GRD102
 b.sum().backward()
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 a = torch.ones(2, requires_grad=True)
@@ -73,18 +62,16 @@ b = torch.zeros(3, 2)
 b[0] = a * 2
 b.sum().backward()
 """,
-            shows="a.grad.tolist() == [2, 2]",
-        ),
+        shows="a.grad.tolist() == [2, 2]",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: refusal.LeafViewWrite) -> Report | None:
         """Report a write that torch rejects because its target is a view of a leaf."""
-        assert isinstance(event, refusal.LeafViewWrite)
         kind = "parameter" if event.parameter else "leaf"
         related = [] if event.made is None else [(event.made, f"the {kind} is created here")]
         if event.viewed is not None and event.viewed is not event.node:
             related.append((event.viewed, "this is a view of it"))
-        yield Report(
+        return Report(
             event.node,
             f"{writing(event.op, event.node)} writes in place to a view of a {kind} that requires grad:"
             " torch raises here",

@@ -1,15 +1,10 @@
-"""GRD113: a loop over parameters assigns to its loop variable, and the parameters do not change."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.fault import inplace as fault
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 
-class LoopVariableRebound(Rule):
+class LoopVariableRebound(EventRule[fault.LoopVariableAssigned]):
     """A loop over parameters assigns to its loop variable, and the parameters do not change.
 
     What torch does
@@ -21,8 +16,7 @@ class LoopVariableRebound(Rule):
         there is no error or warning.
 
     When it may be wrong
-        If the variable is read after the loop. An assignment whose value is read inside the loop is not
-        reported.
+        If the variable is read after the loop. An assignment whose value is read inside the loop is not reported.
 
     Instead
         Write to the parameter: `with torch.no_grad(): p.copy_(...)`, or `p.sub_(lr * p.grad)`.
@@ -35,10 +29,8 @@ class LoopVariableRebound(Rule):
     code = "GRD113"
     name = "loop-variable-rebound"
     effect = "silent"
-    events = (fault.LoopVariableAssigned,)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -47,12 +39,10 @@ before = target.weight.clone()
 for own, slow in zip(policy.parameters(), target.parameters()):
     slow = 0.1 * own + 0.9 * slow  # GRD113
 """,
-            shows="torch.equal(before, target.weight)",
-        ),
+        shows="torch.equal(before, target.weight)",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -62,11 +52,10 @@ with torch.no_grad():
     for own, slow in zip(policy.parameters(), target.parameters()):
         slow.copy_(0.1 * own + 0.9 * slow)
 """,
-            shows="not torch.equal(before, target.weight)",
-        ),
+        shows="not torch.equal(before, target.weight)",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.LoopVariableAssigned) -> Report | None:
         """Report an assignment to the variable of a loop over parameters whose value is never read."""
         hint = "write to the parameter: `with torch.no_grad(): p.copy_(...)`"
-        yield Report(event.node, "this only rebinds the loop variable: the parameter does not change", hint=hint)
+        return Report(event.node, "this only rebinds the loop variable: the parameter does not change", hint=hint)

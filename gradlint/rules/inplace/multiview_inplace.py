@@ -1,27 +1,21 @@
-"""GRD106: an output of `split`, `chunk`, `unbind`, or of iteration over a tensor is written in place."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.refusal import inplace as refusal
 from gradlint.rules.authoring.phrases import writing
 from gradlint.rules.authoring.repairs import out_of_place
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 _RAISES = "output of a function that returns multiple views"
 
 
-class MultiviewInplace(Rule):
+class MultiviewInplace(EventRule[refusal.MultiViewWrite | refusal.UnrebasedView]):
     """An output of `split`, `chunk`, `unbind`, or of iteration over a tensor is written in place.
 
     What torch does
-        Functions that return several views at once do not record the history that an in-place write to
-        one of them would need. With grad mode on, such a write raises a RuntimeError: "This view is
-        the output of a function that returns multiple views. Such functions do not allow the output
-        views to be modified inplace." `for row in x` calls `unbind`. `tensor_split`, `hsplit` and
-        `vsplit` return ordinary views, which may be written.
+        Functions that return several views at once do not record the history that an in-place write to one of them
+        would need. With grad mode on, such a write raises a RuntimeError: "This view is the output of a function that
+        returns multiple views. Such functions do not allow the output views to be modified inplace." `for row in x`
+        calls `unbind`. `tensor_split`, `hsplit` and `vsplit` return ordinary views, which may be written.
 
     Why it matters
         `x[0] += 1` is allowed, but `first, second = x` followed by `first += 1` is not, although both
@@ -43,26 +37,19 @@ class MultiviewInplace(Rule):
     code = "GRD106"
     name = "multiview-inplace"
     effect = "raises"
-    events = (
-        refusal.MultiViewWrite,
-        refusal.UnrebasedView,
-    )
     fix = "safe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 gates = torch.randn(2, 8, requires_grad=True) * 1
 forget, update = gates.chunk(2, dim=1)
 forget += 1  # GRD106
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 gates = torch.randn(2, 8, requires_grad=True) * 1
@@ -70,24 +57,21 @@ forget, update = gates.chunk(2, dim=1)
 forget = forget + 1
 (forget * update).sum().backward()
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: refusal.MultiViewWrite | refusal.UnrebasedView) -> Report | None:
         """Report a write that torch rejects because its target is one of several views."""
         if isinstance(event, refusal.UnrebasedView):
             if event.kind != "multi":
-                return
-            yield Report(
+                return None
+            return Report(
                 event.node,
                 f"{writing(event.op, event.node)} writes to a tensor after it was split into views: torch "
                 "raises when a view is used",
                 hint="write before the split, write to a clone, or select the parts by index",
                 related=((event.used, "torch raises here, where one of the views is used"),),
             )
-            return
-        assert isinstance(event, refusal.MultiViewWrite)
-        yield Report(
+        return Report(
             event.node,
             f"{writing(event.op, event.node)} writes to one of several views made at once: torch raises here",
             hint="compute out of place, clone the part, or select it by index or with `torch.tensor_split`",

@@ -1,18 +1,13 @@
-"""GRD108: a view made under `no_grad` is written in place with grad mode on."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.refusal import inplace as refusal
 from gradlint.rules.authoring.phrases import writing
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 _RAISES = "A view was created in no_grad mode and is being modified inplace with grad mode enabled"
 
 
-class NoGradViewInplace(Rule):
+class NoGradViewInplace(EventRule[refusal.NoGradViewWrite | refusal.UnrebasedView]):
     """A view made under `no_grad` is written in place with grad mode on.
 
     What torch does
@@ -21,12 +16,10 @@ class NoGradViewInplace(Rule):
         values without grad to a view of a tensor without grad is accepted.
 
     Why it matters
-        The view has `requires_grad=True` but no `grad_fn`, so torch cannot tell whether the write
-        should be recorded.
+        The view has `requires_grad=True` but no `grad_fn`, so torch cannot tell whether the write should be recorded.
 
     When it may be wrong
-        If the line is never executed, or if code that gradlint does not see disables grad mode
-        around it.
+        If the line is never executed, or if code that gradlint does not see disables grad mode around it.
 
     Instead
         Create the view and write to it in the same grad mode: both inside the `no_grad` block if the
@@ -40,14 +33,9 @@ class NoGradViewInplace(Rule):
     code = "GRD108"
     name = "no-grad-view-inplace"
     effect = "raises"
-    events = (
-        refusal.NoGradViewWrite,
-        refusal.UnrebasedView,
-    )
     torch_says = ("(A view was|a view which was) created in no_grad mode",)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -56,12 +44,10 @@ with torch.no_grad():
     padding = table.weight[0]
 padding.zero_()  # GRD108
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -70,25 +56,22 @@ with torch.no_grad():
     padding = table.weight[0]
     padding.zero_()
 """,
-            shows="not table.weight[0].any()",
-        ),
+        shows="not table.weight[0].any()",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: refusal.NoGradViewWrite | refusal.UnrebasedView) -> Report | None:
         """Report a write that torch rejects because its target is a view created in another grad mode."""
-        assert isinstance(event, (refusal.NoGradViewWrite, refusal.UnrebasedView))
         writer = writing(event.op, event.node)
         if isinstance(event, refusal.UnrebasedView):
             if event.kind != "no_grad":
-                return
-            yield Report(
+                return None
+            return Report(
                 event.node,
                 f"{writer} writes to the base of a view made under `no_grad`: torch raises when the view is used",
                 hint="create the view in the same grad mode, or after the write",
                 related=((event.used, "torch raises here, where the view is used"),),
             )
-            return
-        yield Report(
+        return Report(
             event.node,
             f"{writer} writes, with grad mode on, to a view made under `no_grad`: torch raises here",
             hint="create the view and write to it in the same grad mode",

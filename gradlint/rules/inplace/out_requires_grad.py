@@ -1,32 +1,25 @@
-"""GRD110: `out=` is used where an argument requires grad."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.refusal import inplace as refusal
 from gradlint.rules.authoring.arguments import keyword_of, without
 from gradlint.rules.authoring.phrases import operation
 from gradlint.rules.authoring.repairs import code, under_no_grad
-from gradlint.rules.base import Bad, Good, Repair, Report, Rule, Statement
+from gradlint.rules.base import Bad, EventRule, Good, Repair, Report, Statement
 
 _RAISES = "functions with out=... arguments don't support automatic differentiation"
 
 
-class OutRequiresGrad(Rule):
+class OutRequiresGrad(EventRule[refusal.OutRequiresGrad]):
     """`out=` is used where an argument requires grad.
 
     What torch does
-        It raises a RuntimeError: "functions with out=... arguments don't support automatic
-        differentiation, but one of the arguments requires grad." It does so for inputs and for the
-        target alike, as long as grad mode is on.
+        It raises a RuntimeError: "functions with out=... arguments don't support automatic differentiation, but one of
+        the arguments requires grad." It does so for inputs and for the target alike, as long as grad mode is on.
 
     Why it matters
-        `out=` saves an allocation, but autograd cannot record a result that is written to an
-        existing tensor.
+        `out=` saves an allocation, but autograd cannot record a result that is written to an existing tensor.
 
     When it may be wrong
         If the line is never executed, or if code that gradlint does not see disables grad mode.
@@ -43,37 +36,31 @@ class OutRequiresGrad(Rule):
     code = "GRD110"
     name = "out-requires-grad"
     effect = "raises"
-    events = (refusal.OutRequiresGrad,)
     fix = "safe or unsafe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 w = torch.randn(3, 3, requires_grad=True)
 y = torch.empty(2, 3)
 torch.mm(torch.randn(2, 3), w, out=y)  # GRD110
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 w = torch.randn(3, 3, requires_grad=True)
 y = torch.mm(torch.randn(2, 3), w)
 y.sum().backward()
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: refusal.OutRequiresGrad) -> Report | None:
         """Report a call with `out=` that torch rejects."""
-        assert isinstance(event, refusal.OutRequiresGrad)
         op = operation(event.op, event.node)
-        yield Report(
+        return Report(
             event.node,
             f"{op} has `out=` and an argument that requires grad: torch raises here",
             hint="assign the result instead, or compute it under `torch.no_grad()`",

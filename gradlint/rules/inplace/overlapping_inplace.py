@@ -1,21 +1,16 @@
-"""GRD107: a tensor whose elements share memory is written in place."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.refusal import inplace as refusal
 from gradlint.rules.authoring.phrases import writing
 from gradlint.rules.authoring.repairs import through
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 _RAISES = "more than one element of the written-to tensor refers to a single memory location"
 
 
-class OverlappingInplace(Rule):
+class OverlappingInplace(EventRule[refusal.OverlapWrite]):
     """A tensor whose elements share memory is written in place.
 
     What torch does
@@ -42,37 +37,31 @@ class OverlappingInplace(Rule):
     code = "GRD107"
     name = "overlapping-inplace"
     effect = "raises"
-    events = (refusal.OverlapWrite,)
     fix = "safe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 row = torch.zeros(1, 3)
 batch = row.expand(8, 3)
 batch += torch.randn(8, 3)  # GRD107
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 row = torch.zeros(1, 3)
 batch = row.expand(8, 3).clone()
 batch += torch.randn(8, 3)
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: refusal.OverlapWrite) -> Report | None:
         """Report a write that torch rejects because elements of its target share memory."""
-        assert isinstance(event, refusal.OverlapWrite)
         writer = writing(event.op, event.node)
-        yield Report(
+        return Report(
             event.node,
             f"{writer} writes to an expanded tensor, whose elements share memory: torch raises here",
             hint="copy it first with `.clone()`, or use `repeat` instead of `expand`",

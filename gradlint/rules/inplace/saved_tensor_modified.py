@@ -1,19 +1,14 @@
-"""GRD103: a value that autograd saved for backward is changed in place before that backward."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.refusal.backward import StaleSaved
 from gradlint.rules.authoring.phrases import operation, writing
 from gradlint.rules.authoring.repairs import built_out_of_place, out_of_place
-from gradlint.rules.base import Bad, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Repair, Report
 
 _RAISES = "modified by an inplace operation"
 
 
-class SavedTensorModified(Rule):
+class SavedTensorModified(EventRule[StaleSaved]):
     """A value that autograd saved for backward is changed in place before that backward.
 
     What torch does
@@ -42,11 +37,9 @@ class SavedTensorModified(Rule):
     code = "GRD103"
     name = "saved-tensor-modified"
     effect = "raises"
-    events = (StaleSaved,)
     fix = "safe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 x = torch.randn(4, requires_grad=True)
@@ -54,12 +47,10 @@ h = x.exp()
 h += 1  # GRD103
 h.sum().backward()  # raises
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 x = torch.randn(4, requires_grad=True)
@@ -67,18 +58,16 @@ h = x.exp()
 h = h + 1
 h.sum().backward()
 """,
-            shows="torch.equal(x.grad, x.detach().exp())",
-        ),
+        shows="torch.equal(x.grad, x.detach().exp())",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: StaleSaved) -> Report | None:
         """Report a write that the version counter detects; GRD104 reports writes by an optimizer."""
-        assert isinstance(event, StaleSaved)
         if event.by == "optimizer.step":
-            return
+            return None
         saver = operation(event.saver_op, event.saver)
         what = f"the result that {saver} saved" if event.label == ">" else f"a value that {saver} saved"
-        yield Report(
+        return Report(
             event.node,
             f"{writing(event.by, event.node)} changes {what}: torch raises at the backward",
             hint=_NO_INPLACE if event.by.startswith("nn.") else _OUT_OF_PLACE,

@@ -1,18 +1,13 @@
-"""GRD104: an optimizer steps between the forward and the backward of a graph that uses its parameters."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.refusal.backward import StaleSaved
 from gradlint.rules.authoring.phrases import operation
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 _RAISES = "modified by an inplace operation"
 
 
-class StaleGraphAfterStep(Rule):
+class StaleGraphAfterStep(EventRule[StaleSaved]):
     """An optimizer steps between the forward and the backward of a graph that uses its parameters.
 
     What torch does
@@ -23,10 +18,9 @@ class StaleGraphAfterStep(Rule):
         does not require grad, so a network of one layer may not raise.
 
     Why it matters
-        The usual case is two networks that share a forward: the discriminator steps between the
-        generator's forward and backward, or the critic between the policy's. The program contains
-        no visible in-place operation, and the error names none. `retain_graph=True` is often tried
-        and does not help.
+        The usual case is two networks that share a forward: the discriminator steps between the generator's forward and
+        backward, or the critic between the policy's. The program contains no visible in-place operation, and the error
+        names none. `retain_graph=True` is often tried and does not help.
 
     When it may be wrong
         If the step does not run before that backward.
@@ -43,10 +37,8 @@ class StaleGraphAfterStep(Rule):
     code = "GRD104"
     name = "stale-graph-after-step"
     effect = "raises"
-    events = (StaleSaved,)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -58,12 +50,10 @@ for loss in (first, second):
     loss.backward(retain_graph=True)  # raises
     optimizer.step()  # GRD104
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -74,16 +64,14 @@ first.backward(retain_graph=True)
 second.backward()
 optimizer.step()
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: StaleSaved) -> Report | None:
         """Report a write by an optimizer, at the step."""
-        assert isinstance(event, StaleSaved)
         if event.by != "optimizer.step":
-            return
+            return None
         saver = operation(event.saver_op, event.saver)
-        yield Report(
+        return Report(
             event.node,
             "this step changes parameters that an earlier graph has saved: torch raises at that graph's backward",
             hint="run both backwards before the step, or compute the second loss after it, with a new forward",

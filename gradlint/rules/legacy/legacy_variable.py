@@ -1,20 +1,15 @@
-"""GRD802: `Variable` is used, which has been the same as a tensor since torch 0.4."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault import spelling as fault
 from gradlint.facts.traits import FACTORIES
 from gradlint.rules.authoring.arguments import extended, keyword_of
 from gradlint.rules.authoring.repairs import code, operand
-from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
 
 
-class LegacyVariable(Rule):
+class LegacyVariable(EventRule[fault.LegacyVariable]):
     """`Variable` is used, which has been the same as a tensor since torch 0.4.
 
     What torch does
@@ -40,11 +35,9 @@ class LegacyVariable(Rule):
     code = "GRD802"
     name = "legacy-variable"
     effect = "legacy"
-    events = (fault.LegacyVariable,)
     fix = "safe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 from torch.autograd import Variable
@@ -53,27 +46,23 @@ model = nn.Linear(3, 1)
 x = Variable(torch.randn(8, 3))  # GRD802
 model(x).sum().backward()
 """,
-        ),
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
 model = nn.Linear(3, 1)
 model(torch.randn(8, 3)).sum().backward()
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.LegacyVariable) -> Report | None:
         """Report a call on data; another rule reports a tensor with a graph."""
-        assert isinstance(event, fault.LegacyVariable)
         if event.live is True:
-            return
+            return None
         leaf = event.requires_grad is not False
-        yield Report(
+        return Report(
             event.node,
             "`Variable` has been the same as a tensor since torch 0.4",
             hint="set `requires_grad` on the tensor itself" if leaf else "use the tensor itself",

@@ -1,18 +1,13 @@
-"""GRD801: a name that torch does not have, but that resembles one it has."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault import spelling as fault
 from gradlint.rules.authoring.arguments import keyword_of
-from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
 
 
-class MisspeltName(Rule):
+class MisspeltName(EventRule[fault.MisspeltName]):
     """A name is misspelt: it is read and torch does not have it, or it is assigned and nothing reads it.
 
     What torch does
@@ -25,9 +20,8 @@ class MisspeltName(Rule):
         that should be frozen is trained, or a tensor that should be trained gets no gradient.
 
     When it may be wrong
-        If the name exists in another version of torch than the one that was measured, and it is not
-        guarded by `try` or `hasattr`. Attribute names are checked only if every possible class of the
-        object is known.
+        If the name exists in another version of torch than the one that was measured, and it is not guarded by `try` or
+        `hasattr`. Attribute names are checked only if every possible class of the object is known.
 
     Instead
         Write the correct name; the finding suggests the most similar one.
@@ -40,7 +34,6 @@ class MisspeltName(Rule):
     code = "GRD801"
     name = "misspelt-name"
     effect = "raises"
-    events = (fault.MisspeltName,)
     fix = "safe or unsafe"
     torch_says = (
         "'Linear' object has no attribute 'paramters'",
@@ -50,21 +43,18 @@ class MisspeltName(Rule):
         "unexpected keyword argument 'momentun'",
         "unexpected keyword argument 'require_grad'",
     )
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 x = torch.randn(3, requires_grad=True)
 loss = (x**2).sum()
 loss.backwards()  # GRD801
 """,
-            error="'Tensor' object has no attribute 'backwards'",
-        ),
+        error="'Tensor' object has no attribute 'backwards'",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -74,12 +64,10 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 optimizer.zero_grad()
 F.softmax(model(torch.randn(2, 3)), dim=1).sum().backward()
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.MisspeltName) -> Report | None:
         """Report a misspelt name, with the most similar name that exists."""
-        assert isinstance(event, fault.MisspeltName)
         owner = f"`{event.owner}`" if event.owner.startswith("torch") else f"{_article(event.owner)} {event.owner}"
         if event.keyword:
             message = f"{owner} has no argument `{event.name}`: torch raises here"
@@ -87,7 +75,7 @@ F.softmax(model(torch.randn(2, 3)), dim=1).sum().backward()
             message = f"{owner} has no attribute `{event.name}`: this creates one, and `{event.meant}` does not change"
         else:
             message = f"{owner} has no `{event.name}`: Python raises here"
-        yield Report(
+        return Report(
             event.node,
             message,
             hint=f"did you mean `{event.meant}`?",

@@ -1,8 +1,6 @@
-"""GRD804: an API is used that torch has removed or deprecated."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TypeAlias
 
 import libcst as cst
 
@@ -11,24 +9,33 @@ from gradlint.domain.fault import spelling as fault
 from gradlint.domain.refusal import tensors as refusal
 from gradlint.rules.authoring.arguments import extended, keyword_of, without
 from gradlint.rules.authoring.repairs import code, with_argument, without_argument
-from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
+
+_Event: TypeAlias = (
+    fault.RemovedName
+    | fault.DeprecatedName
+    | fault.RemovedArgument
+    | fault.FactorsFirst
+    | fault.OldReduction
+    | fault.ImplicitDim
+    | fault.EpochGiven
+    | refusal.NumberIndexed
+)
 
 
-class RemovedApi(Rule):
+class RemovedApi(EventRule[_Event]):
     """An API is used that torch has removed or deprecated.
 
     What torch does
-        It raises: an IndexError for `loss.data[0]` ("invalid index of a 0-dim tensor"), and for
-        `loss.data.numpy()[0]` ("too many indices for array"), an AttributeError for `.creator` and for
-        `torch.rfft`, a RuntimeError for `torch.symeig` ("This function was deprecated since version 1.9
-        and is now removed"), a TypeError for `retain_variables=` and for `verbose=` of a scheduler. It
-        still accepts `size_average=`, `reduce=`, `x.add_(0.9, y)`, `torch.addmm(0.5, x, 2, a, b)`, a
-        softmax without `dim`, `scheduler.step(epoch)` and names such as `nn.init.xavier_uniform`, most of
-        them with a warning.
+        It raises: an IndexError for `loss.data[0]` ("invalid index of a 0-dim tensor"), and for `loss.data.numpy()[0]`
+        ("too many indices for array"), an AttributeError for `.creator` and for `torch.rfft`, a RuntimeError for
+        `torch.symeig` ("This function was deprecated since version 1.9 and is now removed"), a TypeError for
+        `retain_variables=` and for `verbose=` of a scheduler. It still accepts `size_average=`, `reduce=`, `x.add_(0.9,
+        y)`, `torch.addmm(0.5, x, 2, a, b)`, a softmax without `dim`, `scheduler.step(epoch)` and names such as
+        `nn.init.xavier_uniform`, most of them with a warning.
 
     Why it matters
-        Tutorials and old repositories use such calls often, and a call that is only deprecated may
-        be removed later.
+        Tutorials and old repositories use such calls often, and a call that is only deprecated may be removed later.
 
     When it may be wrong
         If the code checks the version of torch in a way that gradlint does not see, and uses another
@@ -46,16 +53,6 @@ class RemovedApi(Rule):
     code = "GRD804"
     name = "removed-api"
     effect = "legacy"
-    events = (
-        fault.RemovedName,
-        fault.DeprecatedName,
-        fault.RemovedArgument,
-        fault.FactorsFirst,
-        fault.OldReduction,
-        fault.ImplicitDim,
-        fault.EpochGiven,
-        refusal.NumberIndexed,
-    )
     fix = "safe"
     torch_says = (
         "invalid index of a 0-dim tensor",
@@ -63,9 +60,8 @@ class RemovedApi(Rule):
         "too many indices for array",
         "unexpected keyword argument 'verbose'",
     )
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -74,12 +70,10 @@ loss = nn.MSELoss()(model(torch.randn(8, 3)), torch.randn(8, 1))
 loss.backward()
 print(loss.data[0])  # GRD804
 """,
-            error="invalid index of a 0-dim tensor",
-        ),
+        error="invalid index of a 0-dim tensor",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -88,13 +82,12 @@ loss = nn.MSELoss(reduction="sum")(model(torch.randn(8, 3)), torch.randn(8, 1))
 loss.backward(retain_graph=True)
 print(loss.item(), loss.data, model.weight.data[0])
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: _Event) -> Report | None:
         """Report what torch rejects or deprecates."""
         message, hint = _words(event)
-        yield Report(
+        return Report(
             event.node,
             message,
             hint=hint,

@@ -1,29 +1,22 @@
-"""GRD803: `volatile` is set, which has had no effect since torch 0.4."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault import spelling as fault
 from gradlint.rules.authoring.arguments import keyword_of, without
 from gradlint.rules.authoring.repairs import code
-from gradlint.rules.base import Bad, Below, Change, Good, Remove, Repair, Report, Rule
+from gradlint.rules.base import Bad, Below, Change, EventRule, Good, Remove, Repair, Report
 
 
-class Volatile(Rule):
+class Volatile(EventRule[fault.VolatileGiven]):
     """`volatile=True` is set, but has no effect since torch 0.4: the graph is recorded.
 
     What torch does
-        It emits a UserWarning, "volatile was removed and now has no effect", and records everything that
-        a model computes from the tensor. Setting `x.volatile = True` does nothing either, and
-        `x.volatile` is always False.
+        It emits a UserWarning, "volatile was removed and now has no effect", and records everything that a model
+        computes from the tensor. Setting `x.volatile = True` does nothing either, and `x.volatile` is always False.
 
     Why it matters
-        The evaluation was meant to run without a graph, but it records one and keeps every
-        activation in memory.
+        The evaluation was meant to run without a graph, but it records one and keeps every activation in memory.
 
     When it may be wrong
         If the code has to run under torch 0.3.
@@ -39,11 +32,9 @@ class Volatile(Rule):
     code = "GRD803"
     name = "volatile"
     effect = "leak"
-    events = (fault.VolatileGiven,)
     fix = "safe or unsafe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 from torch.autograd import Variable
@@ -52,12 +43,10 @@ model = nn.Linear(3, 1)
 x = Variable(torch.randn(8, 3), volatile=True)  # GRD803
 prediction = model(x)
 """,
-            shows="prediction.requires_grad",
-        ),
+        shows="prediction.requires_grad",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -65,14 +54,12 @@ model = nn.Linear(3, 1)
 with torch.no_grad():
     prediction = model(torch.randn(8, 3))
 """,
-            shows="not prediction.requires_grad",
-        ),
+        shows="not prediction.requires_grad",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.VolatileGiven) -> Report | None:
         """Report the argument or the attribute."""
-        assert isinstance(event, fault.VolatileGiven)
-        yield Report(
+        return Report(
             event.written or event.node,
             "`volatile` has had no effect since torch 0.4: the graph is recorded",
             hint="run the evaluation under `with torch.no_grad():`",

@@ -1,17 +1,12 @@
-"""GRD701: the last activation does not match the loss function."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault import losses as fault
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import APPLIED_BY_LOSSES
 from gradlint.rules.authoring.repairs import code
-from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
 
 _HINTS = {
     "cross_entropy": "pass the scores: `cross_entropy` applies `log_softmax` itself",
@@ -24,16 +19,15 @@ _HINTS = {
 _RANGE = "all elements of input should be between 0 and 1"
 
 
-class ActivationLossMismatch(Rule):
+class ActivationLossMismatch(EventRule[fault.WrongActivation]):
     """The last activation does not match the loss function.
 
     What torch does
-        Nothing: it computes a wrong loss. If `cross_entropy` gets the output of a softmax, all scores lie
-        between 0 and 1, so the loss cannot come near 0 and its gradient is small. `nll_loss` of raw scores
-        has no lower bound, and of probabilities it is not a likelihood. `binary_cross_entropy_with_logits`
-        of a sigmoid cannot express a confident prediction. Only `binary_cross_entropy` checks its input: it
-        raises a RuntimeError, "all elements of input should be between 0 and 1", as soon as a score is
-        outside.
+        Nothing: it computes a wrong loss. If `cross_entropy` gets the output of a softmax, all scores lie between 0 and
+        1, so the loss cannot come near 0 and its gradient is small. `nll_loss` of raw scores has no lower bound, and of
+        probabilities it is not a likelihood. `binary_cross_entropy_with_logits` of a sigmoid cannot express a confident
+        prediction. Only `binary_cross_entropy` checks its input: it raises a RuntimeError, "all elements of input
+        should be between 0 and 1", as soon as a score is outside.
 
     Why it matters
         The model still learns, but slowly and badly. There is no error and no NaN.
@@ -43,9 +37,8 @@ class ActivationLossMismatch(Rule):
         is not reported: `log_softmax` is idempotent, so the loss is the same as that of the scores.
 
     Instead
-        `cross_entropy` and `binary_cross_entropy_with_logits` expect scores; `nll_loss`, `kl_div`
-        and `ctc_loss` expect the `log_softmax` of the scores; `binary_cross_entropy` expects their
-        `sigmoid`.
+        `cross_entropy` and `binary_cross_entropy_with_logits` expect scores; `nll_loss`, `kl_div` and `ctc_loss` expect
+        the `log_softmax` of the scores; `binary_cross_entropy` expects their `sigmoid`.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
@@ -56,11 +49,9 @@ class ActivationLossMismatch(Rule):
     code = "GRD701"
     name = "activation-loss-mismatch"
     effect = "silent"
-    events = (fault.WrongActivation,)
     fix = "unsafe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -69,12 +60,10 @@ nn.init.constant_(model.bias, 3.0)
 loss = nn.BCELoss()(model(torch.zeros(8, 4)), torch.ones(8, 1))  # GRD701
 loss.backward()
 """,
-            error=_RANGE,
-        ),
+        error=_RANGE,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -82,15 +71,13 @@ model = nn.Sequential(nn.Linear(4, 1), nn.Sigmoid())
 loss = nn.BCELoss()(model(torch.randn(8, 4)), torch.ones(8, 1))
 loss.backward()
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.WrongActivation) -> Report | None:
         """Report a loss whose input is certainly of the wrong kind."""
-        assert isinstance(event, fault.WrongActivation)
         raises = event.loss == "binary_cross_entropy"
         end = ": torch raises as soon as one is outside [0, 1]" if raises else ""
-        yield Report(
+        return Report(
             event.node,
             f"`{event.loss}` expects {event.takes} but gets {event.kind} from `{event.got}`{end}",
             hint=_HINTS[event.loss],

@@ -1,29 +1,23 @@
-"""GRD703: an operation or a loss gets tensors of incompatible dtypes."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault import losses as fault
 from gradlint.rules.authoring.arguments import keyword_of
 from gradlint.rules.authoring.repairs import code
-from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
 
 
-class DtypeMismatch(Rule):
+class DtypeMismatch(EventRule[fault.TypeClash]):
     """An operation or a loss gets tensors of incompatible dtypes.
 
     What torch does
-        Elementwise operations promote: float64 + float32 is float64. Matrix products, linear and
-        convolution layers, recurrent layers, and normalisations require a single dtype and raise a
-        RuntimeError: "mat1 and mat2 must have the same dtype, but got Double and Float". Losses have
-        requirements of their own: class indices must be int64 or uint8 ("expected target dtype to be
-        Long or Byte, but got Float"), `binary_cross_entropy` and `binary_cross_entropy_with_logits`
-        reject integer targets, and `huber_loss` raises only in its backward. `mse_loss` and `l1_loss`
-        promote.
+        Elementwise operations promote: float64 + float32 is float64. Matrix products, linear and convolution layers,
+        recurrent layers, and normalisations require a single dtype and raise a RuntimeError: "mat1 and mat2 must have
+        the same dtype, but got Double and Float". Losses have requirements of their own: class indices must be int64 or
+        uint8 ("expected target dtype to be Long or Byte, but got Float"), `binary_cross_entropy` and
+        `binary_cross_entropy_with_logits` reject integer targets, and `huber_loss` raises only in its backward.
+        `mse_loss` and `l1_loss` promote.
 
     Why it matters
         numpy creates float64 and int64 by default, torch creates float32:
@@ -44,7 +38,6 @@ class DtypeMismatch(Rule):
     code = "GRD703"
     name = "dtype-mismatch"
     effect = "raises"
-    events = (fault.TypeClash,)
     fix = "unsafe"
     torch_says = (
         "Found dtype Long but expected Float",
@@ -52,9 +45,8 @@ class DtypeMismatch(Rule):
         "mat1 and mat2 must have the same dtype, but got Double and Float",
         "result type Float can't be cast to the desired output type Long",
     )
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import numpy as np
 import torch
 from torch import nn
@@ -63,12 +55,10 @@ model = nn.Linear(3, 1)
 x = torch.from_numpy(np.random.rand(8, 3))
 prediction = model(x)  # GRD703
 """,
-            error="mat1 and mat2 must have the same dtype, but got Double and Float",
-        ),
+        error="mat1 and mat2 must have the same dtype, but got Double and Float",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import numpy as np
 import torch
 from torch import nn
@@ -77,12 +67,10 @@ x = torch.from_numpy(np.random.rand(8, 3))
 single = nn.Linear(3, 1)(x.float())
 double = nn.Linear(3, 1).double()(x)
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.TypeClash) -> Report | None:
         """Report two dtypes that torch does not accept together."""
-        assert isinstance(event, fault.TypeClash)
         where = "its backward raises" if event.late else "torch raises here"
         if event.argument == "target":
             message = f"`{event.op}` gets a target of dtype {event.got} but expects {event.wants}: {where}"
@@ -94,7 +82,7 @@ double = nn.Linear(3, 1).double()(x)
             message = f"`{event.op}` gets both {event.got} and {event.wants}: {where}"
             hint = "convert one of them, for example with `.float()` on data from numpy"
         made = () if event.made is None else ((event.made, f"the {event.got} tensor is created here"),)
-        yield Report(event.node, message, hint=hint, related=made, repair=_converted(event))
+        return Report(event.node, message, hint=hint, related=made, repair=_converted(event))
 
 
 def _converted(event: fault.TypeClash) -> Repair | None:

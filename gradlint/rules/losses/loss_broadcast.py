@@ -1,33 +1,26 @@
-"""GRD702: predictions and targets broadcast against each other in a loss."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault import losses as fault
 from gradlint.domain.shape import Dim
 from gradlint.rules.authoring.repairs import operand
-from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
 
 
-class LossBroadcast(Rule):
+class LossBroadcast(EventRule[fault.CrossedShapes]):
     """A loss compares predictions of shape (N, 1) with targets of shape (N,), which broadcast.
 
     What torch does
-        It broadcasts both to (N, N), so that every prediction is compared with every target. `mse_loss`,
-        `l1_loss`, `smooth_l1_loss` and `huber_loss` emit a UserWarning, plain arithmetic does not;
-        `binary_cross_entropy` raises.
+        It broadcasts both to (N, N), so that every prediction is compared with every target. `mse_loss`, `l1_loss`,
+        `smooth_l1_loss` and `huber_loss` emit a UserWarning, plain arithmetic does not; `binary_cross_entropy` raises.
 
     Why it matters
         The minimum of such a loss is to predict the mean of all targets for every input. The loss
         falls for a while and then stagnates.
 
     When it may be wrong
-        If all pairs should be compared. Arithmetic with `unsqueeze` or `[:, None]` on either side is
-        not reported.
+        If all pairs should be compared. Arithmetic with `unsqueeze` or `[:, None]` on either side is not reported.
 
     Instead
         Give both the same shape: `prediction.squeeze(1)`, or `target.unsqueeze(1)`.
@@ -40,11 +33,9 @@ class LossBroadcast(Rule):
     code = "GRD702"
     name = "loss-broadcast"
     effect = "silent"
-    events = (fault.CrossedShapes,)
     fix = "unsafe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -54,12 +45,10 @@ x, y = torch.randn(8, 3), torch.randn(8)
 loss = F.mse_loss(model(x), y)  # GRD702
 loss.backward()
 """,
-            shows="not torch.isclose(loss, F.mse_loss(model(x).squeeze(1), y))",
-        ),
+        shows="not torch.isclose(loss, F.mse_loss(model(x).squeeze(1), y))",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -69,14 +58,12 @@ x, y = torch.randn(8, 3), torch.randn(8)
 loss = F.mse_loss(model(x).squeeze(1), y) + F.l1_loss(model(x), y.unsqueeze(1))
 loss.backward()
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.CrossedShapes) -> Report | None:
         """Report two shapes that both expand when they are broadcast."""
-        assert isinstance(event, fault.CrossedShapes)
         related = () if event.met is event.node else ((event.node, "the loss"),)
-        yield Report(
+        return Report(
             event.met,
             f"{_shape(event.one)} and {_shape(event.other)} broadcast to all pairs: "
             "the loss compares every prediction with every target",

@@ -1,37 +1,30 @@
-"""GRD302: `.data` detaches a tensor from the graph of the loss."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.rules.authoring.lost import report
 from gradlint.rules.authoring.phrases import source
-from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
 
 _RAISES = "element 0 of tensors does not require grad"
 
 
-class DataInGraph(Rule):
+class DataInGraph(EventRule[LostLeaf]):
     """`.data` detaches a tensor from the graph of the loss.
 
     What torch does
-        `t.data` shares the memory of `t` but has no graph. A loss that is computed only from it raises
-        in backward: "element 0 of tensors does not require grad and does not have a grad_fn". If other
-        parts of the loss have a graph, the parameters from which `t` was computed silently get no
-        gradient.
+        `t.data` shares the memory of `t` but has no graph. A loss that is computed only from it raises in backward:
+        "element 0 of tensors does not require grad and does not have a grad_fn". If other parts of the loss have a
+        graph, the parameters from which `t` was computed silently get no gradient.
 
     Why it matters
         In code from 2017, `.data` returned the tensor of a `Variable`. Today a tensor has its own
         graph, and `.data` drops it.
 
     When it may be wrong
-        If the cut is intentional. Then write `detach()`, which also lets torch detect writes to the
-        memory. gradlint reports only parameters of an optimizer that no backward of the program
-        reaches, and losses without a graph.
+        If the cut is intentional. Then write `detach()`, which also lets torch detect writes to the memory. gradlint
+        reports only parameters of an optimizer that no backward of the program reaches, and losses without a graph.
 
     Instead
         Remove `.data`. If the cut is intentional, write `.detach()`.
@@ -44,11 +37,9 @@ class DataInGraph(Rule):
     code = "GRD302"
     name = "data-in-graph"
     effect = "silent"
-    events = (LostLeaf,)
     fix = "unsafe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -57,12 +48,10 @@ output = model(torch.randn(8, 4))
 loss = nn.functional.mse_loss(output.data, torch.randn(8, 1))  # GRD302
 loss.backward()  # raises
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -72,17 +61,15 @@ loss = nn.functional.mse_loss(output, torch.randn(8, 1))
 loss.backward()
 print(output.data.mean())
 """,
-            shows="model.weight.grad is not None",
-        ),
+        shows="model.weight.grad is not None",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: LostLeaf) -> Report | None:
         """Report `.data` on the only path to a leaf."""
-        assert isinstance(event, LostLeaf)
         if event.kind != "data":
-            return
+            return None
         hint = "remove `.data`; if the cut is intentional, write `.detach()`"
-        yield report(event, "`.data` cuts the graph of the loss here", hint, _repair(event))
+        return report(event, "`.data` cuts the graph of the loss here", hint, _repair(event))
 
 
 def _repair(event: LostLeaf) -> Repair | None:

@@ -1,5 +1,3 @@
-"""GRD301: a leaf is written through `.data`."""
-
 from __future__ import annotations
 
 import re
@@ -7,11 +5,10 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault.inplace import DataUse, DataWrite
 from gradlint.rules.authoring.phrases import writing
 from gradlint.rules.authoring.repairs import code
-from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule, Wrap
+from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report, Wrap
 
 _INSTEAD: dict[DataUse, str] = {
     "update": "`with torch.no_grad(): w -= lr * w.grad`",
@@ -31,30 +28,27 @@ _MILD: dict[DataUse, str] = {
 }
 
 
-class DataUpdate(Rule):
+class DataUpdate(EventRule[DataWrite]):
     """A leaf that requires grad is written through `.data`.
 
     What torch does
-        It writes silently. `.data` shares the memory of the tensor but has its own version counter,
-        so the check that protects values saved for backward never sees the write. If the write
-        happens between forward and backward, the gradient is computed with the new values and is
-        wrong. The same write under `torch.no_grad()` increments the version counter, and torch
-        raises if the order is wrong.
+        It writes silently. `.data` shares the memory of the tensor but has its own version counter, so the check that
+        protects values saved for backward never sees the write. If the write happens between forward and backward, the
+        gradient is computed with the new values and is wrong. The same write under `torch.no_grad()` increments the
+        version counter, and torch raises if the order is wrong.
 
     Why it matters
         `.data` is older than `torch.no_grad()`. An update through it is correct only at the right
         place, and torch does not report when a later change moves it.
 
     When it may be wrong
-        The finding says that torch's check is bypassed, not that a gradient is wrong: GRD105 reports
-        that. The write has the same effect as under `no_grad`. Initialisation, loading, averaging,
-        clipping, and updates after the backward are common uses and are reported as information,
-        even if a live graph has saved the old value.
+        The finding says that torch's check is bypassed, not that a gradient is wrong: GRD105 reports that. The write
+        has the same effect as under `no_grad`. Initialisation, loading, averaging, clipping, and updates after the
+        backward are common uses and are reported as information, even if a live graph has saved the old value.
 
     Instead
-        Remove `.data` and write under `with torch.no_grad():`. Use `torch.nn.init` for initial
-        values. Instead of `w.data = values`, write `w.copy_(values)`, which also keeps shape and
-        dtype.
+        Remove `.data` and write under `with torch.no_grad():`. Use `torch.nn.init` for initial values. Instead of
+        `w.data = values`, write `w.copy_(values)`, which also keeps shape and dtype.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html
@@ -65,11 +59,9 @@ class DataUpdate(Rule):
     code = "GRD301"
     name = "data-update"
     effect = "fragile"
-    events = (DataWrite,)
     fix = "safe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 x, y = torch.randn(8, 3), torch.randn(8, 1)
@@ -79,12 +71,10 @@ loss.backward()
 weight.data -= 0.1 * weight.grad.data  # GRD301
 weight.grad.data.zero_()
 """,
-            shows="weight._version == 0",
-        ),
+        shows="weight._version == 0",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 x, y = torch.randn(8, 3), torch.randn(8, 1)
@@ -95,17 +85,15 @@ with torch.no_grad():
     weight -= 0.1 * weight.grad
     weight.grad.zero_()
 """,
-            shows="weight._version == 1",
-        ),
+        shows="weight._version == 1",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: DataWrite) -> Report | None:
         """Report any write through `.data` to a leaf, and whether a live graph has saved the old value."""
-        assert isinstance(event, DataWrite)
         kind = "parameter" if event.parameter else "leaf"
         does = f"{_MILD.get(event.use, 'writes to')} a {kind} through `.data`"
         why = "autograd cannot see this write" + (", and a live graph has saved the old value" if event.kept else "")
-        yield Report(
+        return Report(
             event.node,
             f"{writing(event.op, event.node)} {does}: {why}",
             hint=f"write {_INSTEAD[event.use]}",

@@ -1,18 +1,13 @@
-"""GRD307: a part of the loss that should be trained is computed with grad mode disabled."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.rules.authoring.lost import report
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 _RAISES = "element 0 of tensors does not require grad"
 
 
-class LossUnderNoGrad(Rule):
+class LossUnderNoGrad(EventRule[LostLeaf]):
     """A part of the loss that should be trained is computed with grad mode disabled.
 
     What torch does
@@ -31,9 +26,8 @@ class LossUnderNoGrad(Rule):
         optimizer: only those that are, or whose graph was recorded and then cut, are reported.
 
     Instead
-        Compute the loss outside the block, and pass `use_reentrant=False` to `checkpoint`. To freeze
-        a layer and train the layers before it, set `requires_grad` of its parameters to False
-        instead of disabling grad mode.
+        Compute the loss outside the block, and pass `use_reentrant=False` to `checkpoint`. To freeze a layer and train
+        the layers before it, set `requires_grad` of its parameters to False instead of disabling grad mode.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html
@@ -43,10 +37,8 @@ class LossUnderNoGrad(Rule):
     code = "GRD307"
     name = "loss-under-no-grad"
     effect = "silent"
-    events = (LostLeaf,)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -55,12 +47,10 @@ with torch.no_grad():  # GRD307
     loss = model(torch.randn(8, 4)).pow(2).mean()
 loss.backward()  # raises
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -70,18 +60,15 @@ loss.backward()
 with torch.no_grad():
     validation = model(torch.randn(8, 4)).pow(2).mean()
 """,
-            shows="model.weight.grad is not None",
-        ),
+        shows="model.weight.grad is not None",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: LostLeaf) -> Report | None:
         """Report disabled grad mode on the only path to a leaf."""
-        assert isinstance(event, LostLeaf)
         if event.kind not in ("no_grad", "checkpoint"):
-            return
+            return None
         if event.kind == "checkpoint":
             hint = "pass `use_reentrant=False`: otherwise an argument must require grad"
-            yield report(event, "no argument requires grad, so the checkpoint records no graph", hint)
-            return
+            return report(event, "no argument requires grad, so the checkpoint records no graph", hint)
         hint = "compute this with grad mode enabled; to freeze a layer, call `requires_grad_(False)` on it"
-        yield report(event, "grad mode is disabled here, where a part of the loss is computed", hint)
+        return report(event, "grad mode is disabled here, where a part of the loss is computed", hint)

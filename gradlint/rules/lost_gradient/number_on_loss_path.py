@@ -1,31 +1,24 @@
-"""GRD304: a tensor is converted to a Python number before it is used in the loss."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.rules.authoring.lost import report, without_call
 from gradlint.rules.authoring.phrases import source
-from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
 
 
-class NumberOnLossPath(Rule):
+class NumberOnLossPath(EventRule[LostLeaf]):
     """A tensor is converted to a Python number before it is used in the loss.
 
     What torch does
-        `item()`, `tolist()`, `float()`, `int()` and the functions of `math` return Python numbers,
-        which have no graph. A loss computed only from numbers has no `backward`, or, if it is
-        converted to a tensor again, raises in backward: "element 0 of tensors does not require grad
-        and does not have a grad_fn". If the loss has other parts with a graph, the parameters from
-        which the number was computed silently get no gradient.
+        `item()`, `tolist()`, `float()`, `int()` and the functions of `math` return Python numbers, which have no graph.
+        A loss computed only from numbers has no `backward`, or, if it is converted to a tensor again, raises in
+        backward: "element 0 of tensors does not require grad and does not have a grad_fn". If the loss has other parts
+        with a graph, the parameters from which the number was computed silently get no gradient.
 
     Why it matters
-        `item()` is right for printing and for running totals, and is often copied from there into
-        the loss.
+        `item()` is right for printing and for running totals, and is often copied from there into the loss.
 
     When it may be wrong
         If the number is intentional, such as a weight or a temperature computed from a value.
@@ -43,12 +36,10 @@ class NumberOnLossPath(Rule):
     code = "GRD304"
     name = "number-on-loss-path"
     effect = "silent"
-    events = (LostLeaf,)
     fix = "unsafe"
     torch_says = ("'float' object has no attribute 'backward'", "element 0 of tensors does not require grad")
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -58,12 +49,10 @@ total = m(x).pow(2).sum()
 total = total + n(x).pow(2).sum().item()  # GRD304
 total.backward()
 """,
-            shows="grad_is_none(n.weight)",
-        ),
+        shows="grad_is_none(n.weight)",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -73,18 +62,16 @@ total = m(x).pow(2).sum() + n(x).pow(2).sum()
 total.backward()
 print(float(total), total.item())
 """,
-            shows="n.weight.grad is not None",
-        ),
+        shows="n.weight.grad is not None",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: LostLeaf) -> Report | None:
         """Report a number on the only path to a leaf."""
-        assert isinstance(event, LostLeaf)
         if event.kind != "item":
-            return
+            return None
         repair = _repair(event) if event.op == "item" else None
         hint = "keep the tensor in the loss, and use the number only for printing"
-        yield report(event, f"`{event.op}` converts a part of the loss to a Python number", hint, repair)
+        return report(event, f"`{event.op}` converts a part of the loss to a Python number", hint, repair)
 
 
 def _repair(event: LostLeaf) -> Repair | None:

@@ -1,26 +1,20 @@
-"""GRD305: a part of the loss is computed with numpy."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.rules.authoring.lost import report
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 _RAISES = "element 0 of tensors does not require grad"
 
 
-class NumpyOnLossPath(Rule):
+class NumpyOnLossPath(EventRule[LostLeaf]):
     """A part of the loss is computed with numpy.
 
     What torch does
-        A numpy array has no graph, so torch raises at `numpy()` on a tensor that requires grad.
-        After `detach()` the call works, and `torch.from_numpy` returns a tensor without a graph.
-        The backward of a loss computed only from it raises a RuntimeError, "element 0 of tensors
-        does not require grad and does not have a grad_fn", If other parts of the loss have a graph,
-        the parameters before the array silently get no gradient.
+        A numpy array has no graph, so torch raises at `numpy()` on a tensor that requires grad. After `detach()` the
+        call works, and `torch.from_numpy` returns a tensor without a graph. The backward of a loss computed only from
+        it raises a RuntimeError, "element 0 of tensors does not require grad and does not have a grad_fn", If other
+        parts of the loss have a graph, the parameters before the array silently get no gradient.
 
     Why it matters
         The error message of `numpy()` suggests `detach()`. That is right for a plot or a metric,
@@ -31,9 +25,8 @@ class NumpyOnLossPath(Rule):
         not see trains the parameters.
 
     Instead
-        Compute with torch: nearly every numpy function has a counterpart, such as `torch.clamp` for
-        `np.clip`. A function that torch lacks can be wrapped in a `torch.autograd.Function` with its
-        own backward.
+        Compute with torch: nearly every numpy function has a counterpart, such as `torch.clamp` for `np.clip`. A
+        function that torch lacks can be wrapped in a `torch.autograd.Function` with its own backward.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.numpy.html
@@ -43,10 +36,8 @@ class NumpyOnLossPath(Rule):
     code = "GRD305"
     name = "numpy-on-loss-path"
     effect = "silent"
-    events = (LostLeaf,)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import numpy as np
 import torch
 from torch import nn
@@ -56,12 +47,10 @@ prediction = model(torch.randn(8, 4)).detach().numpy()  # GRD305
 loss = torch.from_numpy(np.square(prediction)).mean()
 loss.backward()  # raises
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import numpy as np
 import torch
 from torch import nn
@@ -71,16 +60,14 @@ prediction = model(torch.randn(8, 4))
 prediction.square().mean().backward()
 print(np.square(prediction.detach().numpy()).mean())
 """,
-            shows="model.weight.grad is not None",
-        ),
+        shows="model.weight.grad is not None",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: LostLeaf) -> Report | None:
         """Report an array on the only path to a leaf."""
-        assert isinstance(event, LostLeaf)
         if event.kind != "numpy":
-            return
-        yield report(
+            return None
+        return report(
             event,
             "a part of the loss is computed with numpy here",
             "compute the loss with torch functions, without `.detach()`",

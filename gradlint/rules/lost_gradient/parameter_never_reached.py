@@ -1,21 +1,15 @@
-"""GRD308: an optimizer has parameters that no loss of the program depends on."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.fault import lost_gradient as fault
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 
-class ParameterNeverReached(Rule):
+class ParameterNeverReached(EventRule[fault.ParameterNeverReached]):
     """An optimizer has parameters that no loss of the program depends on.
 
     What torch does
-        Nothing: `optimizer.step()` skips a parameter whose `.grad` is None. Only
-        `DistributedDataParallel` raises, in the second iteration: "Expected to have finished reduction
-        in the prior iteration".
+        Nothing: `optimizer.step()` skips a parameter whose `.grad` is None. Only `DistributedDataParallel` raises, in
+        the second iteration: "Expected to have finished reduction in the prior iteration".
 
     Why it matters
         The layer is created in `__init__` but never used in `forward`, or `forward` uses another
@@ -36,10 +30,8 @@ class ParameterNeverReached(Rule):
     code = "GRD308"
     name = "parameter-never-reached"
     effect = "fragile"
-    events = (fault.ParameterNeverReached,)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 w = torch.zeros(3, requires_grad=True)
@@ -51,12 +43,10 @@ for _ in range(3):
     (x @ w - y).pow(2).mean().backward()
     optimizer.step()
 """,
-            shows="grad_is_none(b) and w.grad is not None",
-        ),
+        shows="grad_is_none(b) and w.grad is not None",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -67,14 +57,12 @@ for x in torch.randn(5, 4, 2):
     (model(x) * extra(x)).pow(2).mean().backward()
     optimizer.step()
 """,
-            shows="extra.weight.grad is not None",
-        ),
+        shows="extra.weight.grad is not None",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.ParameterNeverReached) -> Report | None:
         """Report the line that creates the parameters."""
-        assert isinstance(event, fault.ParameterNeverReached)
-        yield Report(
+        return Report(
             event.node,
             "no loss of the program depends on these parameters of an optimizer: they are never trained",
             hint="use them in `forward`, or remove them",

@@ -1,15 +1,10 @@
-"""GRD306: `requires_grad` is set on a loss that has lost its graph."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.fault.lost_gradient import LostLeaf
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 
-class RequiresGradHack(Rule):
+class RequiresGradHack(EventRule[LostLeaf]):
     """`requires_grad` is set on a loss that has lost its graph.
 
     What torch does
@@ -26,9 +21,8 @@ class RequiresGradHack(Rule):
         `.grad` is read, or that belongs to an optimizer, is not reported.
 
     Instead
-        Remove `requires_grad=True` and fix the line that cuts the graph: remove `.detach()` or
-        `.item()`, and use torch functions instead of numpy's, such as `torch.clamp` instead of
-        `np.clip`.
+        Remove `requires_grad=True` and fix the line that cuts the graph: remove `.detach()` or `.item()`, and use torch
+        functions instead of numpy's, such as `torch.clamp` instead of `np.clip`.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.requires_grad_.html
@@ -38,10 +32,8 @@ class RequiresGradHack(Rule):
     code = "GRD306"
     name = "requires-grad-hack"
     effect = "silent"
-    events = (LostLeaf,)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -52,12 +44,10 @@ loss.requires_grad = True  # GRD306
 loss.backward()
 optimizer.step()
 """,
-            shows="grad_is_none(model.weight)",
-        ),
+        shows="grad_is_none(model.weight)",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -66,19 +56,17 @@ x = torch.randn(4, 2)
 x.requires_grad_()
 model(x).sum().backward()
 """,
-            shows="x.grad is not None",
-        ),
+        shows="x.grad is not None",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: LostLeaf) -> Report | None:
         """Report a leaf made from a value without a graph, whose gradient is never used."""
-        assert isinstance(event, LostLeaf)
         if event.kind != "hack":
-            return
+            return None
         related = [(event.leaf, f"this {'parameter' if event.parameter else 'leaf'} gets no gradient")]
         if event.cut is not None and event.cut is not event.node:
             related.insert(0, (event.cut, "the graph is cut here"))
-        yield Report(
+        return Report(
             event.node,
             "`requires_grad` makes a leaf of a value that has lost its graph: backward runs, and no "
             "parameter gets a gradient",

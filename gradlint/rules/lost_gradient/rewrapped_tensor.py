@@ -1,22 +1,17 @@
-"""GRD303: a tensor with a graph is copied into a new tensor, which has none."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.rules.authoring.lost import report
 from gradlint.rules.authoring.phrases import source
-from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
 
 _RAISES = "element 0 of tensors does not require grad"
 _KINDS = frozenset({"rewrap", "parameter"})
 
 
-class RewrappedTensor(Rule):
+class RewrappedTensor(EventRule[LostLeaf]):
     """A tensor with a graph is copied into a new tensor, which has none.
 
     What torch does
@@ -31,9 +26,8 @@ class RewrappedTensor(Rule):
         to weights that another network has computed.
 
     When it may be wrong
-        If the copy is intentional: to create a new leaf from computed values, or to weight a loss
-        by constants. Neither is reported as long as something else trains the parameters before the
-        copy.
+        If the copy is intentional: to create a new leaf from computed values, or to weight a loss by constants. Neither
+        is reported as long as something else trains the parameters before the copy.
 
     Instead
         Use `torch.stack` for a list of scalars or tensors of one shape, `torch.cat` to concatenate
@@ -49,12 +43,10 @@ class RewrappedTensor(Rule):
     code = "GRD303"
     name = "rewrapped-tensor"
     effect = "silent"
-    events = (LostLeaf,)
     fix = "safe"
     torch_says = ("does not require grad", _RAISES)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -63,12 +55,10 @@ losses = [model(torch.randn(8, 4)).pow(2).mean() for _ in range(3)]
 loss = torch.tensor(losses).mean()  # GRD303
 loss.backward()  # raises
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -78,21 +68,18 @@ loss = torch.stack(losses).mean()
 loss.backward()
 history = torch.tensor([one.item() for one in losses])
 """,
-            shows="model.weight.grad is not None",
-        ),
+        shows="model.weight.grad is not None",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: LostLeaf) -> Report | None:
         """Report a copy of values on the only path to a leaf."""
-        assert isinstance(event, LostLeaf)
         if event.kind not in _KINDS:
-            return
+            return None
         if event.kind == "parameter":
             hint = "use the computed weights themselves, as `torch.func.functional_call` does"
-            yield report(event, "`nn.Parameter` makes a leaf of a computed tensor and drops its graph", hint)
-            return
+            return report(event, "`nn.Parameter` makes a leaf of a computed tensor and drops its graph", hint)
         hint = "use `torch.stack` for a list of tensors, and the tensor itself instead of a copy"
-        yield report(event, f"`{event.op}` copies the values without their graph", hint, _repair(event))
+        return report(event, f"`{event.op}` copies the values without their graph", hint, _repair(event))
 
 
 def _repair(event: LostLeaf) -> Repair | None:

@@ -1,15 +1,10 @@
-"""GRD614: an optimizer has only tensors that do not require grad."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.fault import optimizers as fault
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 
-class ConstantsInOptimizer(Rule):
+class ConstantsInOptimizer(EventRule[fault.ConstantsInOptimizer]):
     """An optimizer has only tensors that do not require grad.
 
     What torch does
@@ -18,17 +13,15 @@ class ConstantsInOptimizer(Rule):
         image, backward does not raise either.
 
     Why it matters
-        Optimized images, latent codes and adversarial noise are plain tensors, and are often created
-        without `requires_grad`: results of `torch.rand(...)`, clones of data and loaded tensors do not
-        require grad.
+        Optimized images, latent codes and adversarial noise are plain tensors, and are often created without
+        `requires_grad`: results of `torch.rand(...)`, clones of data and loaded tensors do not require grad.
 
     When it may be wrong
         If code that gradlint does not see assigns `.grad`. Steps without a backward before them, as in tests
         of schedulers, are not reported.
 
     Instead
-        Call `x.requires_grad_(True)`, or write `torch.rand(..., requires_grad=True)`, before you create
-        the optimizer.
+        Call `x.requires_grad_(True)`, or write `torch.rand(..., requires_grad=True)`, before you create the optimizer.
 
     References
         https://docs.pytorch.org/docs/stable/optim.html#constructing-it
@@ -38,10 +31,8 @@ class ConstantsInOptimizer(Rule):
     code = "GRD614"
     name = "constants-in-optimizer"
     effect = "silent"
-    events = (fault.ConstantsInOptimizer,)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -55,12 +46,10 @@ for _ in range(3):
     loss.backward()
     optimizer.step()
 """,
-            shows="torch.equal(image, content)",
-        ),
+        shows="torch.equal(image, content)",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -74,14 +63,12 @@ for _ in range(3):
     loss.backward()
     optimizer.step()
 """,
-            shows="not torch.equal(image, content)",
-        ),
+        shows="not torch.equal(image, content)",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.ConstantsInOptimizer) -> Report | None:
         """Report where an optimizer is made whose steps find nothing that could have a gradient."""
-        assert isinstance(event, fault.ConstantsInOptimizer)
-        yield Report(
+        return Report(
             event.node,
             "none of these tensors requires grad: the steps of this optimizer change nothing",
             hint="switch the flag on with `requires_grad_()` before the optimizer is made",

@@ -1,17 +1,12 @@
-"""GRD602: an optimizer is given no parameters."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.fault import optimizers as fault
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 _RAISES = "optimizer got an empty parameter list"
 
 
-class EmptyOptimizer(Rule):
+class EmptyOptimizer(EventRule[fault.EmptyOptimizer]):
     """An optimizer is given no parameters.
 
     What torch does
@@ -36,35 +31,29 @@ class EmptyOptimizer(Rule):
     code = "GRD602"
     name = "empty-optimizer"
     effect = "raises"
-    events = (fault.EmptyOptimizer,)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
 activation = nn.ReLU()
 optimizer = torch.optim.Adam(activation.parameters())  # GRD602
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
 activation = nn.PReLU()
 optimizer = torch.optim.Adam(activation.parameters())
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.EmptyOptimizer) -> Report | None:
         """Report where the optimizer is made."""
-        assert isinstance(event, fault.EmptyOptimizer)
-        yield Report(
+        return Report(
             event.node,
             "this optimizer is given no parameters: torch raises here",
             hint="register layers in `nn.ModuleList` or as attributes, and tensors as `nn.Parameter`",

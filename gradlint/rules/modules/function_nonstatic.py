@@ -1,26 +1,19 @@
-"""GRD620: a method of a custom autograd function is not static."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.fault import functions as fault
-from gradlint.rules.base import Bad, Before, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, Before, EventRule, Good, Repair, Report
 
 
-class FunctionNonstatic(Rule):
+class FunctionNonstatic(EventRule[fault.FunctionNonstatic]):
     """A method of a custom autograd function is not static.
 
     What torch does
-        It calls `forward` and `backward` on the class, with `ctx` in the position of `self`, so a
-        method without `@staticmethod` works by accident. Instantiating the class warns, and calling
-        the instance raises.
+        It calls `forward` and `backward` on the class, with `ctx` in the position of `self`, so a method without
+        `@staticmethod` works by accident. Instantiating the class warns, and calling the instance raises.
 
     Why it matters
-        Before torch 0.4, a function was an object that stored its tensors in `self`. Attributes set on
-        `self` in `__init__` are not available today, and torch has announced that instantiating a function
-        will raise.
+        Before torch 0.4, a function was an object that stored its tensors in `self`. Attributes set on `self` in
+        `__init__` are not available today, and torch has announced that instantiating a function will raise.
 
     When it may be wrong
         The gradient is correct if the class is never instantiated.
@@ -37,11 +30,9 @@ class FunctionNonstatic(Rule):
     code = "GRD620"
     name = "function-nonstatic"
     effect = "fragile"
-    events = (fault.FunctionNonstatic,)
     fix = "safe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 
@@ -56,11 +47,9 @@ class Double(torch.autograd.Function):
 x = torch.ones(2, requires_grad=True)
 Double.apply(x)
 """,
-        ),
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 
@@ -76,13 +65,11 @@ class Double(torch.autograd.Function):
 
 Double.apply(torch.ones(2, requires_grad=True)).sum().backward()
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.FunctionNonstatic) -> Report | None:
         """Report the method."""
-        assert isinstance(event, fault.FunctionNonstatic)
-        yield Report(
+        return Report(
             event.node,
             f"`{event.method}` of a custom function is not static: torch raises if an instance is called",
             hint="add `@staticmethod` above it",

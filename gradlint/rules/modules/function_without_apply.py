@@ -1,18 +1,13 @@
-"""GRD621: a custom autograd function is called without `apply`."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.refusal import functions as refusal
 from gradlint.rules.authoring.repairs import code
-from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
 
 
-class FunctionWithoutApply(Rule):
+class FunctionWithoutApply(EventRule[refusal.FunctionWithoutApply]):
     """A custom autograd function is called without `apply`.
 
     What torch does
@@ -21,8 +16,7 @@ class FunctionWithoutApply(Rule):
         directly with None as its `ctx`, Python raises at the first use of `ctx`.
 
     Why it matters
-        Before torch 0.4, a function was instantiated and then called, `Square()(x)`, and much old code
-        still does this.
+        Before torch 0.4, a function was instantiated and then called, `Square()(x)`, and much old code still does this.
 
     When it may be wrong
         If the program expects the exception.
@@ -38,12 +32,10 @@ class FunctionWithoutApply(Rule):
     code = "GRD621"
     name = "function-without-apply"
     effect = "raises"
-    events = (refusal.FunctionWithoutApply,)
     fix = "safe"
     torch_says = ("'Square' object has no attribute 'sum'", "Legacy autograd function with non-static forward method")
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 
@@ -62,12 +54,10 @@ class Square(torch.autograd.Function):
 x = torch.ones(3, requires_grad=True)
 y = Square()(x)  # GRD621
 """,
-            error="Legacy autograd function with non-static forward method",
-        ),
+        error="Legacy autograd function with non-static forward method",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 
@@ -87,30 +77,26 @@ square = Square.apply
 x = torch.ones(3, requires_grad=True)
 square(x).sum().backward()
 """,
-            shows="x.grad.sum() == 6",
-        ),
+        shows="x.grad.sum() == 6",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: refusal.FunctionWithoutApply) -> Report | None:
         """Report the call of the class or of its instance, or the use of a `ctx` that is None."""
-        assert isinstance(event, refusal.FunctionWithoutApply)
         if event.use == "made":
-            yield Report(
+            return Report(
                 event.node,
                 "this creates an instance of a custom function, not a tensor: Python raises where it is used "
                 "as a tensor",
                 hint="call `apply` on the class",
                 repair=_applied(event.node),
             )
-            return
         if event.use == "without-ctx":
-            yield Report(
+            return Report(
                 event.node,
                 f"`forward` is called with None as its `ctx`, which has no `{event.name}`: Python raises here",
                 hint="call `apply` on the class",
             )
-            return
-        yield Report(
+        return Report(
             event.node,
             "this calls an instance of a custom function: torch raises here",
             hint="call `apply` on the class",

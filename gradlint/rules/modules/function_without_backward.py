@@ -1,15 +1,10 @@
-"""GRD629: a loss is backpropagated through a custom function that has no `backward`."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.refusal import functions as refusal
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 
-class FunctionWithoutBackward(Rule):
+class FunctionWithoutBackward(EventRule[refusal.FunctionWithoutBackward]):
     """A loss is backpropagated through a custom function that has no `backward`.
 
     What torch does
@@ -17,8 +12,7 @@ class FunctionWithoutBackward(Rule):
         custom autograd.Function to use it with backward mode AD".
 
     Why it matters
-        torch cannot derive the gradient of a function that computes with numpy or another library in
-        `forward`.
+        torch cannot derive the gradient of a function that computes with numpy or another library in `forward`.
 
     When it may be wrong
         If code that gradlint does not see adds `backward` to the class.
@@ -34,11 +28,9 @@ class FunctionWithoutBackward(Rule):
     code = "GRD629"
     name = "function-without-backward"
     effect = "raises"
-    events = (refusal.FunctionWithoutBackward,)
     torch_says = ("You must implement", "You must implement either the backward or vjp method")
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -52,12 +44,10 @@ class Rounded(torch.autograd.Function):
 model = nn.Linear(2, 2)
 (Rounded.apply(model(torch.ones(1, 2))) - 1).pow(2).sum().backward()  # GRD629
 """,
-            error="You must implement",
-        ),
+        error="You must implement",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 
@@ -73,13 +63,11 @@ class Rounded(torch.autograd.Function):
 
 Rounded.apply(torch.ones(2, requires_grad=True)).sum().backward()
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: refusal.FunctionWithoutBackward) -> Report | None:
         """Report at the backward; the related place is the `apply`."""
-        assert isinstance(event, refusal.FunctionWithoutBackward)
-        yield Report(
+        return Report(
             event.node,
             "this backward runs through a custom function that has no `backward`: torch raises here",
             hint="define `backward` as a static method of the function",

@@ -1,16 +1,11 @@
-"""GRD611: `F.dropout` in a module is called without `training=self.training`."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.fault import modules as fault
 from gradlint.rules.authoring.repairs import with_argument
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 
-class FunctionalDropoutAlwaysOn(Rule):
+class FunctionalDropoutAlwaysOn(EventRule[fault.DropoutAlwaysOn]):
     """`F.dropout` in a module is called without `training=self.training`.
 
     What torch does
@@ -36,11 +31,9 @@ class FunctionalDropoutAlwaysOn(Rule):
     code = "GRD611"
     name = "functional-dropout-always-on"
     effect = "fragile"
-    events = (fault.DropoutAlwaysOn,)
     fix = "unsafe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -52,12 +45,10 @@ class Net(nn.Module):
 
 out = Net().eval()(torch.ones(256))
 """,
-            shows="bool((out == 0).any())",
-        ),
+        shows="bool((out == 0).any())",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -76,14 +67,12 @@ class Net(nn.Module):
 
 out = Net().eval()(torch.ones(256))
 """,
-            shows="bool((out == 1).all())",
-        ),
+        shows="bool((out == 1).all())",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.DropoutAlwaysOn) -> Report | None:
         """Report the call."""
-        assert isinstance(event, fault.DropoutAlwaysOn)
-        yield Report(
+        return Report(
             event.node,
             "`dropout` is also active in evaluation: `model.eval()` does not affect this call",
             hint="pass `training=self.training`",

@@ -1,25 +1,18 @@
-"""GRD623: the backward of a custom function returns the wrong number of gradients."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.fault import functions as fault
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 
-class GradientCount(Rule):
+class GradientCount(EventRule[fault.GradientCount]):
     """The backward of a custom function returns the wrong number of gradients.
 
     What torch does
-        At the backward of a loss it raises a RuntimeError: "function SquareBackward returned an incorrect
-        number of gradients (expected 2, got 1)". It requires one for each argument of `apply`; additional
-        ones must be None.
+        At the backward of a loss it raises a RuntimeError: "function SquareBackward returned an incorrect number of
+        gradients (expected 2, got 1)". It requires one for each argument of `apply`; additional ones must be None.
 
     Why it matters
-        The autograd engine raises the error, without naming a line of the function, and only when a
-        backward runs.
+        The autograd engine raises the error, without naming a line of the function, and only when a backward runs.
 
     When it may be wrong
         If no backward runs through the function.
@@ -36,10 +29,8 @@ class GradientCount(Rule):
     code = "GRD623"
     name = "gradient-count"
     effect = "raises"
-    events = (fault.GradientCount,)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 
@@ -57,12 +48,10 @@ class Scale(torch.autograd.Function):
 x = torch.ones(3, requires_grad=True)
 Scale.apply(x, 3.0).sum().backward()  # raises
 """,
-            error="returned an incorrect number of gradients",
-        ),
+        error="returned an incorrect number of gradients",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 
@@ -80,15 +69,13 @@ class Scale(torch.autograd.Function):
 x = torch.ones(3, requires_grad=True)
 Scale.apply(x, 3.0).sum().backward()
 """,
-            shows="x.grad.sum() == 9",
-        ),
+        shows="x.grad.sum() == 9",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.GradientCount) -> Report | None:
         """Report the backward."""
-        assert isinstance(event, fault.GradientCount)
         count = f"{event.got} where it should return {event.wanted}"
-        yield Report(
+        return Report(
             event.node,
             f"`backward` returns {count}, one for each argument of `forward`: torch raises in backward",
             hint="return one value for each argument, and None for an argument without a gradient",

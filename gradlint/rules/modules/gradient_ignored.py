@@ -1,15 +1,10 @@
-"""GRD624: the backward of a custom function does not use its incoming gradient."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.fault import functions as fault
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 
-class GradientIgnored(Rule):
+class GradientIgnored(EventRule[fault.GradientIgnored]):
     """The backward of a custom function does not use its incoming gradient.
 
     What torch does
@@ -36,10 +31,8 @@ class GradientIgnored(Rule):
     code = "GRD624"
     name = "gradient-ignored"
     effect = "silent"
-    events = (fault.GradientIgnored,)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 
@@ -59,12 +52,10 @@ x = torch.ones(3, requires_grad=True)
 loss = (Square.apply(x) * 3).sum()
 loss.backward()
 """,
-            shows="differs_from_finite_differences(lambda: (x**2 * 3).sum(), x)",
-        ),
+        shows="differs_from_finite_differences(lambda: (x**2 * 3).sum(), x)",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 
@@ -83,14 +74,12 @@ class Square(torch.autograd.Function):
 x = torch.ones(3, requires_grad=True)
 (Square.apply(x) * 3).sum().backward()
 """,
-            shows="x.grad.sum() == 18",
-        ),
+        shows="x.grad.sum() == 18",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.GradientIgnored) -> Report | None:
         """Report the backward; where the gradient may be of one element, it may be constant."""
-        assert isinstance(event, fault.GradientIgnored)
-        yield Report(
+        return Report(
             event.node,
             "`backward` does not use its incoming gradient: the operations between this function and the "
             "loss are ignored",

@@ -1,18 +1,13 @@
-"""GRD628: the backward of a custom function writes to its incoming gradient."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault import functions as fault
 from gradlint.rules.authoring.phrases import target, writing
-from gradlint.rules.base import Bad, Before, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, Before, EventRule, Good, Repair, Report
 
 
-class GradientInplace(Rule):
+class GradientInplace(EventRule[fault.GradientInplace]):
     """The backward of a custom function writes to its incoming gradient.
 
     What torch does
@@ -38,11 +33,9 @@ class GradientInplace(Rule):
     code = "GRD628"
     name = "gradient-inplace"
     effect = "fragile"
-    events = (fault.GradientInplace,)
     fix = "safe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 
@@ -62,11 +55,9 @@ class Rectify(torch.autograd.Function):
 x = torch.ones(3, requires_grad=True)
 Rectify.apply(x).sum().backward()
 """,
-        ),
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 
@@ -87,13 +78,11 @@ class Rectify(torch.autograd.Function):
 x = torch.ones(3, requires_grad=True)
 Rectify.apply(x).sum().backward()
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.GradientInplace) -> Report | None:
         """Report the write."""
-        assert isinstance(event, fault.GradientInplace)
-        yield Report(
+        return Report(
             event.node,
             f"{writing(event.op, event.node)} writes to the incoming gradient, which torch may pass to other "
             "operations too",

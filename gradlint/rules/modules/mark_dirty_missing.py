@@ -1,28 +1,23 @@
-"""GRD625: a custom function writes to an input in place without `ctx.mark_dirty`, or marks what it does not return."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault import functions as fault
 from gradlint.domain.refusal.functions import DirtyNotReturned
 from gradlint.rules.authoring.repairs import out_of_place
-from gradlint.rules.base import Bad, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Repair, Report
 
 
-class MarkDirtyMissing(Rule):
+class MarkDirtyMissing(EventRule[fault.MarkDirtyMissing | DirtyNotReturned]):
     """A custom function writes to an input in place without `ctx.mark_dirty`, or marks what it does not return.
 
     What torch does
-        An input that was written but not marked keeps its old history. A later use of it is
-        differentiated as if nothing had been written, and the gradient is silently wrong. A write to a
-        leaf is accepted too. An input that is marked must be returned, or the call raises a
-        RuntimeError: "Some elements marked as dirty during the forward method were not returned as
-        output".
+        An input that was written but not marked keeps its old history. A later use of it is differentiated as if
+        nothing had been written, and the gradient is silently wrong. A write to a leaf is accepted too. An input that
+        is marked must be returned, or the call raises a RuntimeError: "Some elements marked as dirty during the forward
+        method were not returned as output".
 
     Why it matters
         torch detects a write in `forward` only through `mark_dirty`, because grad mode is disabled there.
@@ -41,12 +36,10 @@ class MarkDirtyMissing(Rule):
     code = "GRD625"
     name = "mark-dirty-missing"
     effect = "fragile"
-    events = (fault.MarkDirtyMissing, DirtyNotReturned)
     fix = "unsafe"
     torch_says = ("marked as dirty during the forward method were not returned",)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 
@@ -69,12 +62,10 @@ def loss_of(w):
 w = torch.ones(3, requires_grad=True)
 loss_of(w).backward()
 """,
-            shows="differs_from_finite_differences(lambda: loss_of(w), w)",
-        ),
+        shows="differs_from_finite_differences(lambda: loss_of(w), w)",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 
@@ -94,14 +85,13 @@ w = torch.ones(3, requires_grad=True)
 h = w * 1
 (Double.apply(h) + h).sum().backward()
 """,
-            shows="w.grad.sum() == 12",
-        ),
+        shows="w.grad.sum() == 12",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.MarkDirtyMissing | DirtyNotReturned) -> Report | None:
         """Report the write, or the mark of an input that is not returned."""
         refused = isinstance(event, DirtyNotReturned)
-        yield Report(
+        return Report(
             event.node,
             _NOT_RETURNED if refused else _NOT_MARKED,
             hint="write to a copy, or call `ctx.mark_dirty` and return the input",

@@ -1,15 +1,10 @@
-"""GRD607: `forward` creates a layer, which gets new weights at every call."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.fault import modules as fault
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 
-class ModuleBuiltInForward(Rule):
+class ModuleBuiltInForward(EventRule[fault.ModuleBuiltInForward]):
     """`forward` creates a layer, which gets new weights at every call.
 
     What torch does
@@ -17,13 +12,11 @@ class ModuleBuiltInForward(Rule):
         Its parameters are not registered in the module.
 
     Why it matters
-        These weights are never trained or saved: the network computes with random weights, in
-        evaluation too.
+        These weights are never trained or saved: the network computes with random weights, in evaluation too.
 
     When it may be wrong
-        If random weights are intentional. Layers without parameters (`nn.ReLU()`, losses), layers
-        whose weights the program sets, and layers created once and stored in an attribute are not
-        reported.
+        If random weights are intentional. Layers without parameters (`nn.ReLU()`, losses), layers whose weights the
+        program sets, and layers created once and stored in an attribute are not reported.
 
     Instead
         Create the layer in `__init__`, as an attribute. If a size is not known there, use a lazy
@@ -37,10 +30,8 @@ class ModuleBuiltInForward(Rule):
     code = "GRD607"
     name = "module-built-in-forward"
     effect = "silent"
-    events = (fault.ModuleBuiltInForward,)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -59,12 +50,10 @@ model = Net().eval()
 x = torch.ones(1, 4)
 one, other = model(x), model(x)
 """,
-            shows="not torch.equal(one, other) and len(list(model.parameters())) == 2",
-        ),
+        shows="not torch.equal(one, other) and len(list(model.parameters())) == 2",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -85,14 +74,12 @@ class Net(nn.Module):
 model = Net()
 model(torch.ones(1, 4))[0, 0].backward()
 """,
-            shows="len(list(model.parameters())) == 4",
-        ),
+        shows="len(list(model.parameters())) == 4",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.ModuleBuiltInForward) -> Report | None:
         """Report where the layer is created."""
-        assert isinstance(event, fault.ModuleBuiltInForward)
-        yield Report(
+        return Report(
             event.node,
             "this layer is created at every call of `forward`: its weights are random and never trained",
             hint="create it once in `__init__`, as an attribute",

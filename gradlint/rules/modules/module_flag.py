@@ -1,18 +1,13 @@
-"""GRD610: an attribute that freezes nothing is set on a module, or under a wrong name on a tensor."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault import modules as fault
 from gradlint.rules.authoring.phrases import source
-from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
 
 
-class ModuleFlag(Rule):
+class ModuleFlag(EventRule[fault.ModuleFlag]):
     """An attribute that freezes nothing is set on a module, or under a wrong name on a tensor.
 
     What torch does
@@ -20,12 +15,10 @@ class ModuleFlag(Rule):
         the parameters do not change. The same applies to `require_grad` on a parameter.
 
     Why it matters
-        Silently, layers that should be frozen are still trained, or layers that should be trained
-        again stay frozen.
+        Silently, layers that should be frozen are still trained, or layers that should be trained again stay frozen.
 
     When it may be wrong
-        If code that gradlint does not see reads the attribute. A class that defines such an
-        attribute is not reported.
+        If code that gradlint does not see reads the attribute. A class that defines such an attribute is not reported.
 
     Instead
         Call `module.requires_grad_(False)`, which sets the flag of all parameters of the module.
@@ -40,11 +33,9 @@ class ModuleFlag(Rule):
     code = "GRD610"
     name = "module-flag"
     effect = "silent"
-    events = (fault.ModuleFlag,)
     fix = "unsafe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -52,12 +43,10 @@ body, head = nn.Linear(4, 4), nn.Linear(4, 2)
 body.requires_grad = False  # GRD610
 head(body(torch.ones(1, 4))).sum().backward()
 """,
-            shows="body.weight.grad is not None",
-        ),
+        shows="body.weight.grad is not None",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -66,16 +55,14 @@ body.requires_grad_(False)
 head.bias.requires_grad = False
 head(body(torch.ones(1, 4))).sum().backward()
 """,
-            shows="body.weight.grad is None and head.bias.grad is None",
-        ),
+        shows="body.weight.grad is None and head.bias.grad is None",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.ModuleFlag) -> Report | None:
         """Report the assignment."""
-        assert isinstance(event, fault.ModuleFlag)
         of_tensor = event.owner == "tensor"
         what = f"a {event.owner} has no attribute `{event.name}`"
-        yield Report(
+        return Report(
             event.node,
             f"{what}: this creates one that nothing reads, and freezes nothing",
             hint="the attribute is called `requires_grad`" if of_tensor else "call `requires_grad_(False)`",

@@ -1,24 +1,18 @@
-"""GRD604: modules or parameters are stored in a plain list, tuple or dict, so they are not registered."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault import modules as fault
 from gradlint.rules.authoring.phrases import source
-from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
 
 
-class ModuleInContainer(Rule):
+class ModuleInContainer(EventRule[fault.ModuleInContainer | fault.ParameterInContainer]):
     """Modules or parameters are stored in a plain list, tuple or dict, so they are not registered.
 
     What torch does
-        A module registers the modules and parameters that are assigned to it as attributes. It does
-        not search plain containers: `parameters()`, `state_dict()`, `to()`, `train()` and
-        `requires_grad_()` ignore their contents.
+        A module registers the modules and parameters that are assigned to it as attributes. It does not search plain
+        containers: `parameters()`, `state_dict()`, `to()`, `train()` and `requires_grad_()` ignore their contents.
 
     Why it matters
         An optimizer over `model.parameters()` silently never trains these layers. They are not saved,
@@ -42,11 +36,9 @@ class ModuleInContainer(Rule):
     code = "GRD604"
     name = "module-in-container"
     effect = "silent"
-    events = (fault.ModuleInContainer, fault.ParameterInContainer)
     fix = "unsafe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -64,12 +56,10 @@ class Net(nn.Module):
 net = Net()
 net(torch.ones(1, 2))
 """,
-            shows="len(list(net.parameters())) == 2",
-        ),
+        shows="len(list(net.parameters())) == 2",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -87,21 +77,19 @@ class Net(nn.Module):
 net = Net()
 net(torch.ones(1, 2))
 """,
-            shows="len(list(net.parameters())) == 6",
-        ),
+        shows="len(list(net.parameters())) == 6",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.ModuleInContainer | fault.ParameterInContainer) -> Report | None:
         """Report the assignment of the container."""
         if isinstance(event, fault.ParameterInContainer):
             what, kind = "parameters", "Parameter"
             related = [(event.made, "a parameter in it is created here")]
         else:
-            assert isinstance(event, fault.ModuleInContainer)
             what, kind = "modules", "Module"
             related = [] if event.made is None else [(event.made, "a module in it is created here")]
             related.append((event.called, "the module is called here"))
-        yield Report(
+        return Report(
             event.node,
             f"{what} in a plain container are not registered: the parameters in `{event.name}` are never trained",
             hint=f"use `nn.{kind}List` or `nn.{kind}Dict`",

@@ -1,18 +1,13 @@
-"""GRD609: two names refer to the same network where the program needs two networks."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault import modules as fault
 from gradlint.rules.authoring.phrases import source
-from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
 
 
-class NetworkAlias(Rule):
+class NetworkAlias(EventRule[fault.NetworkAlias | fault.NetworkRepeated]):
     """Two names refer to the same network where the program needs two networks.
 
     What torch does
@@ -40,11 +35,9 @@ class NetworkAlias(Rule):
     code = "GRD609"
     name = "network-alias"
     effect = "silent"
-    events = (fault.NetworkAlias, fault.NetworkRepeated)
     fix = "unsafe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -56,12 +49,10 @@ policy_net(torch.ones(1, 4)).sum().backward()
 before = target_net.weight.clone()
 optimizer.step()
 """,
-            shows="not torch.equal(target_net.weight, before)",
-        ),
+        shows="not torch.equal(target_net.weight, before)",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import copy
 
 import torch
@@ -76,21 +67,18 @@ policy_net(torch.ones(1, 4)).sum().backward()
 before = target_net.weight.clone()
 optimizer.step()
 """,
-            shows="torch.equal(target_net.weight, before)",
-        ),
+        shows="torch.equal(target_net.weight, before)",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.NetworkAlias | fault.NetworkRepeated) -> Report | None:
         """Report a second name for a network that the program then copies to or from itself."""
         if isinstance(event, fault.NetworkRepeated):
-            yield Report(
+            return Report(
                 event.node,
                 "this list contains the same network several times: all items share their parameters",
                 hint="create each separately: `[Net() for _ in range(n)]`",
             )
-            return
-        assert isinstance(event, fault.NetworkAlias)
-        yield Report(
+        return Report(
             event.node,
             "this is a second name for the same network, not a copy: it changes with every training step",
             hint="use `copy.deepcopy(...)`",

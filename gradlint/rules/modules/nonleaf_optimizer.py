@@ -1,24 +1,18 @@
-"""GRD601: an optimizer is given a tensor that is not a leaf."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.refusal import optimizers as refusal
 from gradlint.rules.authoring.leaves import leaf_at_once
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 _RAISES = "can't optimize a non-leaf Tensor"
 
 
-class NonleafOptimizer(Rule):
+class NonleafOptimizer(EventRule[refusal.NonleafInOptimizer]):
     """An optimizer is given a tensor that is not a leaf.
 
     What torch does
-        It raises a ValueError: "can't optimize a non-leaf Tensor". A computed tensor has no `.grad`,
-        and the next forward computes it again. A tensor on which `retain_grad()` was called is
-        accepted.
+        It raises a ValueError: "can't optimize a non-leaf Tensor". A computed tensor has no `.grad`, and the next
+        forward computes it again. A tensor on which `retain_grad()` was called is accepted.
 
     Why it matters
         `torch.randn(3, requires_grad=True).to(device)`, `0.1 * torch.randn(3, requires_grad=True)` and
@@ -39,35 +33,29 @@ class NonleafOptimizer(Rule):
     code = "GRD601"
     name = "nonleaf-optimizer"
     effect = "raises"
-    events = (refusal.NonleafInOptimizer,)
     fix = "safe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 w = 0.1 * torch.randn(3, requires_grad=True)
 optimizer = torch.optim.SGD([w], lr=0.1)  # GRD601
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 w = (0.1 * torch.randn(3)).requires_grad_()
 optimizer = torch.optim.SGD([w], lr=0.1)
 """,
-            shows="w.is_leaf",
-        ),
+        shows="w.is_leaf",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: refusal.NonleafInOptimizer) -> Report | None:
         """Report where the tensor is given to the optimizer."""
-        assert isinstance(event, refusal.NonleafInOptimizer)
-        yield Report(
+        return Report(
             event.node,
             "this optimizer is given a tensor that is not a leaf: torch raises here",
             hint="make the leaf last: `value.detach().requires_grad_()`, or `nn.Parameter(value)`",

@@ -1,31 +1,23 @@
-"""GRD608: no optimizer has a parameter that the loss should train."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.fault import optimizers as fault
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 
-class OptimizerMissesParameter(Rule):
+class OptimizerMissesParameter(EventRule[fault.OptimizerMisses]):
     """No optimizer has a parameter that the loss should train.
 
     What torch does
-        An optimizer updates the tensors that it was created with, and those added by
-        `add_param_group`. A layer that is replaced or added later is a different object, and a
-        consumed iterator yields nothing. Backward fills the gradients of all parameters, whether
-        they are in an optimizer or not.
+        An optimizer updates the tensors that it was created with, and those added by `add_param_group`. A layer that is
+        replaced or added later is a different object, and a consumed iterator yields nothing. Backward fills the
+        gradients of all parameters, whether they are in an optimizer or not.
 
     Why it matters
-        The layer silently keeps its random initial weights. The loss still falls, because the other
-        layers are trained.
+        The layer silently keeps its random initial weights. The loss still falls, because the other layers are trained.
 
     When it may be wrong
-        If a fixed random network is intentional. Networks that are frozen, loaded, copied, set to
-        evaluation mode, partly in an optimizer, or passed to code that gradlint does not see are
-        not reported.
+        If a fixed random network is intentional. Networks that are frozen, loaded, copied, set to evaluation mode,
+        partly in an optimizer, or passed to code that gradlint does not see are not reported.
 
     Instead
         Complete the model before you create the optimizer. Pass everything that should be trained:
@@ -39,10 +31,8 @@ class OptimizerMissesParameter(Rule):
     code = "GRD608"
     name = "optimizer-misses-parameter"
     effect = "silent"
-    events = (fault.OptimizerMisses,)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -53,12 +43,10 @@ before = model[2].bias.clone()
 model(torch.ones(1, 4)).sum().backward()
 optimizer.step()
 """,
-            shows="model[2].bias.grad is not None and torch.equal(before, model[2].bias)",
-        ),
+        shows="model[2].bias.grad is not None and torch.equal(before, model[2].bias)",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -69,17 +57,16 @@ before = model[2].bias.clone()
 model(torch.ones(1, 4)).sum().backward()
 optimizer.step()
 """,
-            shows="not torch.equal(before, model[2].bias)",
-        ),
+        shows="not torch.equal(before, model[2].bias)",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.OptimizerMisses) -> Report | None:
         """Report where the optimizer is created.
 
         A fixed random network may be intentional, and is a warning; a layer that the optimizer misses is not.
         """
         if isinstance(event, fault.ParameterTooLate):
-            yield Report(
+            return Report(
                 event.node,
                 "the model gets parameters after this optimizer is created: they are never trained",
                 hint="create the optimizer last, or call `add_param_group`",
@@ -89,8 +76,8 @@ optimizer.step()
                 ),
                 severity="error",
             )
-        elif isinstance(event, fault.NetworkForgotten):
-            yield Report(
+        if isinstance(event, fault.NetworkForgotten):
+            return Report(
                 event.node,
                 "this loss depends on a network that is in no optimizer: its random weights are never trained",
                 hint="pass its `parameters()` to an optimizer, or freeze it with `requires_grad_(False)`",
@@ -100,8 +87,8 @@ optimizer.step()
                 ),
                 severity="warning",
             )
-        elif isinstance(event, fault.ParameterForgotten):
-            yield Report(
+        if isinstance(event, fault.ParameterForgotten):
+            return Report(
                 event.node,
                 "this loss depends on a parameter that is in no optimizer: it is never trained",
                 hint="pass it to an optimizer, in a list or in its own group",
@@ -111,11 +98,10 @@ optimizer.step()
                 ),
                 severity="warning",
             )
-        else:
-            assert isinstance(event, fault.IteratorUsedUp)
-            yield Report(
-                event.node,
-                "this group is given an iterator that has been consumed: the optimizer trains none of its parameters",
-                hint="call `parameters()` again, or keep `list(model.parameters())`",
-                severity="error",
-            )
+        assert isinstance(event, fault.IteratorUsedUp)
+        return Report(
+            event.node,
+            "this group is given an iterator that has been consumed: the optimizer trains none of its parameters",
+            hint="call `parameters()` again, or keep `list(model.parameters())`",
+            severity="error",
+        )

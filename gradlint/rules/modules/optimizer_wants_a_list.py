@@ -1,20 +1,15 @@
-"""GRD603: an optimizer is given a tensor instead of an iterable of tensors."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.refusal import optimizers as refusal
 from gradlint.rules.authoring.repairs import code
-from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
 
 _RAISES = "params argument given to the optimizer should be an iterable of Tensors or dicts"
 
 
-class OptimizerWantsAList(Rule):
+class OptimizerWantsAList(EventRule[refusal.TensorForParameters]):
     """An optimizer is given a tensor instead of an iterable of tensors.
 
     What torch does
@@ -22,8 +17,7 @@ class OptimizerWantsAList(Rule):
         or dicts, but got torch.FloatTensor". A tensor can be iterated, but its rows are not leaves.
 
     Why it matters
-        The brackets are often missing when a single tensor is optimized, such as an image, a code
-        or a temperature.
+        The brackets are often missing when a single tensor is optimized, such as an image, a code or a temperature.
 
     When it may be wrong
         If the line is never executed.
@@ -38,34 +32,28 @@ class OptimizerWantsAList(Rule):
     code = "GRD603"
     name = "optimizer-wants-a-list"
     effect = "raises"
-    events = (refusal.TensorForParameters,)
     fix = "safe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 image = torch.rand(3, 8, 8, requires_grad=True)
 optimizer = torch.optim.Adam(image, lr=0.01)  # GRD603
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 image = torch.rand(3, 8, 8, requires_grad=True)
 optimizer = torch.optim.Adam([image], lr=0.01)
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: refusal.TensorForParameters) -> Report | None:
         """Report where the tensor is given to the optimizer."""
-        assert isinstance(event, refusal.TensorForParameters)
-        yield Report(
+        return Report(
             event.node,
             "this optimizer is given a tensor instead of a list of tensors: torch raises here",
             hint="put it into a list: `[w]`",

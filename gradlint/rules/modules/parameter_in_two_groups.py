@@ -1,26 +1,19 @@
-"""GRD613: an optimizer is given a parameter in two groups."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.refusal import optimizers as refusal
-from gradlint.rules.base import Bad, Good, Remove, Repair, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Remove, Repair, Report
 
 
-class ParameterInTwoGroups(Rule):
+class ParameterInTwoGroups(EventRule[refusal.ParameterInTwoGroups]):
     """An optimizer is given the same parameter in two of its groups.
 
     What torch does
-        It raises a ValueError: "some parameters appear in more than one parameter group", when the optimizer
-        is created, or when `add_param_group` is called. A parameter that is twice in the same group only
-        causes a warning.
+        It raises a ValueError: "some parameters appear in more than one parameter group", when the optimizer is
+        created, or when `add_param_group` is called. A parameter that is twice in the same group only causes a warning.
 
     Why it matters
-        A part of a network with its own learning rate must be excluded from the other group. A layer that
-        is unfrozen may already be in the optimizer: an optimizer also accepts parameters that do not
-        require grad.
+        A part of a network with its own learning rate must be excluded from the other group. A layer that is unfrozen
+        may already be in the optimizer: an optimizer also accepts parameters that do not require grad.
 
     When it may be wrong
         If gradlint takes two parameters for one. It therefore reports nothing inside a loop.
@@ -38,10 +31,8 @@ class ParameterInTwoGroups(Rule):
     name = "parameter-in-two-groups"
     effect = "raises"
     fix = "unsafe"
-    events = (refusal.ParameterInTwoGroups,)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -50,12 +41,10 @@ optimizer = torch.optim.SGD(  # GRD613
     [{"params": model.parameters()}, {"params": model[1].parameters(), "lr": 0.01}], lr=0.1
 )
 """,
-            error="some parameters appear in more than one parameter group",
-        ),
+        error="some parameters appear in more than one parameter group",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -64,13 +53,11 @@ optimizer = torch.optim.SGD(
     [{"params": model[0].parameters()}, {"params": model[1].parameters(), "lr": 0.01}], lr=0.1
 )
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: refusal.ParameterInTwoGroups) -> Report | None:
         """Report where the optimizer is given the second group."""
-        assert isinstance(event, refusal.ParameterInTwoGroups)
-        yield Report(
+        return Report(
             event.node,
             "a parameter is in two groups of this optimizer: torch raises here",
             hint="leave it out of one of them",

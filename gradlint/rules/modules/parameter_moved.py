@@ -1,26 +1,20 @@
-"""GRD605: the result of an operation on a parameter is assigned to a module, and is not registered."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault import modules as fault
 from gradlint.domain.refusal.modules import NoParameterRegistered
 from gradlint.rules.authoring.phrases import source
-from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
 
 
-class ParameterMoved(Rule):
+class ParameterMoved(EventRule[fault.ParameterMoved | NoParameterRegistered]):
     """The result of an operation on a parameter is assigned to a module, and is not registered.
 
     What torch does
-        `nn.Parameter(t).to(device)`, `.cuda()`, `.double()` or `* 0.1` returns a plain tensor with
-        a graph. If it is assigned to a module, the module does not register it, and the leaf from
-        which it was computed, which gets the gradient, is not reachable. `.to` returns the
-        parameter itself only if it is already on that device.
+        `nn.Parameter(t).to(device)`, `.cuda()`, `.double()` or `* 0.1` returns a plain tensor with a graph. If it is
+        assigned to a module, the module does not register it, and the leaf from which it was computed, which gets the
+        gradient, is not reachable. `.to` returns the parameter itself only if it is already on that device.
 
     Why it matters
         The value is never trained or saved. The graph from the leaf is built only once, so a second
@@ -40,11 +34,9 @@ class ParameterMoved(Rule):
     code = "GRD605"
     name = "parameter-moved"
     effect = "silent"
-    events = (fault.ParameterMoved, NoParameterRegistered)
     fix = "unsafe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -61,12 +53,10 @@ class Scale(nn.Module):
 model = Scale()
 model(torch.ones(3)).sum().backward()
 """,
-            shows="not list(model.parameters()) and not model.gain.is_leaf",
-        ),
+        shows="not list(model.parameters()) and not model.gain.is_leaf",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -83,23 +73,20 @@ class Scale(nn.Module):
 model = Scale()
 model(torch.ones(3)).sum().backward()
 """,
-            shows="model.gain.grad is not None",
-        ),
+        shows="model.gain.grad is not None",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.ParameterMoved | NoParameterRegistered) -> Report | None:
         """Report an attribute of a module that was computed from an unreachable parameter."""
         if isinstance(event, NoParameterRegistered):
-            yield Report(
+            return Report(
                 event.node,
                 "this is computed from a parameter but is not a parameter: torch raises here",
                 hint="compute first and wrap the result: `nn.Parameter(t.to(device))`",
                 related=((event.made, "the parameter is created here and is not registered"),),
                 effect="raises",
             )
-            return
-        assert isinstance(event, fault.ParameterMoved)
-        yield Report(
+        return Report(
             event.node,
             f"`{event.name}` is computed from a parameter but is not a parameter: it is neither registered nor trained",
             hint="compute first and wrap the result: `nn.Parameter(t.to(device))`",

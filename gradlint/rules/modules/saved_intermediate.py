@@ -1,15 +1,10 @@
-"""GRD627: a custom function saves a tensor that is neither an input nor an output."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.fault import functions as fault
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 
-class SavedIntermediate(Rule):
+class SavedIntermediate(EventRule[fault.SavedIntermediate]):
     """A custom function saves a tensor that is neither an input nor an output.
 
     What torch does
@@ -17,12 +12,10 @@ class SavedIntermediate(Rule):
         second derivative through it is silently missing.
 
     Why it matters
-        A gradient penalty or a Hessian then lacks a term, or the first gradient does not require grad at
-        all.
+        A gradient penalty or a Hessian then lacks a term, or the first gradient does not require grad at all.
 
     When it may be wrong
-        If no second derivative is computed, as in nearly all programs. The rule is therefore off by
-        default.
+        If no second derivative is computed, as in nearly all programs. The rule is therefore off by default.
 
     Instead
         Return the intermediate tensor as an additional output, save only inputs and outputs, or
@@ -36,11 +29,9 @@ class SavedIntermediate(Rule):
     code = "GRD627"
     name = "saved-intermediate"
     effect = "fragile"
-    events = (fault.SavedIntermediate,)
     default = False
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 
@@ -60,12 +51,10 @@ class Norm(torch.autograd.Function):
 x = torch.ones(3, requires_grad=True)
 (slope,) = torch.autograd.grad(Norm.apply(x), x, create_graph=True)
 """,
-            shows="not slope.requires_grad",
-        ),
+        shows="not slope.requires_grad",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 
@@ -85,14 +74,12 @@ class Norm(torch.autograd.Function):
 x = torch.ones(3, requires_grad=True)
 (slope,) = torch.autograd.grad(Norm.apply(x), x, create_graph=True)
 """,
-            shows="slope.requires_grad",
-        ),
+        shows="slope.requires_grad",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.SavedIntermediate) -> Report | None:
         """Report where the tensor is saved."""
-        assert isinstance(event, fault.SavedIntermediate)
-        yield Report(
+        return Report(
             event.node,
             "the saved tensor is neither an input nor an output: second derivatives through it are silently missing",
             hint="save inputs and outputs only, or return it as an additional output",

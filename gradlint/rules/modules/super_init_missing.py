@@ -1,20 +1,15 @@
-"""GRD612: a module's `__init__` assigns submodules or parameters before `nn.Module.__init__` has run."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.refusal import modules as refusal
 from gradlint.rules.authoring.phrases import source
-from gradlint.rules.base import Bad, Before, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, Before, EventRule, Good, Repair, Report
 
 _RAISES = r"before Module.__init__\(\) call"
 
 
-class SuperInitMissing(Rule):
+class SuperInitMissing(EventRule[refusal.SuperInitMissing]):
     """A module's `__init__` assigns submodules or parameters before `nn.Module.__init__` has run.
 
     What torch does
@@ -29,8 +24,7 @@ class SuperInitMissing(Rule):
         If a metaclass or decorator that gradlint does not see runs `nn.Module.__init__` first.
 
     Instead
-        Call `super().__init__()` in the first line of `__init__`. The fix adds the call if
-        `__init__` has none.
+        Call `super().__init__()` in the first line of `__init__`. The fix adds the call if `__init__` has none.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html
@@ -39,11 +33,9 @@ class SuperInitMissing(Rule):
     code = "GRD612"
     name = "super-init-missing"
     effect = "raises"
-    events = (refusal.SuperInitMissing,)
     fix = "safe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -58,12 +50,10 @@ class Net(nn.Module):
 
 Net()
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -79,13 +69,11 @@ class Net(nn.Module):
 
 Net()
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: refusal.SuperInitMissing) -> Report | None:
         """Report an assignment to a module that has no registries yet."""
-        assert isinstance(event, refusal.SuperInitMissing)
-        yield Report(
+        return Report(
             event.node,
             "`nn.Module.__init__` has not run on this module: torch raises here",
             hint="call `super().__init__()` in the first line of `__init__`",

@@ -1,25 +1,19 @@
-"""GRD622: a custom function stores an input or its result as an attribute of `ctx`."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault import functions as fault
 from gradlint.rules.authoring.repairs import code
-from gradlint.rules.base import Bad, Change, Good, Remove, Repair, Report, Rule
+from gradlint.rules.base import Bad, Change, EventRule, Good, Remove, Repair, Report
 
 
-class TensorKeptOnCtx(Rule):
+class TensorKeptOnCtx(EventRule[fault.TensorKeptOnCtx]):
     """A custom function stores an input or its result as an attribute of `ctx`.
 
     What torch does
-        With `save_for_backward`, torch detects writes in place, frees the memory after backward,
-        and avoids a reference cycle through the graph of a result. An attribute has none of this: a
-        write between forward and backward silently changes the gradient, and a stored result keeps
-        its own graph alive until the garbage collector runs.
+        With `save_for_backward`, torch detects writes in place, frees the memory after backward, and avoids a reference
+        cycle through the graph of a result. An attribute has none of this: a write between forward and backward
+        silently changes the gradient, and a stored result keeps its own graph alive until the garbage collector runs.
 
     Why it matters
         It works until a line such as `h += 1` is added after the call, or memory runs out.
@@ -29,8 +23,7 @@ class TensorKeptOnCtx(Rule):
         on `ctx`, and are not reported.
 
     Instead
-        Call `ctx.save_for_backward(x)` in `forward`, and read `(x,) = ctx.saved_tensors` in
-        `backward`.
+        Call `ctx.save_for_backward(x)` in `forward`, and read `(x,) = ctx.saved_tensors` in `backward`.
 
     References
         https://docs.pytorch.org/docs/stable/notes/extending.html#extending-torch-autograd
@@ -40,11 +33,9 @@ class TensorKeptOnCtx(Rule):
     code = "GRD622"
     name = "tensor-kept-on-ctx"
     effect = "fragile"
-    events = (fault.TensorKeptOnCtx,)
     fix = "unsafe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 
@@ -65,12 +56,10 @@ y = Square.apply(h)
 h += 1
 y.sum().backward()
 """,
-            shows="differs_from_finite_differences(lambda: (w * 1).pow(2).sum(), w)",
-        ),
+        shows="differs_from_finite_differences(lambda: (w * 1).pow(2).sum(), w)",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 
@@ -89,15 +78,13 @@ class Square(torch.autograd.Function):
 x = torch.ones(3, requires_grad=True)
 Square.apply(x).sum().backward()
 """,
-            shows="x.grad.sum() == 6",
-        ),
+        shows="x.grad.sum() == 6",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.TensorKeptOnCtx) -> Report | None:
         """Report where the attribute is set."""
-        assert isinstance(event, fault.TensorKeptOnCtx)
         what = "the result" if event.result else "an input"
-        yield Report(
+        return Report(
             event.node,
             f"`ctx.{event.name}` stores {what}: torch cannot detect writes to it, and does not free it after backward",
             hint="use `ctx.save_for_backward`",

@@ -1,29 +1,22 @@
-"""GRD606: a module has a trainable tensor that is not an `nn.Parameter`."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault import modules as fault
 from gradlint.rules.authoring.arguments import keyword_of, without
 from gradlint.rules.authoring.phrases import source
-from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
 
 
-class TensorNotParameter(Rule):
+class TensorNotParameter(EventRule[fault.TensorNotParameter]):
     """A module has a trainable tensor that is not an `nn.Parameter`.
 
     What torch does
-        Only an `nn.Parameter` is registered when it is assigned to a module. A tensor with
-        `requires_grad=True` gets a gradient but is not in `parameters()` or `state_dict()`, and
-        `to()` does not move it.
+        Only an `nn.Parameter` is registered when it is assigned to a module. A tensor with `requires_grad=True` gets a
+        gradient but is not in `parameters()` or `state_dict()`, and `to()` does not move it.
 
     Why it matters
-        An optimizer over `model.parameters()` does not train it: it silently keeps its initial
-        value.
+        An optimizer over `model.parameters()` does not train it: it silently keeps its initial value.
 
     When it may be wrong
         If code that gradlint does not see trains it. A tensor that is passed to an optimizer, whose
@@ -40,11 +33,9 @@ class TensorNotParameter(Rule):
     code = "GRD606"
     name = "tensor-not-parameter"
     effect = "silent"
-    events = (fault.TensorNotParameter,)
     fix = "unsafe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -64,12 +55,10 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 model(torch.ones(2, 3)).sum().backward()
 optimizer.step()
 """,
-            shows="model.gain.grad is not None and torch.equal(model.gain, torch.ones(3))",
-        ),
+        shows="model.gain.grad is not None and torch.equal(model.gain, torch.ones(3))",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -87,14 +76,12 @@ class Scale(nn.Module):
 model = Scale(3)
 model(torch.ones(2, 3)).sum().backward()
 """,
-            shows="model.gain.grad is not None",
-        ),
+        shows="model.gain.grad is not None",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.TensorNotParameter) -> Report | None:
         """Report the attribute."""
-        assert isinstance(event, fault.TensorNotParameter)
-        yield Report(
+        return Report(
             event.node,
             f"`{event.name}` requires grad but is not an `nn.Parameter`: an optimizer over `parameters()` "
             "does not train it",

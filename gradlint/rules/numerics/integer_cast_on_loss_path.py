@@ -1,27 +1,21 @@
-"""GRD403: a cast to integers or booleans cuts the only path from a loss to a leaf."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.rules.authoring.lost import report
 from gradlint.rules.authoring.phrases import operation
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 _RAISES = "element 0 of tensors does not require grad"
 
 
-class IntegerCastOnLossPath(Rule):
+class IntegerCastOnLossPath(EventRule[LostLeaf]):
     """A cast to integers or booleans cuts the only path from a loss to a leaf.
 
     What torch does
-        Only floating-point and complex tensors have gradients. `long()`, `int()`, `bool()`, `byte()`
-        and `to(torch.int64)` return a tensor that does not require grad. If nothing else connects
-        the loss with a leaf, its backward raises a RuntimeError: "element 0 of tensors does not
-        require grad and does not have a grad_fn". If something else does, the leaves before the cast
-        silently get no gradient.
+        Only floating-point and complex tensors have gradients. `long()`, `int()`, `bool()`, `byte()` and
+        `to(torch.int64)` return a tensor that does not require grad. If nothing else connects the loss with a leaf, its
+        backward raises a RuntimeError: "element 0 of tensors does not require grad and does not have a grad_fn". If
+        something else does, the leaves before the cast silently get no gradient.
 
     Why it matters
         Casting back with `float()` restores the dtype but not the graph.
@@ -42,11 +36,9 @@ class IntegerCastOnLossPath(Rule):
     code = "GRD403"
     name = "integer-cast-on-loss-path"
     effect = "silent"
-    events = (LostLeaf,)
     torch_says = ("does not require grad", _RAISES)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 x = torch.rand(4, requires_grad=True)
@@ -54,12 +46,10 @@ pixels = (x * 255).int()  # GRD403
 loss = (pixels / 255).pow(2).sum()
 loss.backward()  # raises
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 x = torch.rand(4, requires_grad=True)
@@ -68,16 +58,14 @@ loss = (pixels / 255).pow(2).sum()
 loss.backward()
 print(pixels.int())
 """,
-            shows="x.grad is not None",
-        ),
+        shows="x.grad is not None",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: LostLeaf) -> Report | None:
         """Report a cast on the only path to a leaf."""
-        assert isinstance(event, LostLeaf)
         if event.kind != "integer":
-            return
+            return None
         cast = operation(event.op, event.node)
-        yield report(
+        return report(
             event, f"{cast} returns integers, which have no gradient", "keep floating-point values up to the loss"
         )

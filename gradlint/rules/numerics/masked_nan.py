@@ -1,23 +1,18 @@
-"""GRD405: a mask removes infinite values from the result but not from the gradient."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault import numerics as fault
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import POLES, ROOTS
 from gradlint.rules.authoring.repairs import code
-from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
 
 _TAKES = {"div": "the divisor", "pow": "the base"}
 _MASKS = {"product": "a product with a mask", "subscript": "a subscript"}
 
 
-class MaskedNan(Rule):
+class MaskedNan(EventRule[fault.MaskedSingularity]):
     """A mask removes infinite or undefined values from the result but not from the gradient.
 
     What torch does
@@ -34,9 +29,8 @@ class MaskedNan(Rule):
         If the excluded value never occurs. Then the mask is unnecessary.
 
     Instead
-        Mask the input as well as the result: `safe = torch.where(x > 0, x, 1)` and then `torch.where(x >
-        0, safe.log(), 0)`. Or compute on the selected elements only (`x[x > 0].log()`), or bound the
-        input (`x.clamp(min=1e-8)`).
+        Mask the input as well as the result: `safe = torch.where(x > 0, x, 1)` and then `torch.where(x > 0, safe.log(),
+        0)`. Or compute on the selected elements only (`x[x > 0].log()`), or bound the input (`x.clamp(min=1e-8)`).
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.where.html
@@ -46,38 +40,32 @@ class MaskedNan(Rule):
     code = "GRD405"
     name = "masked-nan"
     effect = "silent"
-    events = (fault.MaskedSingularity,)
     fix = "safe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 x = torch.tensor([0.0, 1.0, 4.0], requires_grad=True)
 loss = torch.where(x > 0, torch.log(x), 0.0).sum()  # GRD405
 loss.backward()
 """,
-            shows="loss.isfinite() and x.grad.isnan().any()",
-        ),
+        shows="loss.isfinite() and x.grad.isnan().any()",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 x = torch.tensor([0.0, 1.0, 4.0], requires_grad=True)
 torch.where(x > 0, x.clamp(min=1e-8).log(), 0.0).sum().backward()
 """,
-            shows="x.grad.isfinite().all()",
-        ),
+        shows="x.grad.isfinite().all()",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.MaskedSingularity) -> Report | None:
         """Report a mask over an operation that is singular at an excluded value."""
-        assert isinstance(event, fault.MaskedSingularity)
         takes = _TAKES.get(canonical(event.op), "the argument")
         mask = _MASKS.get(event.by, event.by)
-        yield Report(
+        return Report(
             event.node,
             f"{mask} removes the result of `{event.op}` at an excluded value, but its gradient there is NaN",
             hint=f"mask {takes} of `{event.op}` first, so that it never gets the excluded values",

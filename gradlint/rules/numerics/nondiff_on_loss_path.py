@@ -1,20 +1,15 @@
-"""GRD401: an operation without a gradient cuts the only path from a loss to a leaf."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.rules.authoring.lost import report
 from gradlint.rules.authoring.phrases import operation
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 _RAISES = "element 0 of tensors does not require grad"
 _KINDS = frozenset({"nondiff"})
 
 
-class NondiffOnLossPath(Rule):
+class NondiffOnLossPath(EventRule[LostLeaf]):
     """An operation without a gradient cuts the only path from a loss to a leaf.
 
     What torch does
@@ -34,10 +29,9 @@ class NondiffOnLossPath(Rule):
         because the gradient flows through the selected values.
 
     Instead
-        Use a smooth function instead: the cross entropy of the scores instead of `argmax`, a
-        `sigmoid` or a hinge (`clamp(min=0)`) instead of a comparison. To use the hard value in
-        forward and a gradient in backward, use the straight-through estimator `soft + (hard -
-        soft).detach()`.
+        Use a smooth function instead: the cross entropy of the scores instead of `argmax`, a `sigmoid` or a hinge
+        (`clamp(min=0)`) instead of a comparison. To use the hard value in forward and a gradient in backward, use the
+        straight-through estimator `soft + (hard - soft).detach()`.
 
     References
         https://docs.pytorch.org/docs/stable/notes/autograd.html#gradients-for-non-differentiable-functions
@@ -47,10 +41,8 @@ class NondiffOnLossPath(Rule):
     code = "GRD401"
     name = "nondiff-on-loss-path"
     effect = "silent"
-    events = (LostLeaf,)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -60,12 +52,10 @@ wrong = model(x).argmax(dim=1) != y  # GRD401
 loss = wrong.float().mean()
 loss.backward()  # raises
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -77,16 +67,14 @@ loss = F.cross_entropy(scores, y)
 loss.backward()
 accuracy = (scores.argmax(dim=1) == y).float().mean()
 """,
-            shows="model.weight.grad is not None",
-        ),
+        shows="model.weight.grad is not None",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: LostLeaf) -> Report | None:
         """Report an operation without a gradient on the only path to a leaf; other rules report other cuts."""
-        assert isinstance(event, LostLeaf)
         if event.kind not in _KINDS:
-            return
+            return None
         op = operation(event.op, event.node)
         way = "" if event.term else " and is the only path to the loss"
         hint = "use a smooth function instead, or do not use it in the loss"
-        yield report(event, f"{op} has no gradient{way}", hint)
+        return report(event, f"{op} has no gradient{way}", hint)

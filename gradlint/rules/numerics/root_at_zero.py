@@ -1,18 +1,13 @@
-"""GRD406: a root is taken of values that are exactly zero."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault import numerics as fault
 from gradlint.rules.authoring.repairs import code, operand
-from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
 
 
-class RootAtZero(Rule):
+class RootAtZero(EventRule[fault.SingularPoint]):
     """A root is taken of values that are exactly zero by construction.
 
     What torch does
@@ -22,18 +17,16 @@ class RootAtZero(Rule):
         handle this case and return a gradient of 0. The standard deviation of a single element is 0 / 0.
 
     Why it matters
-        A matrix of pairwise distances contains the distance of every point to itself. The values are
-        correct, a mask over the diagonal does not affect the gradient, and the first step makes all
-        parameters NaN.
+        A matrix of pairwise distances contains the distance of every point to itself. The values are correct, a mask
+        over the diagonal does not affect the gradient, and the first step makes all parameters NaN.
 
     When it may be wrong
         Values that are zero by construction are always zero at run time. A root of values that may
         become zero is not reported.
 
     Instead
-        Use `torch.cdist` or `norm`, or add a small constant under the root: `(d.pow(2).sum(-1) +
-        1e-12).sqrt()`. A `clamp(min=0)` does not help, because it passes the gradient at its bound;
-        `clamp(min=1e-12)` does.
+        Use `torch.cdist` or `norm`, or add a small constant under the root: `(d.pow(2).sum(-1) + 1e-12).sqrt()`. A
+        `clamp(min=0)` does not help, because it passes the gradient at its bound; `clamp(min=1e-12)` does.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.cdist.html
@@ -43,11 +36,9 @@ class RootAtZero(Rule):
     code = "GRD406"
     name = "root-at-zero"
     effect = "silent"
-    events = (fault.SingularPoint,)
     fix = "unsafe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 points = torch.randn(5, 3, requires_grad=True)
@@ -55,25 +46,21 @@ difference = points[:, None, :] - points[None, :, :]
 distance = difference.pow(2).sum(-1).sqrt()  # GRD406
 distance.mean().backward()
 """,
-            shows="distance.isfinite().all() and points.grad.isnan().all()",
-        ),
+        shows="distance.isfinite().all() and points.grad.isnan().all()",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 points = torch.randn(5, 3, requires_grad=True)
 difference = points[:, None, :] - points[None, :, :]
 (difference.pow(2).sum(-1) + 1e-12).sqrt().mean().backward()
 """,
-            shows="points.grad.isfinite().all()",
-        ),
+        shows="points.grad.isfinite().all()",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.SingularPoint) -> Report | None:
         """Report a root of zeros, or the standard deviation of one element."""
-        assert isinstance(event, fault.SingularPoint)
         if event.kind == "single":
             what, hint = f"`{event.op}` of a single element", "use `unbiased=False`, or more elements"
         elif event.kind == "bound":
@@ -84,7 +71,7 @@ difference = points[:, None, :] - points[None, :, :]
             hint = "add a small constant first, or use `cdist` or `norm`"
         related = () if event.kind == "single" else ((event.origin, "the values are computed here"),)
         said = f"{what}: its gradient there is {event.slope}"
-        yield Report(event.node, said, hint=hint, related=related, repair=_repair(event))
+        return Report(event.node, said, hint=hint, related=related, repair=_repair(event))
 
 
 _ZEROS = {

@@ -1,37 +1,31 @@
-"""GRD404: `sample()` is used where a gradient should flow through the sample."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.rules.authoring.lost import report
-from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
 
 
-class SampleNotRsample(Rule):
+class SampleNotRsample(EventRule[LostLeaf]):
     """`sample()` is used where a gradient should flow through the sample.
 
     What torch does
-        `Distribution.sample()` draws under `no_grad`. A loss computed only from the sample raises in
-        backward: "element 0 of tensors does not require grad and does not have a grad_fn"; if other
-        parts of the loss have a graph, the parameters of the distribution silently get no gradient
-        through the sample. `rsample()` computes the same numbers from the parameters with
-        differentiable operations.
+        `Distribution.sample()` draws under `no_grad`. A loss computed only from the sample raises in backward: "element
+        0 of tensors does not require grad and does not have a grad_fn"; if other parts of the loss have a graph, the
+        parameters of the distribution silently get no gradient through the sample. `rsample()` computes the same
+        numbers from the parameters with differentiable operations.
 
     Why it matters
         In a variational autoencoder with `sample()`, the encoder learns nothing from the
         reconstruction. An actor whose action is a `sample()` passed to the critic is not trained.
 
     When it may be wrong
-        If the score function is used: `log_prob(sample)` times a reward, as in REINFORCE. A sample
-        whose `log_prob` is in the loss is not reported. If another part of the loss trains the
-        distribution, such as a divergence, the finding is a warning, because a sequence model may feed
-        samples back on purpose.
+        If the score function is used: `log_prob(sample)` times a reward, as in REINFORCE. A sample whose `log_prob` is
+        in the loss is not reported. If another part of the loss trains the distribution, such as a divergence, the
+        finding is a warning, because a sequence model may feed samples back on purpose.
 
     Instead
         Write `rsample()`. Distributions without `rsample` (categorical ones, Bernoulli) have
@@ -45,12 +39,10 @@ class SampleNotRsample(Rule):
     code = "GRD404"
     name = "sample-not-rsample"
     effect = "silent"
-    events = (LostLeaf,)
     fix = "safe"
     torch_says = ("element 0 of tensors does not require grad",)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 from torch.distributions import Normal
@@ -61,12 +53,10 @@ z = Normal(encoder(x), 1.0).sample()  # GRD404
 loss = (decoder(z) - x).pow(2).mean()
 loss.backward()
 """,
-            shows="grad_is_none(encoder.weight) and decoder.weight.grad is not None",
-        ),
+        shows="grad_is_none(encoder.weight) and decoder.weight.grad is not None",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 from torch.distributions import Normal
@@ -76,19 +66,17 @@ x = torch.randn(8, 4)
 z = Normal(encoder(x), 1.0).rsample()
 (decoder(z) - x).pow(2).mean().backward()
 """,
-            shows="encoder.weight.grad is not None",
-        ),
+        shows="encoder.weight.grad is not None",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: LostLeaf) -> Report | None:
         """Report a sample on the only path to a leaf."""
-        assert isinstance(event, LostLeaf)
         if event.kind != "sample":
-            return
+            return None
         hint = "write `rsample()`, or use `log_prob(sample)` in the loss"
         said = report(event, "no gradient flows through `sample`", hint, _repair(event))
         # Another part of the loss trains the distribution: a sample may be fed back on purpose.
-        yield replace(said, severity="warning") if event.term else said
+        return replace(said, severity="warning") if event.term else said
 
 
 def _repair(event: LostLeaf) -> Repair | None:

@@ -1,20 +1,17 @@
-"""GRD407: a formula can overflow or underflow, and torch has a stable function for it."""
-
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault import numerics as fault
 from gradlint.rules.authoring.repairs import code
-from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
 
 _FUNCTIONAL = "torch.nn.functional"
 
 
-class UnstableSpelling(Rule):
+class UnstableSpelling(EventRule[fault.UnstableFormula]):
     """A formula can overflow or underflow, and torch has a stable function for it.
 
     What torch does
@@ -43,11 +40,9 @@ class UnstableSpelling(Rule):
     code = "GRD407"
     name = "unstable-spelling"
     effect = "fragile"
-    events = (fault.UnstableFormula,)
     fix = "safe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 import torch.nn.functional as F
 
@@ -55,12 +50,10 @@ scores = torch.tensor([[200.0, 0.0]], requires_grad=True)
 loss = -torch.log(F.softmax(scores, dim=1))[0, 1]  # GRD407
 loss.backward()
 """,
-            shows="loss.isinf() and scores.grad.isnan().any()",
-        ),
+        shows="loss.isinf() and scores.grad.isnan().any()",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 import torch.nn.functional as F
 
@@ -68,15 +61,13 @@ scores = torch.tensor([[200.0, 0.0]], requires_grad=True)
 loss = -F.log_softmax(scores, dim=1)[0, 1] + torch.logsumexp(scores, dim=1).sum()
 loss.backward()
 """,
-            shows="scores.grad.isfinite().all()",
-        ),
+        shows="scores.grad.isfinite().all()",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.UnstableFormula) -> Report | None:
         """Report a formula for which torch has a stable function."""
-        assert isinstance(event, fault.UnstableFormula)
         instead = _SAID.get(event.instead, event.instead)
-        yield Report(
+        return Report(
             event.node,
             f"this formula for `{instead}` can overflow or underflow; torch's function does not",
             hint=f"write `{instead}`",

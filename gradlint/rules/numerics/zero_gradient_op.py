@@ -1,17 +1,12 @@
-"""GRD402: the only path from a loss to a leaf contains an operation whose derivative is zero everywhere."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.rules.authoring.lost import report
 from gradlint.rules.authoring.phrases import operation
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 
-class ZeroGradientOp(Rule):
+class ZeroGradientOp(EventRule[LostLeaf]):
     """The only path from a loss to a leaf contains an operation whose derivative is zero everywhere.
 
     What torch does
@@ -38,10 +33,8 @@ class ZeroGradientOp(Rule):
     code = "GRD402"
     name = "zero-gradient-op"
     effect = "silent"
-    events = (LostLeaf,)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -49,12 +42,10 @@ m = nn.Linear(2, 3)
 codes = m(torch.randn(4, 2)).floor()  # GRD402
 (codes - 1).pow(2).mean().backward()
 """,
-            shows="not m.weight.grad.any()",
-        ),
+        shows="not m.weight.grad.any()",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -63,16 +54,14 @@ raw = m(torch.randn(4, 2))
 codes = raw + (raw.round() - raw).detach()
 (codes - 1).pow(2).mean().backward()
 """,
-            shows="m.weight.grad.any()",
-        ),
+        shows="m.weight.grad.any()",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: LostLeaf) -> Report | None:
         """Report an operation with zero derivative on the only path to a leaf."""
-        assert isinstance(event, LostLeaf)
         if event.kind != "zero":
-            return
+            return None
         what = f"the gradient of {operation(event.op, event.node)} is zero everywhere"
-        yield report(
+        return report(
             event, what, "round outside the loss, or pass the gradient through with `x + (x.round() - x).detach()`"
         )

@@ -1,13 +1,10 @@
-"""GRD505: the methods of a GradScaler are called in the wrong order."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TypeAlias
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault import training_loop as fault
 from gradlint.domain.refusal import training_loop as refusal
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 _HINT = "scale, backward, `unscale_` if need be, `scaler.step`, `scaler.update`"
 _RAISES = {
@@ -18,14 +15,16 @@ _RAISES = {
 }
 
 
-class AmpOrder(Rule):
+_Event: TypeAlias = refusal.ScalerOutOfOrder | fault.SteppedScaled | fault.UnscaledWithoutScale
+
+
+class AmpOrder(EventRule[_Event]):
     """The methods of a GradScaler are called in the wrong order.
 
     What torch does
-        It raises if `step` or `unscale_` is called twice before `update`, if `unscale_` is called
-        after `step`, and if `update` is called without either of them. It is silent if the optimizer
-        steps directly on gradients of a scaled loss, which are 65536 times too large, or if the scaler
-        steps on gradients of a loss that was not scaled.
+        It raises if `step` or `unscale_` is called twice before `update`, if `unscale_` is called after `step`, and if
+        `update` is called without either of them. It is silent if the optimizer steps directly on gradients of a scaled
+        loss, which are 65536 times too large, or if the scaler steps on gradients of a loss that was not scaled.
 
     Why it matters
         Whether gradients are scaled depends only on the order of these calls.
@@ -45,16 +44,14 @@ class AmpOrder(Rule):
     code = "GRD505"
     name = "amp-order"
     effect = "raises"
-    events = (refusal.ScalerOutOfOrder, fault.SteppedScaled, fault.UnscaledWithoutScale)
     torch_says = (
         "No inf checks were recorded",
         r"step\(\) has already been called since the last update",
         r"unscale_\(\) has already been called",
         r"unscale_\(\) is being called after step",
     )
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -66,12 +63,10 @@ for step in range(2):
     scaler.scale(model(torch.randn(4, 3)).pow(2).mean()).backward()
     scaler.step(optimizer)  # GRD505
 """,
-            error="step\\(\\) has already been called since the last update",
-        ),
+        error="step\\(\\) has already been called since the last update",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -84,28 +79,25 @@ for step in range(2):
     scaler.step(optimizer)
     scaler.update()
 """,
-            shows="model.weight.grad is not None",
-        ),
+        shows="model.weight.grad is not None",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: _Event) -> Report | None:
         """Report at the call of the scaler or the optimizer."""
         if isinstance(event, refusal.ScalerOutOfOrder):
-            yield Report(event.node, f"{_RAISES[event.kind]}: torch raises here", hint=_HINT)
-        elif isinstance(event, fault.SteppedScaled):
-            yield Report(
+            return Report(event.node, f"{_RAISES[event.kind]}: torch raises here", hint=_HINT)
+        if isinstance(event, fault.SteppedScaled):
+            return Report(
                 event.node,
                 "it uses gradients that are still scaled: call `scaler.step(optimizer)`",
                 hint=_HINT,
                 related=((event.backward, "this is the backward of a scaled loss"),),
                 effect="silent",
             )
-        else:
-            assert isinstance(event, fault.UnscaledWithoutScale)
-            yield Report(
-                event.node,
-                "it unscales gradients that were never scaled: torch raises, or the step is far too small",
-                hint=_HINT,
-                related=((event.backward, "the loss of this backward is not scaled"),),
-                effect="silent",
-            )
+        return Report(
+            event.node,
+            "it unscales gradients that were never scaled: torch raises, or the step is far too small",
+            hint=_HINT,
+            related=((event.backward, "the loss of this backward is not scaled"),),
+            effect="silent",
+        )

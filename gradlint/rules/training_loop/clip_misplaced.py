@@ -1,14 +1,10 @@
-"""GRD504: gradients are clipped before they exist, after the step, or while they are scaled."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import libcst as cst
 
 from gradlint.domain.event import Event
 from gradlint.domain.fault import training_loop as fault
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 _NOTHING = {
     "non-leaf": "what is no leaf has no gradient to clip",
@@ -17,7 +13,7 @@ _NOTHING = {
 }
 
 
-class ClipMisplaced(Rule):
+class ClipMisplaced(EventRule[fault.NothingClipped | fault.ClippedAfterStep | fault.ClippedScaled]):
     """Gradients are clipped before they exist, after the step, or while they are scaled.
 
     What torch does
@@ -43,10 +39,8 @@ class ClipMisplaced(Rule):
     code = "GRD504"
     name = "clip-misplaced"
     effect = "fragile"
-    events = (fault.NothingClipped, fault.ClippedAfterStep, fault.ClippedScaled)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -59,12 +53,10 @@ for step in range(3):
     loss.backward()
     optimizer.step()
 """,
-            shows="model.weight.grad.norm() > 1 or model.weight.isnan().any()",
-        ),
+        shows="model.weight.grad.norm() > 1 or model.weight.isnan().any()",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -77,14 +69,13 @@ for step in range(3):
     nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
 """,
-            shows="model.weight.grad.norm() < 1.1",
-        ),
+        shows="model.weight.grad.norm() < 1.1",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.NothingClipped | fault.ClippedAfterStep | fault.ClippedScaled) -> Report | None:
         """Report at the call that clips."""
         reason, related = _reason(event)
-        yield Report(
+        return Report(
             event.node,
             f"this clips nothing that matters: {reason}",
             hint="clip between the backward and the step; with a scaler behind `unscale_`",

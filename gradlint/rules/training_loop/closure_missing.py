@@ -1,28 +1,25 @@
-"""GRD508: LBFGS steps without a closure, or an optimizer steps with a closure that runs no backward."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TypeAlias
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault import training_loop as fault
 from gradlint.domain.refusal import training_loop as refusal
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
+
+_Event: TypeAlias = refusal.ClosureMissing | refusal.ClosureIsValue | fault.ClosureWithoutBackward
 
 
-class ClosureMissing(Rule):
+class ClosureMissing(EventRule[_Event]):
     """LBFGS steps without a closure, or an optimizer steps with a closure that runs no backward.
 
     What torch does
-        `torch.optim.LBFGS` evaluates the loss and its gradient several times in one step. Its `step`
-        requires a function that clears the gradients, computes the loss, calls backward and returns the
-        loss. Without it Python raises a TypeError: "step() missing 1 required positional argument".
-        Every optimizer accepts a closure that returns the loss without calling backward: the step finds
-        no gradients, and changes nothing.
+        `torch.optim.LBFGS` evaluates the loss and its gradient several times in one step. Its `step` requires a
+        function that clears the gradients, computes the loss, calls backward and returns the loss. Without it Python
+        raises a TypeError: "step() missing 1 required positional argument". Every optimizer accepts a closure that
+        returns the loss without calling backward: the step finds no gradients, and changes nothing.
 
     Why it matters
-        A loop written for SGD or Adam does not work with LBFGS, although it calls `backward` before the
-        step.
+        A loop written for SGD or Adam does not work with LBFGS, although it calls `backward` before the step.
 
     When it may be wrong
         If the line is never executed. A closure is not reported if a backward has run before the step.
@@ -38,11 +35,9 @@ class ClosureMissing(Rule):
     code = "GRD508"
     name = "closure-missing"
     effect = "raises"
-    events = (refusal.ClosureMissing, refusal.ClosureIsValue, fault.ClosureWithoutBackward)
     torch_says = ("'Tensor' object is not callable", "missing 1 required positional argument")
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 
 w = torch.zeros(3, requires_grad=True)
@@ -53,12 +48,10 @@ for step in range(3):
     loss.backward()
     optimizer.step()  # GRD508
 """,
-            error="missing 1 required positional argument",
-        ),
+        error="missing 1 required positional argument",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 
 w = torch.zeros(3, requires_grad=True)
@@ -75,30 +68,27 @@ def closure():
 for step in range(3):
     optimizer.step(closure)
 """,
-            shows="torch.allclose(w, torch.ones(3), atol=1e-4)",
-        ),
+        shows="torch.allclose(w, torch.ones(3), atol=1e-4)",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: _Event) -> Report | None:
         """Report at the step that needs a function, or whose function does too little."""
         if isinstance(event, fault.ClosureWithoutBackward):
-            yield Report(
+            return Report(
                 event.node,
                 "the closure of this step computes a loss and runs no backward: the step finds no new gradients",
                 hint="call `loss.backward()` in the closure, before it returns the loss",
                 related=((event.closure, "this closure runs no backward"),),
                 effect="silent",
             )
-        elif isinstance(event, refusal.ClosureIsValue):
-            yield Report(
+        if isinstance(event, refusal.ClosureIsValue):
+            return Report(
                 event.node,
                 "`step` is given a value, and takes a function that computes the loss: torch raises here",
                 hint="pass the function itself, without calling it; most optimizers need none",
             )
-        else:
-            assert isinstance(event, refusal.ClosureMissing)
-            yield Report(
-                event.node,
-                "LBFGS steps without a closure: torch raises here",
-                hint="put what computes the loss and its gradient into a function, and pass it to `step`",
-            )
+        return Report(
+            event.node,
+            "LBFGS steps without a closure: torch raises here",
+            hint="put what computes the loss and its gradient into a function, and pass it to `step`",
+        )

@@ -1,22 +1,16 @@
-"""GRD512: an evaluation loop keeps the outputs of every iteration together with their graphs."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.fault import training_loop as fault
 from gradlint.rules.authoring.repairs import detached
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 
-class EvalKeepsGraph(Rule):
+class EvalKeepsGraph(EventRule[fault.EvalKeepsGraph]):
     """An evaluation loop keeps the outputs of every iteration together with their graphs.
 
     What torch does
-        Outside `torch.no_grad()` every forward records a graph, which keeps all activations that a
-        backward would need. An output that is appended to a list or added to a sum keeps its graph
-        alive.
+        Outside `torch.no_grad()` every forward records a graph, which keeps all activations that a backward would need.
+        An output that is appended to a list or added to a sum keeps its graph alive.
 
     Why it matters
         A training step frees its activations, but this loop keeps those of the whole data set. The
@@ -27,9 +21,8 @@ class EvalKeepsGraph(Rule):
         across iterations is not reported.
 
     Instead
-        Evaluate under `with torch.no_grad():` (or `torch.inference_mode()`), or store `.item()` or
-        `.detach()` of the outputs. `model.eval()` changes dropout and batch norm, but does not
-        disable the graph.
+        Evaluate under `with torch.no_grad():` (or `torch.inference_mode()`), or store `.item()` or `.detach()` of the
+        outputs. `model.eval()` changes dropout and batch norm, but does not disable the graph.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html
@@ -39,11 +32,9 @@ class EvalKeepsGraph(Rule):
     code = "GRD512"
     name = "eval-keeps-graph"
     effect = "leak"
-    events = (fault.EvalKeepsGraph,)
     fix = "safe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -56,12 +47,10 @@ for x in torch.randn(10, 8, 4):
     total += model(x).pow(2).mean()  # GRD512
 print(total / 10)
 """,
-            shows="graph_size(total) > 30",
-        ),
+        shows="graph_size(total) > 30",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -75,15 +64,13 @@ with torch.no_grad():
         outputs.append(model(x))
         total += outputs[-1].pow(2).mean()
 """,
-            shows="not total.requires_grad",
-        ),
+        shows="not total.requires_grad",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.EvalKeepsGraph) -> Report | None:
         """Report where the list or sum grows; the related place is the value with a graph."""
-        assert isinstance(event, fault.EvalKeepsGraph)
         what = "this list" if event.listed else "this sum"
-        yield Report(
+        return Report(
             event.node,
             f"{what} keeps the graphs and activations of all iterations, and no backward runs through them",
             hint="run the loop under `torch.no_grad()`, or keep `.item()` or `.detach()` of the outputs",

@@ -1,37 +1,29 @@
-"""GRD514: grad mode, or `requires_grad` of a trained network, stays disabled in the next training iteration."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.fault import training_loop as fault
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 _RAISES = "does not require grad"
 
 
-class GradModeLeftOff(Rule):
+class GradModeLeftOff(EventRule[fault.GraphSwitchedOff | fault.LeftFrozen]):
     """Grad mode, or `requires_grad` of a trained network, stays disabled in the next training iteration.
 
     What torch does
-        `torch.set_grad_enabled(False)` as a statement is in effect until it is called with True:
-        later computations record no graph, and the next backward raises a RuntimeError, "element 0 of
-        tensors does not require grad". `requires_grad = False` on parameters also stays in effect. If
-        something else in the loss requires grad, the backward runs, and the optimizer's step changes
-        nothing.
+        `torch.set_grad_enabled(False)` as a statement is in effect until it is called with True: later computations
+        record no graph, and the next backward raises a RuntimeError, "element 0 of tensors does not require grad".
+        `requires_grad = False` on parameters also stays in effect. If something else in the loss requires grad, the
+        backward runs, and the optimizer's step changes nothing.
 
     Why it matters
-        The first iteration is correct, so the fault shows late, or only as a network that has stopped
-        learning.
+        The first iteration is correct, so the fault shows late, or only as a network that has stopped learning.
 
     When it may be wrong
         If code that gradlint does not see enables it again.
 
     Instead
-        Use `with torch.set_grad_enabled(False):` or `with torch.no_grad():`, which end with their
-        block. Unfreeze a network that was frozen for another network's step:
-        `network.requires_grad_(True)`.
+        Use `with torch.set_grad_enabled(False):` or `with torch.no_grad():`, which end with their block. Unfreeze a
+        network that was frozen for another network's step: `network.requires_grad_(True)`.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.autograd.grad_mode.set_grad_enabled.html
@@ -41,10 +33,8 @@ class GradModeLeftOff(Rule):
     code = "GRD514"
     name = "grad-mode-left-off"
     effect = "silent"
-    events = (fault.GraphSwitchedOff, fault.LeftFrozen)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -55,12 +45,10 @@ for epoch in range(3):
     torch.set_grad_enabled(False)  # GRD514
     print(model(torch.randn(8, 4)).mean())
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -72,17 +60,15 @@ for epoch in range(3):
     torch.set_grad_enabled(False)
     print(model(torch.randn(8, 4)).mean())
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.GraphSwitchedOff | fault.LeftFrozen) -> Report | None:
         """Report at the switch, which was on when the same thing was trained before."""
         if isinstance(event, fault.LeftFrozen):
             after, related = "changes nothing", (event.step, "this step finds no gradient any more")
         else:
-            assert isinstance(event, fault.GraphSwitchedOff)
             after, related = "raises", (event.backward, "the next backward finds no graph")
-        yield Report(
+        return Report(
             event.node,
             f"what is switched off here is not switched on again: the next training turn {after}",
             hint="switch it on before it is trained again, or use a `with` block for the mode",

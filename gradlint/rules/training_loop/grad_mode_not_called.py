@@ -1,20 +1,15 @@
-"""GRD513: a grad mode is entered without being called: `with torch.no_grad:`."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.refusal import training_loop as refusal
 from gradlint.rules.authoring.phrases import source
-from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
 
 _RAISES = "context manager"
 
 
-class GradModeNotCalled(Rule):
+class GradModeNotCalled(EventRule[refusal.GradModeNotCalled]):
     """A grad mode is entered without being called: `with torch.no_grad:`.
 
     What torch does
@@ -30,8 +25,7 @@ class GradModeNotCalled(Rule):
         If code that gradlint does not see binds the name to something else.
 
     Instead
-        Call it: `with torch.no_grad():`. `set_grad_enabled` takes the mode: `with
-        torch.set_grad_enabled(False):`.
+        Call it: `with torch.no_grad():`. `set_grad_enabled` takes the mode: `with torch.set_grad_enabled(False):`.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html
@@ -41,12 +35,10 @@ class GradModeNotCalled(Rule):
     code = "GRD513"
     name = "grad-mode-not-called"
     effect = "raises"
-    events = (refusal.GradModeNotCalled,)
     fix = "safe"
     torch_says = (_RAISES, "context manager protocol")
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -54,12 +46,10 @@ model = nn.Linear(4, 1)
 with torch.no_grad:  # GRD513
     print(model(torch.randn(2, 4)))
 """,
-            error=_RAISES,
-        ),
+        error=_RAISES,
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -67,18 +57,16 @@ model = nn.Linear(4, 1)
 with torch.no_grad():
     print(model(torch.randn(2, 4)))
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: refusal.GradModeNotCalled) -> Report | None:
         """Report a class that is used as a context manager."""
-        assert isinstance(event, refusal.GradModeNotCalled)
         assert isinstance(event.node, cst.WithItem)
         context = event.node.item
         text = source(context)
         takes_mode = event.mode.endswith("set_grad_enabled")
         repair = Repair(f"call `{text}`", (Change(context, f"{text}()"),))
-        yield Report(
+        return Report(
             context,
             f"`{text}` is a class and must be called: Python raises here",
             hint=f"write `with {text}({'False' if takes_mode else ''}):`",

@@ -1,16 +1,11 @@
-"""GRD510: a running total or list kept across iterations holds on to every iteration's graph."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.fault import training_loop as fault
 from gradlint.rules.authoring.repairs import detached
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 
-class GraphAccumulates(Rule):
+class GraphAccumulates(EventRule[fault.GraphAccumulates]):
     """A running total or list kept across iterations holds on to every iteration's graph.
 
     What torch does
@@ -23,9 +18,8 @@ class GraphAccumulates(Rule):
         run, and a second one raises.
 
     When it may be wrong
-        If the sum is reset after a few iterations. Then memory is bounded, but the graphs are still
-        useless. A sum on which backward is called later (several losses of one step, the episode of
-        a policy gradient) is not reported.
+        If the sum is reset after a few iterations. Then memory is bounded, but the graphs are still useless. A sum on
+        which backward is called later (several losses of one step, the episode of a policy gradient) is not reported.
 
     Instead
         Add the number, `total += loss.item()`, or the value without its graph, `total +=
@@ -39,11 +33,9 @@ class GraphAccumulates(Rule):
     code = "GRD510"
     name = "graph-accumulates"
     effect = "leak"
-    events = (fault.GraphAccumulates,)
     fix = "safe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -57,12 +49,10 @@ for x in torch.randn(10, 8, 4):
     optimizer.step()
     total += loss  # GRD510
 """,
-            shows="graph_size(total) > 30",
-        ),
+        shows="graph_size(total) > 30",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -74,16 +64,14 @@ for x in torch.randn(10, 8, 4):
     total += loss.item()
     history.append(loss.detach())
 """,
-            shows="isinstance(total, float)",
-        ),
+        shows="isinstance(total, float)",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.GraphAccumulates) -> Report | None:
         """Report where the list or sum grows; the related place is the value with a graph."""
-        assert isinstance(event, fault.GraphAccumulates)
         what = "this list" if event.listed else "this sum"
         why = "whose backward has already run" if event.spent else "on which no backward is called"
-        yield Report(
+        return Report(
             event.node,
             f"{what} keeps the graphs of all iterations, {why}: memory grows with each iteration",
             hint="add the number (`loss.item()`) or the value without its graph (`loss.detach()`)",

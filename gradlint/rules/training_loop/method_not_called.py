@@ -1,24 +1,18 @@
-"""GRD515: a method such as `optimizer.zero_grad` is used as a statement but not called."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault import training_loop as fault
 from gradlint.rules.authoring.phrases import source
-from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
 
 
-class MethodNotCalled(Rule):
+class MethodNotCalled(EventRule[fault.MethodNotCalled]):
     """A method of an optimizer, a module or a tensor is used as a statement but not called.
 
     What torch does
-        Nothing: `optimizer.zero_grad` without parentheses is an expression whose value is discarded.
-        Gradients are not cleared, no step is taken, no gradient is computed, or the mode does not
-        change.
+        Nothing: `optimizer.zero_grad` without parentheses is an expression whose value is discarded. Gradients are not
+        cleared, no step is taken, no gradient is computed, or the mode does not change.
 
     Why it matters
         Python and torch are both silent. Without `zero_grad()`, every step uses the sum of all
@@ -28,8 +22,7 @@ class MethodNotCalled(Rule):
         If the name is a property of a class that gradlint does not see.
 
     Instead
-        Add the parentheses: `optimizer.zero_grad()`. The fix is unsafe, because it changes what the
-        program computes.
+        Add the parentheses: `optimizer.zero_grad()`. The fix is unsafe, because it changes what the program computes.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.zero_grad.html
@@ -38,11 +31,9 @@ class MethodNotCalled(Rule):
     code = "GRD515"
     name = "method-not-called"
     effect = "silent"
-    events = (fault.MethodNotCalled,)
     fix = "unsafe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -53,12 +44,10 @@ optimizer.zero_grad()
 model(torch.randn(8, 4)).pow(2).mean().backward()
 optimizer.step  # GRD515
 """,
-            shows="torch.equal(model.weight, before)",
-        ),
+        shows="torch.equal(model.weight, before)",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -68,14 +57,13 @@ optimizer.zero_grad()
 model(torch.randn(8, 4)).pow(2).mean().backward()
 optimizer.step()
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.MethodNotCalled) -> Report | None:
         """Report the method."""
         assert isinstance(event, fault.MethodNotCalled) and isinstance(event.node, cst.Attribute)
         text = source(event.node)
-        yield Report(
+        return Report(
             event.node,
             f"`{text}` is not called: nothing happens here",
             hint=f"write `{text}()`",

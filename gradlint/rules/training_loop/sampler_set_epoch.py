@@ -1,15 +1,10 @@
-"""GRD507: a DistributedSampler starts another epoch without `set_epoch`."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.fault import training_loop as fault
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 
-class SamplerSetEpoch(Rule):
+class SamplerSetEpoch(EventRule[fault.EpochNotSet]):
     """A DistributedSampler starts another epoch without `set_epoch`.
 
     What torch does
@@ -21,9 +16,8 @@ class SamplerSetEpoch(Rule):
         and the result is slightly worse.
 
     When it may be wrong
-        If the same order is intentional. A loop without a backward is not reported, because evaluation
-        may see its data in any order. Neither is a loop whose steps are in code that gradlint does not
-        see.
+        If the same order is intentional. A loop without a backward is not reported, because evaluation may see its data
+        in any order. Neither is a loop whose steps are in code that gradlint does not see.
 
     Instead
         Call `sampler.set_epoch(epoch)` at the beginning of each epoch. If the order should not change,
@@ -36,10 +30,8 @@ class SamplerSetEpoch(Rule):
     code = "GRD507"
     name = "sampler-set-epoch"
     effect = "fragile"
-    events = (fault.EpochNotSet,)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
@@ -53,12 +45,10 @@ for epoch in range(3):
         (w * batch).sum().backward()
         seen.append(batch.tolist())
 """,
-            shows="seen[0] == seen[1] == seen[2]",
-        ),
+        shows="seen[0] == seen[1] == seen[2]",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
@@ -71,14 +61,12 @@ for epoch in range(3):
     for (batch,) in loader:
         seen.append(batch.tolist())
 """,
-            shows="not seen[0] == seen[1] == seen[2]",
-        ),
+        shows="not seen[0] == seen[1] == seen[2]",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.EpochNotSet) -> Report | None:
         """Report at the second loop over the data."""
-        assert isinstance(event, fault.EpochNotSet)
-        yield Report(
+        return Report(
             event.node,
             "the sampler has not been told the epoch: these are the batches of the epoch before, in the same order",
             hint="call `sampler.set_epoch(epoch)` at the beginning of each epoch",

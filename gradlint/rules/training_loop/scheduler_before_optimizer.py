@@ -1,15 +1,10 @@
-"""GRD506: a learning rate scheduler steps before its optimizer."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.fault import training_loop as fault
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 
-class SchedulerBeforeOptimizer(Rule):
+class SchedulerBeforeOptimizer(EventRule[fault.SchedulerBeforeOptimizer]):
     """A learning rate scheduler steps before its optimizer.
 
     What torch does
@@ -34,10 +29,8 @@ class SchedulerBeforeOptimizer(Rule):
     code = "GRD506"
     name = "scheduler-before-optimizer"
     effect = "fragile"
-    events = (fault.SchedulerBeforeOptimizer,)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -50,12 +43,10 @@ for epoch in range(2):
     model(torch.randn(4, 3)).pow(2).mean().backward()
     optimizer.step()
 """,
-            shows="scheduler.last_epoch == 2",
-        ),
+        shows="scheduler.last_epoch == 2",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -68,14 +59,12 @@ for epoch in range(2):
     optimizer.step()
     scheduler.step()
 """,
-            shows="scheduler.last_epoch == 2",
-        ),
+        shows="scheduler.last_epoch == 2",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.SchedulerBeforeOptimizer) -> Report | None:
         """Report at the first step of the scheduler."""
-        assert isinstance(event, fault.SchedulerBeforeOptimizer)
-        yield Report(
+        return Report(
             event.node,
             "the scheduler steps before its optimizer has: the first learning rate is skipped",
             hint="step the optimizer first",

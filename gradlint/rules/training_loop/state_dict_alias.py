@@ -1,30 +1,23 @@
-"""GRD516: weights are stored by reference, and later training changes them."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault import training_loop as fault
 from gradlint.rules.authoring.phrases import source
-from gradlint.rules.base import Bad, Change, Good, Repair, Report, Rule
+from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
 
 
-class StateDictAlias(Rule):
+class StateDictAlias(EventRule[fault.StateDictAlias | fault.ParameterMinusItself]):
     """Weights are stored by reference, and later training changes them.
 
     What torch does
-        `model.state_dict()` returns detached tensors that share their memory with the parameters of
-        the model. Each optimizer step changes the stored tensors. Loading them back copies the
-        current weights to themselves. `dict(...)`, `.copy()` and `copy.copy` copy the dict but not
-        its tensors. A list or dict of `parameters()` does not copy the parameters either, so a
-        later difference of the stored and the current parameter is zero.
+        `model.state_dict()` returns detached tensors that share their memory with the parameters of the model. Each
+        optimizer step changes the stored tensors. Loading them back copies the current weights to themselves.
+        `dict(...)`, `.copy()` and `copy.copy` copy the dict but not its tensors. A list or dict of `parameters()` does
+        not copy the parameters either, so a later difference of the stored and the current parameter is zero.
 
     Why it matters
-        The program intends to restore the weights of the best epoch, but silently keeps those of
-        the last one.
+        The program intends to restore the weights of the best epoch, but silently keeps those of the last one.
 
     When it may be wrong
         If nothing is ever trained between storing and loading.
@@ -41,11 +34,9 @@ class StateDictAlias(Rule):
     code = "GRD516"
     name = "state-dict-alias"
     effect = "silent"
-    events = (fault.StateDictAlias, fault.ParameterMinusItself)
     fix = "unsafe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -63,12 +54,10 @@ for x in torch.randn(10, 8, 4):
 last = model.weight.detach().clone()
 model.load_state_dict(best)
 """,
-            shows="torch.equal(model.weight, last)",
-        ),
+        shows="torch.equal(model.weight, last)",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import copy
 
 import torch
@@ -83,25 +72,22 @@ for x in torch.randn(10, 8, 4):
     optimizer.step()
 model.load_state_dict(best)
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.StateDictAlias | fault.ParameterMinusItself) -> Report | None:
         """Report the line that stores the dict, or the one that subtracts a parameter from itself."""
         if isinstance(event, fault.ParameterMinusItself):
-            yield Report(
+            return Report(
                 event.node,
                 "both sides are the same parameter: the difference is zero, and so is its gradient",
                 hint="store a copy of the old value: `p.detach().clone()`",
                 related=() if event.parameter is None else ((event.parameter, "both sides are this parameter"),),
             )
-            return
-        assert isinstance(event, fault.StateDictAlias)
         node = event.node
         repair = Repair(
             "use `copy.deepcopy`", (Change(node, f"copy.deepcopy({source(node)})"),), safe=False, imports=("copy",)
         )
-        yield Report(
+        return Report(
             node,
             "this state dict shares memory with the parameters: each optimizer step changes it",
             hint="store `copy.deepcopy(...)` of it, or save it to a file immediately",

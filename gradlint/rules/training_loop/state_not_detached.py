@@ -1,35 +1,27 @@
-"""GRD511: a state carried across iterations keeps its graph, so each backward runs through all earlier iterations."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.fault import training_loop as fault
-from gradlint.rules.base import Bad, Good, Reading, Repair, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Reading, Repair, Report
 
 
-class StateNotDetached(Rule):
+class StateNotDetached(EventRule[fault.StateNotDetached]):
     """A state carried across iterations keeps its graph, so each backward runs through all earlier iterations.
 
     What torch does
-        The graph of each iteration is connected to that of the iteration before. Without
-        `retain_graph=True` the second backward raises, which GRD204 reports. If a step has changed
-        a parameter that the old graph has saved, the second backward raises too, which GRD104
-        reports. Otherwise nothing raises: each backward runs through all iterations back to the
-        first.
+        The graph of each iteration is connected to that of the iteration before. Without `retain_graph=True` the second
+        backward raises, which GRD204 reports. If a step has changed a parameter that the old graph has saved, the
+        second backward raises too, which GRD104 reports. Otherwise nothing raises: each backward runs through all
+        iterations back to the first.
 
     Why it matters
         Time and memory grow with each iteration, and the gradients of the old iterations are added
         again, computed with old parameters.
 
     When it may be wrong
-        If a single step should use the gradients of all iterations. A loop without a step is not
-        reported.
+        If a single step should use the gradients of all iterations. A loop without a step is not reported.
 
     Instead
-        Detach the state that is carried over, `hidden = hidden.detach()`, and remove
-        `retain_graph=True`.
+        Detach the state that is carried over, `hidden = hidden.detach()`, and remove `retain_graph=True`.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.detach.html
@@ -39,11 +31,9 @@ class StateNotDetached(Rule):
     code = "GRD511"
     name = "state-not-detached"
     effect = "leak"
-    events = (fault.StateNotDetached,)
     fix = "unsafe"
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -57,12 +47,10 @@ for x in torch.randn(10, 4):
     loss.backward(retain_graph=True)
     optimizer.step()
 """,
-            shows="graph_size(state) > 20",
-        ),
+        shows="graph_size(state) > 20",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -76,14 +64,12 @@ for x in torch.randn(10, 4):
     loss.backward()
     optimizer.step()
 """,
-            shows="graph_size(state) < 10",
-        ),
+        shows="graph_size(state) < 10",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.StateNotDetached) -> Report | None:
         """Report the state of the second iteration; the related place computes that of the first."""
-        assert isinstance(event, fault.StateNotDetached)
-        yield Report(
+        return Report(
             event.node,
             "this state is connected to the graphs of all earlier iterations: each backward runs through "
             "them again, and memory grows",

@@ -1,17 +1,12 @@
-"""GRD503: an optimizer steps before the backward whose gradients it should use."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.fault import training_loop as fault
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 _FILLS = "this backward fills the gradients"
 
 
-class StepBeforeBackward(Rule):
+class StepBeforeBackward(EventRule[fault.StepBeforeBackward]):
     """An optimizer steps before the backward whose gradients it should use.
 
     What torch does
@@ -35,10 +30,8 @@ class StepBeforeBackward(Rule):
     code = "GRD503"
     name = "step-before-backward"
     effect = "silent"
-    events = (fault.StepBeforeBackward,)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -51,12 +44,10 @@ for step in range(3):
     optimizer.step()  # GRD503
     loss.backward()
 """,
-            shows="torch.equal(model.weight, before)",
-        ),
+        shows="torch.equal(model.weight, before)",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -68,19 +59,17 @@ for step in range(3):
     loss.backward()
     optimizer.step()
 """,
-            shows="model.weight.grad is not None",
-        ),
+        shows="model.weight.grad is not None",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.StepBeforeBackward) -> Report | None:
         """Report at the step, with the backward that comes after it and what becomes of its gradients."""
-        assert isinstance(event, fault.StepBeforeBackward)
         if event.cleared is None:
             fate, related = "no step uses", [(event.backward, f"{_FILLS}, and no step follows")]
         else:
             fate = "are cleared before the next one"
             related = [(event.backward, _FILLS), (event.cleared, "and they are thrown away here")]
-        yield Report(
+        return Report(
             event.node,
             f"this step comes before the backward, whose gradients {fate}: nothing is trained",
             hint="call `backward` first, then `step`",

@@ -1,15 +1,10 @@
-"""GRD517: a model is set to evaluation mode and then trained in that mode."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.fault import training_loop as fault
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 
-class TrainModeMissing(Rule):
+class TrainModeMissing(EventRule[fault.TrainModeMissing]):
     """A model is set to evaluation mode and then trained in that mode.
 
     What torch does
@@ -25,8 +20,7 @@ class TrainModeMissing(Rule):
         that are set to evaluation mode are not reported.
 
     Instead
-        Call `model.train()` at the start of each training epoch, and `model.eval()` at the start of
-        each evaluation.
+        Call `model.train()` at the start of each training epoch, and `model.eval()` at the start of each evaluation.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.eval
@@ -36,10 +30,8 @@ class TrainModeMissing(Rule):
     code = "GRD517"
     name = "train-mode-missing"
     effect = "silent"
-    events = (fault.TrainModeMissing,)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -54,12 +46,10 @@ for epoch in range(3):
     with torch.no_grad():
         print(model(torch.randn(8, 4)).pow(2).mean())
 """,
-            shows="not model.training",
-        ),
+        shows="not model.training",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -75,13 +65,11 @@ for epoch in range(3):
     with torch.no_grad():
         print(model(torch.randn(8, 4)).pow(2).mean())
 """,
-        ),
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.TrainModeMissing) -> Report | None:
         """Report at the `eval()`; the backward shows which iteration runs in evaluation mode."""
-        assert isinstance(event, fault.TrainModeMissing)
-        yield Report(
+        return Report(
             event.node,
             "`train()` is not called before the next training iteration: dropout and batch norm stay in "
             "evaluation mode",

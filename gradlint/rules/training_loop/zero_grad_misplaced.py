@@ -1,15 +1,10 @@
-"""GRD502: gradients are cleared between the backward and the step."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.fault import training_loop as fault
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 
-class ZeroGradMisplaced(Rule):
+class ZeroGradMisplaced(EventRule[fault.ZeroGradMisplaced]):
     """Gradients are cleared between the backward and the step.
 
     What torch does
@@ -33,10 +28,8 @@ class ZeroGradMisplaced(Rule):
     code = "GRD502"
     name = "zero-grad-misplaced"
     effect = "silent"
-    events = (fault.ZeroGradMisplaced,)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -49,12 +42,10 @@ for step in range(3):
     optimizer.zero_grad()  # GRD502
     optimizer.step()
 """,
-            shows="torch.equal(model.weight, before)",
-        ),
+        shows="torch.equal(model.weight, before)",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -66,14 +57,12 @@ for step in range(3):
     loss.backward()
     optimizer.step()
 """,
-            shows="model.weight.grad is not None",
-        ),
+        shows="model.weight.grad is not None",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.ZeroGradMisplaced) -> Report | None:
         """Report where the gradients are cleared, between the backward that fills them and the step."""
-        assert isinstance(event, fault.ZeroGradMisplaced)
-        yield Report(
+        return Report(
             event.node,
             "this throws away the gradients that the step behind it should use: nothing is trained",
             hint="clear the gradients before the backward, or behind the step",

@@ -1,15 +1,10 @@
-"""GRD501: a backward adds to gradients that a step has already used."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradlint.domain.event import Event
 from gradlint.domain.fault import training_loop as fault
-from gradlint.rules.base import Bad, Good, Report, Rule
+from gradlint.rules.base import Bad, EventRule, Good, Report
 
 
-class ZeroGradMissing(Rule):
+class ZeroGradMissing(EventRule[fault.ZeroGradMissing]):
     """A backward adds to gradients that a step has already used.
 
     What torch does
@@ -35,10 +30,8 @@ class ZeroGradMissing(Rule):
     code = "GRD501"
     name = "zero-grad-missing"
     effect = "silent"
-    events = (fault.ZeroGradMissing,)
-    bad = (
-        Bad(
-            """\
+    bad = Bad(
+        """\
 import torch
 from torch import nn
 
@@ -50,12 +43,10 @@ for step in range(3):
     loss.backward()  # GRD501
     optimizer.step()
 """,
-            shows="model.weight.grad.tolist() == [[3.0, 3.0, 3.0]]",
-        ),
+        shows="model.weight.grad.tolist() == [[3.0, 3.0, 3.0]]",
     )
-    good = (
-        Good(
-            """\
+    good = Good(
+        """\
 import torch
 from torch import nn
 
@@ -67,14 +58,12 @@ for step in range(3):
     loss.backward()
     optimizer.step()
 """,
-            shows="model.weight.grad is not None",
-        ),
+        shows="model.weight.grad is not None",
     )
 
-    def check(self, event: Event) -> Iterator[Report]:
+    def check(self, event: fault.ZeroGradMissing) -> Report | None:
         """Report at the backward that adds to the gradients; the step is the one that has used them."""
-        assert isinstance(event, fault.ZeroGradMissing)
-        yield Report(
+        return Report(
             event.node,
             "this backward adds to gradients that a step has used already: nothing clears them in between",
             hint="call `optimizer.zero_grad()` once in each turn; of a tensor, `w.grad.zero_()`",
