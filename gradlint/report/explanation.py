@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from gradlint.explain import Explanation, Note, Value
+from gradlint.explain import Explanation, Note, Value
 
 
 def as_text(explanation: Explanation) -> str:
