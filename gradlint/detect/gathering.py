@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gradlint.domain import walk
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
-from gradlint.domain.value import Ref
+from gradlint.domain.value import Ref, Unknown
 from gradlint.domain.walk import reachable
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import ACCUMULATES
@@ -52,7 +52,7 @@ def _terms(state: State, root: Root) -> list[Root]:
         flowing = [edge.node for edge in root.edges if edge.flows is not False and edge.cut != "zero"]
         return [node for node in flowing if node.tracked is not False]
     assert root.key is not None
-    symbols = [root_of(state, part) for part in root.key[1:]]
+    symbols = [root_of(state, part) for part in root.key[1:] if isinstance(part, (Ref, Unknown))]
     return [part for part in symbols if part is not None]
 
 

@@ -42,7 +42,7 @@ from gradlint.facts.traits import INITIALISES
 from gradlint.interpreter.escape import origins
 from gradlint.interpreter.python.iteration import is_used_up
 from gradlint.interpreter.torch.backward import walk
-from gradlint.interpreter.torch.parameters import SUPPOSED, is_module, modules_of, parameters_of
+from gradlint.interpreter.torch.parameters import is_module, modules_of, parameters_of
 from gradlint.interpreter.torch.tensor import tensor_at
 
 
@@ -171,7 +171,7 @@ class MembershipDetector(Detector[Membership]):
     def on_attribute_set(self, state: State, it: AttributeSet) -> None:
         """Remember the module that takes the place of another."""
         owner = state.heap.get(it.owner.id) if isinstance(it.owner, Ref) else None
-        if not isinstance(owner, Instance) or not is_module(state, it.owner) or "<loose>" in owner.config:
+        if not isinstance(owner, Instance) or not is_module(state, it.owner) or owner.module.loose:
             return
         former, value = owner.attrs.get(it.name), it.value
         are_modules = is_module(state, former) and is_module(state, value)
@@ -275,7 +275,7 @@ def _trains_network(state: State, own: frozenset[int]) -> bool:
 def _fed(state: State, module: Ref) -> set[int]:
     """The parameters of a module that have a gradient. What stands in for a network is not known to get any later."""
     record = state.heap.get(module.id)
-    if not isinstance(record, Instance) or SUPPOSED in record.config:
+    if not isinstance(record, Instance) or record.module.torn is not None:
         return set()
     return {parameter.id for _, parameter in parameters_of(state, module)[0] if _has_gradient(state, parameter.id)}
 
@@ -309,7 +309,7 @@ def _holders(state: State, root: Ref) -> Iterator[int]:
 def _is_fresh(state: State, root: Ref, leaves: set[int]) -> bool:
     """Whether a network stands as torch made it: to be trained, not copied, loaded, frozen or put to evaluation."""
     for _, record in modules_of(state, root):
-        if _is_copy(record.syntax) or record.config.get("<training>", True) is not True:
+        if _is_copy(record.syntax) or record.module.training is not True:
             return False
     records = (tensor_at(state, Ref(leaf)) for leaf in leaves)
     return all(record.grad is True and _is_initial(state, record) for record in records)

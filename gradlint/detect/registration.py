@@ -91,7 +91,7 @@ class RegistrationDetector(Detector[Placed]):
             return
         record = state[owner]
         assert isinstance(record, Instance)
-        if "<loose>" in record.config or not is_module(state, it.module):
+        if record.module.loose or not is_module(state, it.module):
             return
         name = _plain_holder(state, record, it.module)
         if name is not None:
@@ -121,7 +121,7 @@ class RegistrationDetector(Detector[Placed]):
     def _judge_containers(self, state: State, root: Ref) -> None:
         """Parameters in a plain container of a module: a fault if they get gradients, and no optimizer holds them."""
         for owner, record in list(modules_of(state, root)):
-            if _has_registry(state, record) or "<loose>" in record.config:
+            if _has_registry(state, record) or record.module.loose:
                 continue
             for name, value in record.attrs.items():
                 leaves = [one for one in items_in(state, value) if _is_parameter(state, one)]

@@ -11,7 +11,7 @@ from gradlint.domain.announcement import ContainerCopied, Differenced, StateDict
 from gradlint.domain.fault.training_loop import ParameterMinusItself, StateDictAlias
 from gradlint.domain.state import State
 from gradlint.domain.value import Instance, Ref, Tensor, Unknown, Value
-from gradlint.interpreter.torch.parameters import SUPPOSED, parameters_of
+from gradlint.interpreter.torch.parameters import parameters_of
 
 
 class Taken(NamedTuple):
@@ -69,4 +69,4 @@ def _trained_since(state: State, taken: Taken) -> bool:
 def _stands_in(state: State, owner: Value) -> bool:
     """Whether a network stands in for one that is not known."""
     record = state.heap.get(owner.id) if isinstance(owner, Ref) else None
-    return isinstance(record, Instance) and SUPPOSED in record.config
+    return isinstance(record, Instance) and record.module.torn is not None

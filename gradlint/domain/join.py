@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from itertools import compress, filterfalse, repeat
 from operator import is_, is_not
+from types import EllipsisType
 from typing import Any
 
 import libcst as cst
@@ -16,24 +17,31 @@ from gradlint.domain import dtype as dtypes
 from gradlint.domain import shape as shapes
 from gradlint.domain.graph import Edge, Node, Saved
 from gradlint.domain.likeness import is_cut, is_data, is_passing, kind_of, place_of_write, syntax_of
+from gradlint.domain.shape import Sym
 from gradlint.domain.state import MISSING, State, fresh_address, shared_until
 from gradlint.domain.value import (
     Bound,
     Class,
+    Context,
+    External,
+    File,
     Function,
+    Imported,
     Instance,
     Mapping,
+    ModuleState,
     NoGradient,
+    Partial,
     Ref,
     Sequence,
+    Super,
+    Suspended,
     Tensor,
     Unknown,
     Value,
     View,
+    assert_never,
 )
-
-_BEHAVIOUR = ("<training>", "<hooks>")
-"""What a module's configuration says of its calls, and what may change with time."""
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
@@ -133,38 +141,42 @@ class Meeting:
         """The value that stands for both."""
         if ours is theirs:
             return ours
-        kind, other = type(ours), type(theirs)
-        if kind is Ref and other is Ref:
-            return self._refs(ours, theirs)  # type: ignore[arg-type]
+        if type(ours) is Ref and type(theirs) is Ref:
+            return self._refs(ours, theirs)
         if isinstance(ours, Unknown) or isinstance(theirs, Unknown):
             return self._unknown(ours, theirs)
         if isinstance(ours, _PLAIN) and isinstance(theirs, _PLAIN):
-            if kind is other and ours == theirs:
+            if type(ours) is type(theirs) and ours == theirs:
                 return ours
             number = isinstance(ours, (int, float)) and isinstance(theirs, (int, float))
             return Unknown("number" if number else None)
         if isinstance(ours, NoGradient) and isinstance(theirs, NoGradient):
             return ours
-        if kind is not other:
+        if type(ours) is not type(theirs):
             raise _DisagreementError
-        if isinstance(ours, tuple) and isinstance(theirs, tuple):
-            return self._tuple(ours, theirs)
-        if kind is slice or ours == theirs:
-            return ours
-        raise _DisagreementError
+        match ours:
+            case Function():
+                alike = isinstance(theirs, Function) and ours.code is theirs.code
+            case Bound() if isinstance(theirs, Bound):
+                return Bound(self.value(ours.receiver, theirs.receiver), self.value(ours.function, theirs.function))
+            case Bound() | External() | Imported() | File() | Partial() | Super() | Context() | Suspended():
+                alike = ours == theirs
+            case slice():
+                alike = True
+            case tuple() if isinstance(theirs, tuple):
+                return self._tuple(ours, theirs)
+            case Ref() | Sym() | NoGradient() | None | bool() | int() | float() | complex() | str() | bytes():
+                alike = False  # Alike they are the same, or have been seen to above.
+            case tuple() | EllipsisType():
+                alike = False
+            case _:
+                assert_never(ours)
+        if not alike:
+            raise _DisagreementError
+        return ours
 
     def _tuple(self, ours: tuple[Value, ...], theirs: tuple[Value, ...]) -> Value:
-        if isinstance(ours, Function) and isinstance(theirs, Function):
-            if ours.code is theirs.code:
-                return ours
-            raise _DisagreementError
-        if isinstance(ours, Bound) and isinstance(theirs, Bound):
-            return Bound(self.value(ours[0], theirs[0]), self.value(ours[1], theirs[1]))
         if len(ours) != len(theirs):
-            raise _DisagreementError
-        if type(ours) is not tuple:
-            if ours == theirs:
-                return ours
             raise _DisagreementError
         joined = tuple(map(self.value, ours, theirs))
         return ours if all(map(is_, joined, ours)) else joined
@@ -265,7 +277,7 @@ class Meeting:
                 items = self._attrs(ours.items, theirs.items)
                 return Mapping(items, ours.open or theirs.open, ours.rest, ours.factory)
             case Instance():
-                if ours.cls != theirs.cls or any(ours.config.get(k) is not theirs.config.get(k) for k in _BEHAVIOUR):
+                if ours.cls != theirs.cls or not _behave_alike(ours.module, theirs.module):
                     raise _DisagreementError
                 attrs = self._attrs(ours.attrs, theirs.attrs)
                 return ours._replace(attrs=attrs, open=ours.open or theirs.open)
@@ -388,6 +400,11 @@ class Meeting:
         if ours.version != theirs.version or ours.label != theirs.label:
             raise _DisagreementError
         self._address(ours.counter, theirs.counter)
+
+
+def _behave_alike(ours: ModuleState, theirs: ModuleState) -> bool:
+    """Whether calls of a module do the same on both paths."""
+    return ours.training is theirs.training and ours.hooks is theirs.hooks
 
 
 def _origin(value: Value) -> Node | None:

@@ -7,16 +7,24 @@ holds the addresses and frames written since the fork, so that meeting again com
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from enum import Enum
 from itertools import compress
 from operator import is_not
-from typing import NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 import libcst as cst
 
 from gradlint.domain.graph import Node, Site, Tri, fresh_number
-from gradlint.domain.value import Ref, Value, Write
+from gradlint.domain.value import VALUES, Ref, Unknown, Value, Write
 
-MISSING = object()
+
+class Missing(Enum):
+    """What a look-up gives for a name that is not bound, as None is a value."""
+
+    MISSING = 0
+
+
+MISSING: Final = Missing.MISSING
 
 
 class PathFact:
@@ -55,6 +63,10 @@ class Blocked(NamedTuple):
 
     kind: str | None
     syntax: cst.CSTNode | None
+
+
+GradMode: TypeAlias = "tuple[Tri, Tri, Blocked | None]"
+"""Whether grad mode and inference mode are on, and why grad mode is off."""
 
 
 def rebound(now: dict[str | int, Value], before: dict[str | int, Value]) -> Iterator[str | int]:
@@ -266,6 +278,16 @@ class State:
     def decide(self, key: object, truth: object) -> None:
         """Remember that a test came out this way."""
         self.facts = {**self.facts, key: truth}
+
+    def tensor_of(self, value: Unknown) -> Ref | None:
+        """Return the tensor that something unknown has been shown to be."""
+        found = self.facts.get(("tensor", value))
+        return found if type(found) is Ref else None
+
+    def attribute_of(self, obj: Ref | Unknown, name: str) -> Value:
+        """Return what the program has assigned to an attribute of an object without known attributes, or None."""
+        found = self.facts.get(("set", obj, name))
+        return found if isinstance(found, VALUES) else None
 
     def mark(self, fact: PathFact, holds: bool) -> None:
         """Note whether a fact holds on this path, which is not joined with one on which that is otherwise."""

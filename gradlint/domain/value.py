@@ -6,16 +6,16 @@ of values. Things that can change have a `Ref` into the heap of the state. Every
 
 from __future__ import annotations
 
+from collections.abc import Mapping as Mapped
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from types import EllipsisType
+from typing import NamedTuple, NoReturn, TypeAlias
 
 import libcst as cst
 
 from gradlint.domain.graph import Node, Tri
-from gradlint.domain.shape import Shape
-from gradlint.source.core import Code
-
-Value: TypeAlias = object
+from gradlint.domain.shape import Shape, Sym
+from gradlint.source.core import Code, Constant
 
 
 class Ref:
@@ -53,6 +53,12 @@ class Unknown:
     def __repr__(self) -> str:
         return f"?{self.kind or ''}"
 
+    @property
+    def negated(self) -> Ref | Unknown | None:
+        """What it is the negation of: its truth is the opposite one."""
+        operand = self.key[1] if self.key is not None and self.key[0] == "not" else None
+        return operand if isinstance(operand, (Ref, Unknown)) else None
+
 
 class External(NamedTuple):
     """Something imported: a dotted path such as `torch.nn.Linear` or `numpy.mean`, resolved through aliases."""
@@ -73,7 +79,8 @@ class File(NamedTuple):
     path: str
 
 
-class Function(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Function:
     """A function of the program: its code, the frame it closes over, and the values of its defaults.
 
     `modes` are the grad modes that decorators put around each call, `wrapper` a decorator gradlint does not know.
@@ -109,7 +116,8 @@ class Super(NamedTuple):
     receiver: Value
 
 
-class NoGradient(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class NoGradient:
     """The None that `.grad` is where no backward has filled it: like None, and it knows whose it is.
 
     `since` is the age of the None, or -1 for that of a non-leaf, of which another event has told, at `read`.
@@ -121,13 +129,48 @@ class NoGradient(NamedTuple):
     read: cst.CSTNode | None = None
 
 
-class Context(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Context:
     """A context manager that changes the grad mode or is otherwise known: `mode` such as "no_grad"."""
 
     mode: str
     argument: Value = None
     former: Value = None
     syntax: cst.CSTNode | None = None
+
+
+@dataclass(frozen=True)
+class Suspended:
+    """A generator that has not begun: its function, the arguments of its call, and where that stands.
+
+    `start` is where `enumerate` begins to count what it yields.
+    """
+
+    function: Value
+    args: object
+    node: cst.CSTNode
+    start: Value = None
+
+
+Value: TypeAlias = (
+    "Ref | Unknown | Sym | External | Imported | File | Function | Bound | Partial | Super | NoGradient | Context"
+    " | Suspended | tuple[Value, ...] | slice | Constant"
+)
+"""All that a variable can hold. `Meeting.value`, `truth` and `believed` name each case, and mypy asks them to: whoever
+adds a class here says what becomes of it where paths meet, in a test, and in what is shown of it.
+"""
+
+
+VALUES = (
+    Ref, Unknown, Sym, External, Imported, File, Function, Bound, Partial, Super, NoGradient, Context, Suspended,
+    tuple, slice, bool, int, float, complex, str, bytes, EllipsisType, type(None),
+)  # fmt: skip
+"""The classes of values."""
+
+
+def assert_never(value: NoReturn) -> NoReturn:
+    """Stand after the last of all cases: mypy refuses it while there is another class in the union."""
+    raise AssertionError(f"no case for {value!r}")
 
 
 class View(NamedTuple):
@@ -197,19 +240,6 @@ class Sequence(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Suspended:
-    """A generator that has not begun: its function, the arguments of its call, and where that stands.
-
-    `start` is where `enumerate` begins to count what it yields.
-    """
-
-    function: Value
-    args: object
-    node: cst.CSTNode
-    start: Value = None
-
-
-@dataclass(frozen=True)
 class Pending:
     """How a block was left whose context manager is yet to finish: the kind of the exit, and its value."""
 
@@ -223,7 +253,7 @@ class Mapping(NamedTuple):
     `rest` stands for the values of all other keys; `factory` is called to make the value of a key that is missing.
     """
 
-    items: dict[object, Value]
+    items: dict[Value, Value]
     open: bool = False
     rest: Value = None
     factory: Value = None
@@ -240,11 +270,36 @@ class Class(NamedTuple):
     order: tuple[Value, ...]
 
 
+class Hook(NamedTuple):
+    """A function registered with a module: `kind` is "pre", "forward" or "backward"; `keywords`: it is given them."""
+
+    kind: str
+    function: Value
+    number: int
+    keywords: Value = False
+
+
+class ModuleState(NamedTuple):
+    """What a torch module is besides its attributes: its mode, and its hooks in the order in which they run.
+
+    `torn` belongs to the placeholder of a network that is not known: the calls whose result is taken apart, and which
+    of the parts are tensors. `loose`: what is registered may change unseen. `uninitialised`: `nn.Module.__init__` is
+    yet to run.
+    """
+
+    training: Value = True
+    hooks: tuple[Hook, ...] = ()
+    torn: Mapped[cst.CSTNode, tuple[bool, ...]] | None = None
+    loose: bool = False
+    uninitialised: bool = False
+
+
 class Instance(NamedTuple):
     """An object: its class (a Ref to a `Class`, or the `External` path of a library's class) and attributes.
 
-    For a torch module `attrs` holds its parameters and submodules, `config` its constructor's arguments.
-    `open`: it may have attributes that are not known.
+    For a torch module `attrs` holds its parameters and submodules, `config` its constructor's arguments, and `module`
+    what else changes its calls. `open`: it may have attributes that are not known. `marks`: where a `ctx` was given
+    which attribute.
     """
 
     cls: Value
@@ -252,3 +307,5 @@ class Instance(NamedTuple):
     config: dict[str, Value]
     open: bool = False
     syntax: cst.CSTNode | None = None
+    module: ModuleState = ModuleState()
+    marks: tuple[tuple[str, cst.CSTNode], ...] = ()

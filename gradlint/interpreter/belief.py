@@ -3,26 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import EllipsisType
 from typing import NamedTuple
 
 from gradlint.domain.graph import Node
+from gradlint.domain.shape import Sym
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Bound,
     Class,
+    Context,
     External,
+    File,
     Function,
+    Imported,
     Instance,
     Mapping,
+    NoGradient,
+    Partial,
     Ref,
     Sequence,
+    Super,
+    Suspended,
     Tensor,
     Unknown,
     Value,
+    assert_never,
 )
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.optim import is_optimizer_path
-from gradlint.interpreter.torch.parameters import SUPPOSED, module_base, parameters_of
+from gradlint.interpreter.torch.parameters import module_base, parameters_of
 from gradlint.interpreter.torch.tensor import known_tensor
 
 MOST_NODES = 5_000
@@ -115,10 +125,10 @@ def _object(state: State, ref: Ref, record: Instance) -> Belief:
     base = module_base(state, record)
     if base is not None:
         found, is_open = parameters_of(state, ref)
-        training = record.config.get("<training>", True)
-        mode = {True: "training", False: "evaluation"}.get(training, "mode not known")  # type: ignore[call-overload]
+        training = record.module.training
+        mode = ("training" if training else "evaluation") if isinstance(training, bool) else "mode not known"
         count = f"{len(found)}{' or more' if is_open else ''} parameters"
-        supposed = ", supposed from its name or use" if SUPPOSED in record.config else ""
+        supposed = ", supposed from its name or use" if record.module.torn is not None else ""
         facts = {"class": name, "parameters": len(found), "complete": not is_open, "mode": mode}
         return Belief("module", f"module {name}: {count}, {mode}{supposed}", facts)
     if path is not None and is_optimizer_path(path):
@@ -141,7 +151,7 @@ def _container(record: Sequence | Mapping) -> Belief:
     return Belief(kind, f"{kind} of {len(record.items)}{more} items", {"items": len(record.items), "open": record.open})
 
 
-def _plain(value: object) -> Belief:
+def _plain(value: Value | Class) -> Belief:
     """A function, a class, something imported, or a constant of Python."""
     if isinstance(value, Bound):
         return _plain(value.function)._replace(kind="method")
@@ -153,4 +163,8 @@ def _plain(value: object) -> Belief:
         return Belief("imported", value.path, {"path": value.path})
     if isinstance(value, Ref):
         return Belief("object", "object", {})
-    return Belief("constant", repr(value)[:80], {})
+    if isinstance(value, (Imported, File, Partial, Super, Suspended, NoGradient, Context, Unknown, Sym)):
+        return Belief("constant", repr(value)[:80], {})
+    if value is None or isinstance(value, (bool, int, float, complex, str, bytes, tuple, slice, EllipsisType)):
+        return Belief("constant", repr(value)[:80], {})
+    return assert_never(value)

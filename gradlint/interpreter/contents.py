@@ -47,7 +47,8 @@ def contents(
     stack = [*values]
     stack.reverse()
     while stack:
-        value = holder = stack.pop()
+        value = stack.pop()
+        holder: object = value
         if type(value) is Ref:
             if value.id in seen or (skip is not None and skip(value)):
                 continue

@@ -54,8 +54,8 @@ def forget_attributes(state: State, value: Value, depth: int = 3) -> None:
     record = state.heap.get(value.id) if isinstance(value, Ref) else None
     if not isinstance(record, Instance) or not isinstance(record.cls, Ref) or not isinstance(value, Ref):
         return
-    if "<uninitialised>" in record.config:
-        record = record._replace(config={})
+    if record.module.uninitialised:
+        record = record._replace(module=record.module._replace(uninitialised=False))
         state.put(value.id, record)
     attrs = {name: _forgotten(state, name, one) for name, one in record.attrs.items()}
     if any(attrs[name] is not one for name, one in record.attrs.items()):
@@ -77,7 +77,7 @@ def origins(state: State, values: Iterable[Value]) -> list[Node]:
     found: dict[Node, None] = {}
     for value in contents(state, values, all_attributes, calls=True):
         # By its use something unknown may be a tensor, which has a history of its own.
-        shown = state.facts.get(("tensor", value), value) if isinstance(value, Unknown) else value
+        shown = (state.tensor_of(value) or value) if isinstance(value, Unknown) else value
         record = state.heap.get(shown.id) if isinstance(shown, Ref) else shown
         if isinstance(record, Tensor):
             found[record.node] = None

@@ -35,6 +35,7 @@ from gradlint.domain.state import MISSING, State
 from gradlint.domain.value import Imported, Unknown, Value
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.program import Program
+from gradlint.interpreter.python.consumer import Consumer
 from gradlint.interpreter.reachable import Search
 from gradlint.interpreter.torch.transform.level import Level
 from gradlint.source.core import Block, Code, Const, Instr, Operand
@@ -132,6 +133,7 @@ class Machine(ABC):
         self.transforms: list[Level] = []
         self.reentrant: dict[int, tuple[bool, frozenset[int]]] = {}
         self.hooked: set[int] = set()
+        self.consumers: dict[int, Consumer] = {}
         self.hooked_elsewhere: set[Value] = set()
         self._builders: dict[tuple[cst.CSTNode, str], cst.CSTNode | None] = {}
         self.sizes: dict[Unknown, Sym] = {}

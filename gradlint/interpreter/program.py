@@ -156,5 +156,5 @@ class Program:
 
     def new_mapping(self, state: State, items: dict[str, Value], is_open: bool) -> Ref:
         """A dict."""
-        pairs: dict[object, Value] = dict(items.items())
+        pairs: dict[Value, Value] = dict(items.items())
         return state.new(Mapping(pairs, is_open))

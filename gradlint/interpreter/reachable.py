@@ -97,7 +97,7 @@ def _hold(found: dict[Place, tuple[Held, ...]], state: State, place: Place, valu
 
 def root_of(state: State, value: Value) -> Root | None:
     """The root of a tensor, or of a value that is not known: a graph, or the value itself if arithmetic has made it."""
-    shown = state.facts.get(("tensor", value)) if isinstance(value, Unknown) else value
+    shown = state.tensor_of(value) if isinstance(value, Unknown) else value
     record = state.heap.get(shown.id) if isinstance(shown, Ref) else None
     if isinstance(record, Tensor):
         return record.node if record.node.tracked is not False else None

@@ -36,8 +36,9 @@ def result_shape(state: State, record: Instance, name: str, args: Args) -> Shape
         return None
     if name in ("sample", "rsample"):
         asked = args.get(0, "sample_shape", ())
-        known = type(asked) is tuple and all(type(one) is int for one in asked)
-        return (*asked, *sizes.batch, *sizes.event) if known and isinstance(asked, tuple) else None
+        known = [one for one in asked if isinstance(one, int)] if type(asked) is tuple else []
+        whole = type(asked) is tuple and len(known) == len(asked)
+        return (*known, *sizes.batch, *sizes.event) if whole else None
     if name == "entropy":
         return sizes.batch
     if name != "log_prob" or not args.positional:

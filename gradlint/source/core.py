@@ -8,9 +8,12 @@ stays structured, so that the abstract machine can split states at an `If` and m
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import EllipsisType
 from typing import ClassVar, TypeAlias
 
 import libcst as cst
+
+Constant: TypeAlias = "bool | int | float | complex | str | bytes | EllipsisType | None"
 
 
 class Const:
@@ -18,7 +21,7 @@ class Const:
 
     __slots__ = ("value",)
 
-    def __init__(self, value: object) -> None:
+    def __init__(self, value: Constant) -> None:
         self.value = value
 
 

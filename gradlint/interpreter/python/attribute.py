@@ -199,7 +199,7 @@ def _of_super(machine: Machine, state: State, obj: Super, name: str) -> Value:
 
 def _of_unknown(machine: Machine, state: State, obj: Unknown, name: str, node: cst.CSTNode) -> Value:
     """An attribute of something unknown; of a tensor, once something has shown that it is one."""
-    value = state.facts.get(("set", obj, name))
+    value = state.attribute_of(obj, name)
     if value is not None:
         return value
     if obj.kind == "raised":
@@ -280,7 +280,7 @@ def delete_attribute(state: State, obj: Value, name: Value) -> None:
 
 def loosen(state: State, obj: Ref, record: Instance) -> None:
     """What is registered in a module may change behind gradlint's back from here on."""
-    state.put(obj.id, record._replace(open=True, config={**record.config, "<loose>": True}))
+    state.put(obj.id, record._replace(open=True, module=record.module._replace(loose=True)))
 
 
 simple(Attr, attr)

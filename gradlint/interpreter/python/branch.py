@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import EllipsisType
 
+from gradlint.domain.shape import Sym
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Bound,
     Class,
+    Context,
     External,
+    File,
     Function,
+    Imported,
     Instance,
     Mapping,
     NoGradient,
+    Partial,
     Ref,
     Sequence,
+    Super,
+    Suspended,
     Unknown,
     Value,
+    assert_never,
 )
 from gradlint.interpreter.machine import Exit, Machine, simple, splitting
 from gradlint.interpreter.python.counters import compared
@@ -41,11 +50,11 @@ def truth(state: State, value: Value) -> bool | None:
         return False
     if isinstance(value, (External, Function, Bound)):
         return True
-    if type(value) is tuple:
+    if isinstance(value, (Sym, Imported, File, Partial, Super, Context, Suspended, slice, EllipsisType)):
+        return None
+    if value is None or isinstance(value, (tuple, bool, int, float, complex, str, bytes)):
         return bool(value)
-    if isinstance(value, (bool, int, float, complex, str, bytes, type(None))):
-        return bool(value)
-    return None
+    return assert_never(value)
 
 
 def _sized(state: State, record: Instance) -> bool:
@@ -65,8 +74,8 @@ def _symbol_truth(state: State, value: Unknown) -> bool | None:
     key = value.key
     if key[0] == "nth":
         return compared(">", value, 0)
-    if key[0] == "not":
-        inner = truth(state, key[1])
+    if value.negated is not None:
+        inner = truth(state, value.negated)
         return None if inner is None else not inner
     if key[0] in ("==", "!="):
         # A symbol known to equal one constant equals no other.
@@ -87,8 +96,8 @@ def assume(state: State, value: Value, holds: bool, fork: int | None = None) -> 
         key = value.key
         if key is None:
             break
-        if key[0] == "not":
-            value, holds = key[1], not holds
+        if value.negated is not None:
+            value, holds = value.negated, not holds
             continue
         if key[0] in ("==", "!=") and holds is (key[0] == "=="):
             learnt["is", key[1]] = type(key[2]), key[2]

@@ -8,7 +8,7 @@ import libcst as cst
 
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import Site
-from gradlint.domain.state import State, fresh_address
+from gradlint.domain.state import GradMode, State, fresh_address
 from gradlint.domain.value import (
     Function,
     Instance,
@@ -22,7 +22,8 @@ from gradlint.interpreter.args import Args
 from gradlint.interpreter.escape import forget_attributes, opaque
 from gradlint.interpreter.machine import DEPTH, Exit, Machine, Region, splitting
 from gradlint.interpreter.python.annotations import parameter
-from gradlint.interpreter.python.contexts import Saved, enter_mode, leave_mode
+from gradlint.interpreter.python.consumer import Consumer
+from gradlint.interpreter.python.contexts import enter_mode, leave_mode
 from gradlint.source.core import Code, Return
 
 
@@ -36,7 +37,7 @@ def invoke(
 
 
 def run_body(
-    machine: Machine, state: State, function: Function, args: Args, node: cst.CSTNode, consumer: object = None
+    machine: Machine, state: State, function: Function, args: Args, node: cst.CSTNode, consumer: Consumer | None = None
 ) -> list[tuple[State, Value]]:
     """Run a function's body; that of a generator with its `consumer`, or to the end for all that it yields."""
     code = function.code
@@ -50,13 +51,15 @@ def run_body(
     machine.stack.append(code)
     first_exit = len(machine.exits)
     names = bind_parameters(machine, state, function, args)
+    frame = fresh_address()
     if consumer is not None:
-        names["<consumer>"] = consumer
-    former = state.enter(fresh_address(), names)
+        machine.consumers[frame] = consumer
+    former = state.enter(frame, names)
     restore = [enter_mode(machine, state, mode) for mode in function.modes]
     site = state.site
     state.site = node, site
     ends = [(end, None) for end in machine.run(code.body, [state])]
+    machine.consumers.pop(frame, None)
     outcomes: list[tuple[State, Value]] = list(ends)
     raised: list[Exit] = []
     for exit in machine.exits[first_exit:]:
@@ -75,7 +78,7 @@ def run_body(
 
 
 def _run_abroad(
-    machine: Machine, state: State, function: Function, args: Args, node: cst.CSTNode, consumer: object
+    machine: Machine, state: State, function: Function, args: Args, node: cst.CSTNode, consumer: Consumer | None
 ) -> list[tuple[State, Value]]:
     """A call into another file, which has steps of its own: they are not taken from those of this file."""
     if machine.allowance <= 0:
@@ -127,7 +130,7 @@ def _leave(
     state: State,
     value: Value,
     former: int,
-    restore: list[Saved],
+    restore: list[GradMode],
     site: Site,
 ) -> tuple[State, Value]:
     if generator:

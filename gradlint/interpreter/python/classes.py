@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import libcst as cst
 
 from gradlint.domain.state import State, fresh_address
@@ -133,7 +135,7 @@ def make_class(machine: Machine, states: list[State], instr: MakeClass) -> list[
             record = Class(instr.code.name, bases, attrs, instr.code, module, order)  # type: ignore[arg-type]
             ref = end.new(record)
             owned = {
-                name: value._replace(owner=ref) if isinstance(value, Function) else value
+                name: replace(value, owner=ref) if isinstance(value, Function) else value
                 for name, value in attrs.items()
             }
             end.put(ref.id, record._replace(attrs=owned))  # type: ignore[arg-type]

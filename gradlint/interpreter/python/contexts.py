@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
-from gradlint.domain.graph import Tri
 from gradlint.domain.refusal.transform import TransformMismatch
-from gradlint.domain.state import Blocked, State
+from gradlint.domain.state import Blocked, GradMode, State
 from gradlint.domain.value import Context
 from gradlint.interpreter.machine import Machine
-
-Saved: TypeAlias = "tuple[Tri, Tri, Blocked | None]"
 
 MUTATION = "mutation of saved tensors"
 """The fact of a state in which torch keeps a copy of what is written after it was saved."""
@@ -25,7 +20,7 @@ AUTOCAST = "autocast"
 """The fact of a state inside `torch.autocast`, where saved tensors may be cast copies."""
 
 
-def enter_mode(machine: Machine, state: State, context: Context) -> Saved:
+def enter_mode(machine: Machine, state: State, context: Context) -> GradMode:
     """Switch the grad mode; returns what `leave_mode` needs. Measured: inference mode also turns recording off."""
     saved = (state.grad, state.inference, state.blocked)
     argument = context.argument
@@ -60,6 +55,6 @@ def enter_mode(machine: Machine, state: State, context: Context) -> Saved:
     return saved
 
 
-def leave_mode(state: State, saved: Saved) -> None:
+def leave_mode(state: State, saved: GradMode) -> None:
     """Restore the grad mode."""
     state.grad, state.inference, state.blocked = saved

@@ -56,7 +56,7 @@ def make(machine: Machine, state: State, instr: Make) -> None:
 
 def make_dict(machine: Machine, state: State, instr: MakeDict) -> None:
     """A dict of pairs; unknown keys leave it open."""
-    items: dict[object, Value] = {}
+    items: dict[Value, Value] = {}
     is_open = False
     for key, operand in instr.pairs:
         value = machine.read(state, operand)

@@ -35,7 +35,7 @@ from gradlint.source.core import (
     Unary,
 )
 
-FOLD: dict[str, Callable[..., object]] = {
+FOLD: dict[str, Callable[..., Value]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -147,8 +147,7 @@ def operate(
 def _shown(state: State, value: Value) -> Value:
     """The tensor that something unknown has been shown to be."""
     if isinstance(value, Unknown):
-        found = state.facts.get(("tensor", value))
-        return found if isinstance(found, Ref) else value
+        return state.tensor_of(value) or value
     return value
 
 
@@ -264,9 +263,9 @@ def unary(machine: Machine, state: State, instr: Unary) -> None:
         state.set(instr.dest, machine.symbol(instr.op, value, kind=kind))
 
 
-def _fold_unary(op: str, value: object) -> Value:
+def _fold_unary(op: str, value: bool | int | float | complex) -> Value:
     if op == "-":
-        return -value  # type: ignore[operator]
+        return -value
     if op == "~" and isinstance(value, int):
         return ~int(value)
     return value if op == "+" else Unknown()

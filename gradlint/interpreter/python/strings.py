@@ -26,7 +26,8 @@ def text_method(text: str, name: str, args: Args) -> Value:
     known = all(_is_plain(value) for value in args.values()) and not args.open
     if known and (name in _TESTS or name in _CHANGES):
         try:
-            return getattr(text, name)(*args.positional, **args.keywords)
+            changed: Value = getattr(text, name)(*args.positional, **args.keywords)
+            return changed
         except (IndexError, KeyError, ValueError, TypeError):
             return Unknown()  # Python raises here.
     if name in _TESTS:

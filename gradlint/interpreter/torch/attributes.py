@@ -53,7 +53,7 @@ def tensor_attribute(machine: Machine, state: State, ref: Ref, name: str, node: 
     getter = _GETTERS.get(name)
     if getter is not None:
         return getter(machine, state, ref, node)
-    extra = state.facts.get(("set", ref, name))
+    extra = state.attribute_of(ref, name)
     if extra is not None:
         return extra
     if name in VIEW_ATTRIBUTES:
@@ -94,7 +94,7 @@ def _grad(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
             return machine.symbol("gradient", ref, state.escaped, kind="gradient")
         return NoGradient(record.syntax, since, node if state.undecided_since(ref.id) else None)
     machine.passes((node, "gradient"))
-    return (state.facts.get(("tensor", value)) or value) if isinstance(value, Unknown) else value
+    return (state.tensor_of(value) or value) if isinstance(value, Unknown) else value
 
 
 def _is_given(record: Tensor) -> bool:

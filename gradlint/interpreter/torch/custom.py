@@ -213,19 +213,14 @@ def set_at(state: State, ctx: Ref, name: str) -> cst.CSTNode:
     """Where an attribute of `ctx` was set; on paths that have met, only that `apply` was called is known."""
     record = state[ctx]
     assert isinstance(record, Instance) and record.syntax is not None
-    places = record.config.get("<places>")
-    return (
-        next((place for key, place in places if key == name), record.syntax) if type(places) is tuple else record.syntax
-    )
+    return dict(reversed(record.marks)).get(name, record.syntax)
 
 
 def remember(state: State, ctx: Ref, name: str, node: cst.CSTNode) -> None:
     """Note where an attribute of `ctx` was set."""
     record = state[ctx]
     assert isinstance(record, Instance)
-    former = record.config.get("<places>", ())
-    places = former if type(former) is tuple else ()
-    state.put(ctx.id, record._replace(config={**record.config, "<places>": (*places, (name, node))}))
+    state.put(ctx.id, record._replace(marks=(*record.marks, (name, node))))
 
 
 def call_ctx(machine: Machine, state: State, ctx: Ref, name: str, args: Args, node: cst.CSTNode) -> Value:

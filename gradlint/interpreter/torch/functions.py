@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import libcst as cst
 
 from gradlint.domain.announcement import Clipped, DefaultTypeSet, TorchCalled
@@ -152,7 +154,7 @@ def with_mode(function: Value, context: Context) -> Value:
             mode = "enable_grad" if context.argument else "no_grad"
         elif mode == "inference_mode" and context.argument is False:
             mode = "enable_grad"
-        return function._replace(modes=(*function.modes, Context(mode, syntax=context.syntax)))
+        return replace(function, modes=(*function.modes, Context(mode, syntax=context.syntax)))
     return function
 
 
@@ -233,7 +235,8 @@ def _reparametrised(machine: Machine, state: State, args: Args, node: cst.CSTNod
     if isinstance(module, Ref) and isinstance(record, Instance):
         name = args.get(1, "name", "weight")
         attrs = {key: value for key, value in record.attrs.items() if key != name}
-        state.put(module.id, record._replace(attrs=attrs, open=True, config={**record.config, "<loose>": True}))
+        loose = record.module._replace(loose=True)
+        state.put(module.id, record._replace(attrs=attrs, open=True, module=loose))
     return module
 
 

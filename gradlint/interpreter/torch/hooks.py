@@ -1,6 +1,6 @@
 """Hooks: functions of the program that a module runs around its call, and a backward where a gradient passes.
 
-The hooks of a module stand in its configuration, those of a tensor's node in the facts of the state.
+The hooks of a module stand in its record, those of a tensor's node in the facts of the state.
 
 Measured with torch 2.13: what a forward hook returns replaces the output, unless it is None, and a forward pre-hook's
 replaces the arguments; `module.forward(x)` runs none of them. With a backward hook the arguments and the output of a
@@ -11,7 +11,7 @@ backward was told to create one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
 import libcst as cst
 
@@ -19,7 +19,19 @@ from gradlint.domain.graph import Edge, Node
 from gradlint.domain.refusal.functions import HookResult
 from gradlint.domain.shape import same_shape
 from gradlint.domain.state import State, fresh_address
-from gradlint.domain.value import Bound, Context, External, Function, Instance, Mapping, Ref, Tensor, Unknown, Value
+from gradlint.domain.value import (
+    Bound,
+    Context,
+    External,
+    Function,
+    Hook,
+    Instance,
+    Mapping,
+    Ref,
+    Tensor,
+    Unknown,
+    Value,
+)
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.escape import opaque
 from gradlint.interpreter.machine import Machine
@@ -28,27 +40,9 @@ from gradlint.interpreter.torch.backward import Walk
 from gradlint.interpreter.torch.parameters import is_module, modules_of
 from gradlint.interpreter.torch.tensor import known_tensor, new_tensor, tensor_at, view_of
 
-HOOKS = "<hooks>"
-"""Where the hooks stand in the configuration of a module."""
-
 HANDLE = "torch.utils.hooks.RemovableHandle"
 
 _UNWATCHED = Context("no_grad")
-
-
-class Hook(NamedTuple):
-    """A function registered with a module: `kind` is "pre", "forward" or "backward"; `keywords`: it is given them."""
-
-    kind: str
-    function: Value
-    number: int
-    keywords: Value = False
-
-
-def hooks_of(record: Instance) -> tuple[Hook, ...]:
-    """The hooks of a module, in the order in which they run."""
-    found = record.config.get(HOOKS, ())
-    return found if isinstance(found, tuple) else ()
 
 
 # Registered and removed.
@@ -61,9 +55,9 @@ def register(kind: str) -> Callable[[Machine, State, Ref, Args, cst.CSTNode], Va
         record = state[ref]
         assert isinstance(record, Instance)
         hook = Hook(kind, args.get(0, "hook"), fresh_address(), args.keywords.get("with_kwargs", False))
-        known = hooks_of(record)
+        known = record.module.hooks
         hooks = (hook, *known) if args.keywords.get("prepend") is True else (*known, hook)
-        state.put(ref.id, record._replace(config={**record.config, HOOKS: hooks}))
+        state.put(ref.id, record._replace(module=record.module._replace(hooks=hooks)))
         machine.hooked.add(ref.id)
         return state.new(Instance(External(HANDLE), {"<module>": ref, "<hook>": hook.number}, {}, False, node))
 
@@ -88,8 +82,8 @@ def remove(state: State, handle: Instance) -> None:
     if isinstance(module, Ref):
         record = state[module]
         assert isinstance(record, Instance)
-        kept = tuple(hook for hook in hooks_of(record) if hook.number != number)
-        state.put(module.id, record._replace(config={**record.config, HOOKS: kept}))
+        kept = tuple(hook for hook in record.module.hooks if hook.number != number)
+        state.put(module.id, record._replace(module=record.module._replace(hooks=kept)))
     elif ("hooks", node) in state.facts:
         pairs = state.facts["hooks", node]
         assert isinstance(pairs, tuple)
@@ -100,8 +94,8 @@ def remove_all(machine: Machine, state: State) -> None:
     """A handle that is not known is removed: it may be any."""
     for address in machine.hooked:
         record = state.heap.get(address)
-        if isinstance(record, Instance) and hooks_of(record):
-            state.put(address, record._replace(config={**record.config, HOOKS: ()}))
+        if isinstance(record, Instance) and record.module.hooks:
+            state.put(address, record._replace(module=record.module._replace(hooks=())))
         elif ("hooks", address) in state.facts:
             state.decide(("hooks", address), ())
 
@@ -111,7 +105,7 @@ def remove_all(machine: Machine, state: State) -> None:
 
 def is_hooked(machine: Machine, record: Instance) -> bool:
     """Whether the call of a module runs more than its `forward`."""
-    return bool(machine.hooked) and bool(hooks_of(record))
+    return bool(machine.hooked) and bool(record.module.hooks)
 
 
 def call_hooked(
@@ -124,7 +118,7 @@ def call_hooked(
     forward: Callable[[Args], Value],
 ) -> Value:
     """What `module(...)` does around `module.forward(...)`."""
-    hooks = hooks_of(record)
+    hooks = record.module.hooks
     for hook in hooks:
         if hook.kind == "pre":
             args = _before(machine, state, ref, hook, args, node)
@@ -198,7 +192,7 @@ def run_inside(machine: Machine, state: State, ref: Ref, node: cst.CSTNode, orig
         return
     for module, record in list(modules_of(state, ref)):
         if module != ref:
-            for hook in hooks_of(record):
+            for hook in record.module.hooks:
                 if hook.kind == "forward":
                     given = (module, Unknown(None, origin, None, node), Unknown(None, origin, None, node))
                     _run(machine, state, hook, given, node)

@@ -59,7 +59,7 @@ def _term(record: Tensor) -> Term:
     return Term(record.node, record.shape, record.dtype, record.grad)
 
 
-def _index_term(machine: Machine, state: State, index: Value) -> Value:
+def _index_term(machine: Machine, state: State, index: Value) -> Value | Term:
     """A mask or an index tensor as an operand; other indices as they are."""
     found = known_tensor(machine, state, index)
     return index if found is None else _term(tensor_at(state, found))

@@ -19,6 +19,7 @@ from gradlint.domain.value import (
     Function,
     Instance,
     Mapping,
+    ModuleState,
     Ref,
     Sequence,
     Tensor,
@@ -46,7 +47,7 @@ from gradlint.interpreter.torch.operation import Input
 from gradlint.interpreter.torch.optim import OPTIMIZER_METHODS, fill_optimizer, is_optimizer_path
 from gradlint.interpreter.torch.parameter_shapes import parameter_shape, spelled_out
 from gradlint.interpreter.torch.parameters import DICTS, LISTS, is_module_path, module_base, parts
-from gradlint.interpreter.torch.registration import UNINITIALISED, check_part, refuse_uninitialised
+from gradlint.interpreter.torch.registration import check_part, refuse_uninitialised
 from gradlint.interpreter.torch.scaler import SCALERS, call_helper, is_scheduler_path
 from gradlint.interpreter.torch.tensor import UNCOUNTED, new_leaf, new_tensor
 from gradlint.interpreter.world.placeholders import call_supposed, is_stand_in
@@ -58,7 +59,7 @@ def new_user_module(machine: Machine, state: State, cls: Ref, base: str, args: A
     if isinstance(find_in_class(state, cls, "__init__"), Function):
         record = state[ref]
         assert isinstance(record, Instance)
-        state.put(ref.id, record._replace(config={UNINITIALISED: True}))
+        state.put(ref.id, record._replace(module=ModuleState(uninitialised=True)))
     return ref
 
 
@@ -108,7 +109,7 @@ def fill_module(machine: Machine, state: State, ref: Ref, path: str, args: Args,
     for name in sorted(buffers.must):
         attrs[name] = new_tensor(state, _origin(node), tags=UNCOUNTED)
     is_open = record.open or bool(names.may - names.must) or args.open
-    state.put(ref.id, Instance(record.cls, attrs, {**record.config, **config}, is_open, record.syntax))
+    state.put(ref.id, record._replace(attrs=attrs, config={**record.config, **config}, open=is_open))
 
 
 def _parameter_dtype(args: Args) -> str | None:
@@ -134,7 +135,7 @@ def module_attribute(
         if name in METHODS or name == "forward" or (name in frameworks.METHODS and base.endswith(".LightningModule")):
             return Bound(obj, name)
         if name == "training":
-            return record.config.get("<training>", True)
+            return record.module.training
         if wrapper_method(base, name) is not None:
             return Bound(obj, name)
         if name in record.config:
@@ -167,7 +168,7 @@ def set_module_attribute(
     if module_base(state, record) is not None:
         check_part(machine, state, obj, value, node)
         record = state[obj]  # type: ignore[assignment]
-    if module_base(state, record) is not None and isinstance(former, Ref) and "<loose>" not in record.config:
+    if module_base(state, record) is not None and isinstance(former, Ref) and not record.module.loose:
         old = state.heap.get(former.id)
         if isinstance(old, Tensor) and old.parameter and _no_parameter(state, value):
             machine.emit(ParameterOverwritten(node, name, old.syntax))
@@ -276,7 +277,7 @@ def _call_library(machine: Machine, state: State, ref: Ref, record: Instance, ar
     if record.config.get("inplace") is True:
         machine.note_builder(node, base.removeprefix("torch."), record.syntax)
     value = _call_torch_module(machine, state, record, entry, args, node)
-    training = record.config.get("<training>", True)
+    training = record.module.training
     mode = training if isinstance(training, bool) else None
     machine.announce(state, ModuleCalled(node, ref, base, mode, value))
     return value
@@ -286,8 +287,8 @@ def _call_torch_module(
     machine: Machine, state: State, record: Instance, entry: Entry, args: Args, node: cst.CSTNode
 ) -> Value:
     flags: dict[str, object] = defaults_of(entry.sig.overloads[0] if entry.sig.overloads else ())
-    flags |= {name: flag_of(machine, state, value) for name, value in record.config.items() if not name.startswith("<")}
-    flags["training"] = record.config.get("<training>", True)
+    flags |= {name: flag_of(machine, state, value) for name, value in record.config.items()}
+    flags["training"] = record.module.training
     if isinstance(flags["training"], Unknown):
         flags["training"] = facts.UNKNOWN
     parts: list[Input] = []
@@ -315,7 +316,7 @@ def call_module_method(
             return _call_library(machine, state, ref, record, args, node)
         method = METHODS.get(name) or frameworks.METHODS.get(name) or wrapper_method(module_base(state, record), name)
         if method is not None:
-            if UNINITIALISED in record.config:
+            if record.module.uninitialised:
                 refuse_uninitialised(machine, state, ref, record, node)
             return method(machine, state, ref, args, node)
     elif isinstance(record.cls, External) and record.cls.path in SAMPLERS:
@@ -347,8 +348,7 @@ def _super_method(
     base = module_base(state, record)
     if base is not None:
         if name == "__init__":
-            config = {key: value for key, value in record.config.items() if key != UNINITIALISED}
-            state.put(ref.id, record._replace(config=config))
+            state.put(ref.id, record._replace(module=record.module._replace(uninitialised=False)))
             fill_module(machine, state, ref, base, args, node)
             return None
         if name == "forward":

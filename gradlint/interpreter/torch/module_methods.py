@@ -154,7 +154,7 @@ def set_training(state: State, ref: Ref, mode: bool | None) -> None:
     """Switch a module and all in it to training, to evaluation, or to either."""
     for module, record in list(modules_of(state, ref)):
         value: Value = Unknown("bool") if mode is None else mode
-        state.put(module.id, record._replace(config={**record.config, "<training>": value}))
+        state.put(module.id, record._replace(module=record.module._replace(training=value)))
 
 
 def _requires_grad(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:

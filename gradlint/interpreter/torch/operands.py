@@ -172,8 +172,8 @@ def operand_of(machine: Machine, state: State, value: Value) -> object:
             return _alike(items) if record.open else items
         return UNKNOWN
     if isinstance(value, Unknown):
-        found = state.facts.get(("tensor", value))
-        if isinstance(found, Ref):
+        found = state.tensor_of(value)
+        if found is not None:
             record = tensor_at(state, found)
             return Operand(record.shape, record.dtype)
         if value.key is not None and value.key[0] == "array":

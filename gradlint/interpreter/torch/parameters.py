@@ -15,11 +15,6 @@ LISTS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.Param
 DICTS = frozenset({"torch.nn.ModuleDict", "torch.nn.ParameterDict"})
 
 
-SUPPOSED = "<supposed>"
-"""The configuration of a stand-in for a network that is not known: the calls whose result is taken to pieces, and which
-of the pieces are tensors."""
-
-
 def is_module_path(path: str) -> bool:
     """Whether a library class is a module: torch's own, or one that derives from it."""
     if path.startswith("torch.nn."):
@@ -88,7 +83,7 @@ def held_by_optimizer(state: State, optimizer: Ref) -> tuple[Ref, ...]:
     """The parameters that an optimizer is known to hold."""
     record = state.heap.get(optimizer.id)
     params = record.attrs.get("<params>", ()) if isinstance(record, Instance) else ()
-    return params if isinstance(params, tuple) else ()
+    return tuple(one for one in params if isinstance(one, Ref)) if isinstance(params, tuple) else ()
 
 
 def named_modules(state: State, root: Ref) -> Iterator[tuple[str, Instance]]:

@@ -16,14 +16,11 @@ from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.torch.parameters import is_module
 
-UNINITIALISED = "<uninitialised>"
-"""The mark, in a module's configuration, that `nn.Module.__init__` has not run yet."""
-
 
 def check_part(machine: Machine, state: State, obj: Ref, value: Value, node: cst.CSTNode) -> None:
     """obj.name = value for a module: to register a parameter or a module, it has to be initialised."""
     record = state[obj]
-    if not isinstance(record, Instance) or UNINITIALISED not in record.config or not isinstance(value, Ref):
+    if not isinstance(record, Instance) or not record.module.uninitialised or not isinstance(value, Ref):
         return
     new = state.heap.get(value.id)
     if is_module(state, value) or (isinstance(new, Tensor) and new.parameter):
@@ -43,8 +40,7 @@ def refuse_uninitialised(machine: Machine, state: State, obj: Ref, record: Insta
     """A module does something that needs `nn.Module.__init__` to have run; said once of an object."""
     method = find_in_class(state, record.cls, "__init__")
     machine.emit(SuperInitMissing(node, method.code.node if isinstance(method, Function) else None))
-    config = {name: value for name, value in record.config.items() if name != UNINITIALISED}
-    state.put(obj.id, record._replace(config=config))
+    state.put(obj.id, record._replace(module=record.module._replace(uninitialised=False)))
 
 
 def parameter_registered(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> None:
@@ -70,6 +66,6 @@ def enter_module(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) ->
     called = state.heap.get(ref.id)
     if not isinstance(called, Instance):
         return
-    if UNINITIALISED in called.config:
+    if called.module.uninitialised:
         refuse_uninitialised(machine, state, ref, called, node)
     machine.announce(state, ModuleEntered(node, ref))

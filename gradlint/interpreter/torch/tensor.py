@@ -151,8 +151,7 @@ def known_tensor(machine: Machine, state: State, value: Value) -> Ref | None:
     if isinstance(value, Ref):
         return value if isinstance(state.heap.get(value.id), Tensor) else None
     if isinstance(value, Unknown):
-        found = state.facts.get(("tensor", value))
-        return found if isinstance(found, Ref) else None
+        return state.tensor_of(value)
     return None
 
 

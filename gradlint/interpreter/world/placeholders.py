@@ -10,13 +10,12 @@ from gradlint.domain.announcement import NetworkSupposed
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
-from gradlint.domain.value import External, Function, Instance, Ref, Unknown, Value
+from gradlint.domain.value import External, Function, Instance, ModuleState, Ref, Unknown, Value
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.escape import origins
 from gradlint.interpreter.libraries.model_zoos import SOME, flag_of_leaf, new_network
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.optim import supposed_optimizer
-from gradlint.interpreter.torch.parameters import SUPPOSED
 from gradlint.interpreter.torch.tensor import NO_TENSOR, SCALAR, either, new_tensor, tensor_at
 from gradlint.interpreter.world import guesses
 from gradlint.interpreter.world.fragment import UNSEEN, Names, Supposed, backpropagates, is_bare
@@ -27,7 +26,7 @@ SUPPOSED_CALL = "call of "
 
 def is_stand_in(record: Instance) -> bool:
     """Whether a module stands in for one that the file does not show."""
-    return SUPPOSED in record.config
+    return record.module.torn is not None
 
 
 def supposed_network(
@@ -41,13 +40,13 @@ def supposed_network(
         made = tensor_at(state, leaf)
         state.put(leaf.id, made._replace(accumulated=Unknown("gradient")))
     machine.announce(state, NetworkSupposed(node, leaves_of(state, ref)))
-    state.put(ref.id, record._replace(config={SUPPOSED: torn}))
+    state.put(ref.id, record._replace(module=ModuleState(torn=torn)))
     return ref
 
 
 def supposed_loss(state: State, torn: Mapping[cst.CSTNode, tuple[bool, ...]], node: cst.CSTNode) -> Ref:
     """A function of tensors that a gradient flows through."""
-    return state.new(Instance(External("torch.nn.Module"), {}, {SUPPOSED: torn}, False, node))
+    return state.new(Instance(External("torch.nn.Module"), {}, {}, False, node, ModuleState(torn=torn)))
 
 
 def leaves_of(state: State, ref: Ref) -> tuple[Ref, ...]:
@@ -89,8 +88,8 @@ def call_supposed(state: State, ref: Ref, record: Instance, args: Args, node: cs
         if tracked is False and any(_may_bring_a_graph(state, value) for value in args.values()):
             tracked = None
         made = Node(f"{SUPPOSED_CALL}{_name_of(node)}", node, edges, tracked=tracked, maybe_saved=True, frees=tracked)
-    torn = record.config[SUPPOSED]
-    pieces = torn.get(node) if isinstance(torn, dict) else ()
+    torn = record.module.torn
+    pieces = () if torn is None else torn.get(node)
     if pieces is None:
         single = new_tensor(state, made, grad=made.tracked)
         if SOME not in record.attrs:

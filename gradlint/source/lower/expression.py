@@ -15,6 +15,7 @@ from gradlint.source.core import (
     Call,
     Compare,
     Const,
+    Constant,
     Dest,
     Format,
     If,
@@ -43,14 +44,14 @@ def _name(scope: Scope, node: cst.Name, dest: Dest | None) -> Operand:
     return scope.copied(node, scope.renames.get(value, value), dest)
 
 
-_KEYWORDS: dict[str, object] = {"None": None, "True": True, "False": False}
+_KEYWORDS: dict[str, Constant] = {"None": None, "True": True, "False": False}
 
 
 def _number(scope: Scope, node: cst.Integer | cst.Float | cst.Imaginary, dest: Dest | None) -> Operand:
     return scope.copied(node, Const(_READ[type(node)](node.value)), dest)
 
 
-_READ: dict[type[cst.CSTNode], Callable[[str], object]] = {
+_READ: dict[type[cst.CSTNode], Callable[[str], Constant]] = {
     cst.Integer: lambda literal: int(literal, 0),
     cst.Float: float,
     cst.Imaginary: complex,

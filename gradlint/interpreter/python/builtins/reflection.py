@@ -95,7 +95,7 @@ def _ref_is_instance(state: State, value: Ref, cls: Value) -> bool | None:
         if cls in bases:
             return True
         if isinstance(cls, External) and cls.path == "torch.nn.Module":
-            base = library_base(state, record.cls) if isinstance(record.cls, Ref) else record.cls.path  # type: ignore[attr-defined]
+            base = record.cls.path if isinstance(record.cls, External) else library_base(state, record.cls)
             if base is not None and base.startswith("torch.nn."):
                 return True
         if isinstance(cls, External) and cls.path.startswith(("builtins.", "torch.Tensor")):

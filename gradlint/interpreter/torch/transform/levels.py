@@ -124,9 +124,8 @@ def refuses_test(machine: Machine, state: State, test: Value, node: cst.CSTNode)
     ref = known_tensor(machine, state, test)
     if ref is not None:
         return refuses_number(machine, state, ref, "branch", node)
-    if not isinstance(test, Unknown) or test.key is None or test.key[0] != "not":
-        return False
-    return refuses_test(machine, state, test.key[1], node)
+    negated = test.negated if isinstance(test, Unknown) else None
+    return negated is not None and refuses_test(machine, state, negated, node)
 
 
 def refuses_operation(

@@ -29,7 +29,7 @@ def leaves(state: State, value: Value) -> list[Value] | None:
     return found
 
 
-_LEAF: tuple[Value, ...] = (object(),)
+_LEAF: tuple[Value, ...] = ("leaf",)
 
 
 def _items(state: State, value: Value) -> tuple[Value, ...] | None:
@@ -85,7 +85,6 @@ def no_tensor(state: State, value: Value) -> str | None:
 
 def tensor_of(state: State, value: Value) -> Tensor | None:
     """The tensor that a leaf is."""
-    record = state.heap.get(value.id) if isinstance(value, Ref) else state.facts.get(("tensor", value))
-    if isinstance(record, Ref):
-        record = state.heap.get(record.id)
+    ref = state.tensor_of(value) if isinstance(value, Unknown) else value
+    record = state.heap.get(ref.id) if isinstance(ref, Ref) else None
     return record if isinstance(record, Tensor) else None
