@@ -16,6 +16,7 @@ Mistakes in a checked file are findings; a crash of gradlint itself stands in `O
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, TypeVar
 
 __version__ = "0.1.0"
@@ -49,6 +50,4 @@ def __getattr__(name: str) -> object:
     """Load what is asked for: `gradlint --version` and the flake8 plugin need next to nothing."""
     if name not in _HOMES:
         raise AttributeError(f"module `gradlint` has no attribute `{name}`")
-    import importlib
-
     return getattr(importlib.import_module(_HOMES[name]), name)

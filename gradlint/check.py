@@ -14,6 +14,8 @@ from typing import Protocol
 
 import libcst as cst
 
+from gradlint import interpreter
+from gradlint.detect import detectors
 from gradlint.domain.event import Event
 from gradlint.domain.finding import Finding
 from gradlint.fixes.mend import mend, without_fix_on_other_rows
@@ -64,6 +66,9 @@ class Interpret(Protocol):
         With `assumes` false nothing is taken that is not known.
         """
 
+
+INTERPRET: Interpret = partial(interpreter.interpret, listeners=detectors)
+"""The interpreter, with the detectors listening."""
 
 Progress = Callable[[int, int], None]
 
@@ -121,7 +126,7 @@ class Checker:
         """`wanted` says whose fixes to make in a text; without it, none are."""
         self._rules = all_rules() if rules is None else tuple(rules)
         self._wanted = wanted
-        self._interpret = interpret or _default_interpret()
+        self._interpret = interpret or INTERPRET
         self._chosen: dict[Config, tuple[Rule, ...]] = {}
         self._files = Files()
 
@@ -232,11 +237,3 @@ class Checker:
         if not config.per_file_ignores:
             return chosen
         return tuple(rule for rule in chosen if not config.ignores(rule, filename))
-
-
-def _default_interpret() -> Interpret:
-    """Loaded late: a run that meets no file about torch needs no interpreter."""
-    from gradlint.detect import detectors
-    from gradlint.interpreter import interpret
-
-    return partial(interpret, listeners=detectors)

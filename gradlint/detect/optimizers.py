@@ -39,7 +39,7 @@ from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Tensor, Valu
 from gradlint.domain.walk import inputs, leaves
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import INITIALISES
-from gradlint.interpreter.program import origins
+from gradlint.interpreter.escape import origins
 from gradlint.interpreter.python.iteration import is_used_up
 from gradlint.interpreter.torch.backward import walk
 from gradlint.interpreter.torch.parameters import is_module, modules_of, parameters_of

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from itertools import compress
 from operator import is_not
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 import libcst as cst
 
@@ -63,6 +63,10 @@ class Blocked(NamedTuple):
 
     kind: str | None
     syntax: cst.CSTNode | None
+
+
+GradMode: TypeAlias = "tuple[Tri, Tri, Blocked | None]"
+"""Whether grad mode and inference mode are on, and why grad mode is off."""
 
 
 def rebound(now: dict[str | int, Value], before: dict[str | int, Value]) -> Iterator[str | int]:

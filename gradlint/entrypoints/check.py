@@ -8,16 +8,28 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-if TYPE_CHECKING:
-    from gradlint.domain.finding import Finding
-    from gradlint.outcome import Outcome
-    from gradlint.report.paint import Paint
-    from gradlint.settings.config import Config, Overrides
-    from gradlint.settings.nearest import Configs
+from gradlint.check import Checker, check_content, check_paths
+from gradlint.domain.finding import Finding
+from gradlint.entrypoints.fixing import broken, diff, shown, write_files
+from gradlint.entrypoints.problem import config_errors_as_problems
+from gradlint.entrypoints.progress import ProgressBar
+from gradlint.entrypoints.proving import confirmed, healed, only_confirmed, prover
+from gradlint.outcome import Outcome
+from gradlint.report.as_json import as_json
+from gradlint.report.concise import concise
+from gradlint.report.full import full
+from gradlint.report.paint import Paint
+from gradlint.report.rule_page import url_of
+from gradlint.report.summary import fixes, statistics, summary
+from gradlint.rules.registry import all_rules
+from gradlint.settings.config import Config, ConfigError, Overrides, parse_file_ignores
+from gradlint.settings.file import check_words, load
+from gradlint.settings.nearest import Configs
+from gradlint.settings.selection import Selection
 
 STDIN = "-"
 FORMATS = ("concise", "full", "json")
@@ -91,7 +103,6 @@ def check(context: click.Context, /, **options: Any) -> None:
     Exit code 0: no findings; 1: findings, or with --diff something to fix; 2: bad usage, a file that could not be
     written, or an error of gradlint itself.
     """
-    from gradlint.entrypoints.problem import config_errors_as_problems
 
     wishes = Wishes(**options)
     with config_errors_as_problems():
@@ -125,8 +136,6 @@ def _ask_torch(outcome: Outcome, wishes: Wishes, output_format: str) -> Outcome:
     """The findings with the verdicts of torch, where they are asked for."""
     if not _asks_torch(wishes):
         return outcome
-    from gradlint.entrypoints.progress import ProgressBar
-    from gradlint.entrypoints.proving import confirmed, only_confirmed
 
     bar = ProgressBar(sys.stderr, silent=wishes.quiet)
     try:
@@ -138,7 +147,6 @@ def _ask_torch(outcome: Outcome, wishes: Wishes, output_format: str) -> Outcome:
 
 def _piped(wishes: Wishes) -> bytes | None:
     """Standard input, where it stands for a file."""
-    from gradlint.settings.config import ConfigError
 
     if STDIN not in wishes.paths:
         return None
@@ -148,8 +156,6 @@ def _piped(wishes: Wishes) -> bytes | None:
 
 
 def _check(wishes: Wishes, paths: list[str], configs: Configs, piped: bytes | None) -> Outcome:
-    from gradlint.check import Checker, check_content, check_paths
-    from gradlint.entrypoints.progress import ProgressBar
 
     bar = ProgressBar(sys.stderr, silent=wishes.quiet)
     with _proof(wishes) as heals:
@@ -173,7 +179,6 @@ def _proof(wishes: Wishes) -> Iterator[Callable[[Finding, str], bool]]:
     if not _asks_torch(wishes):
         yield lambda finding, text: True
         return
-    from gradlint.entrypoints.proving import healed, prover
 
     with prover(shrink=False) as torch:
         yield lambda finding, text: healed(torch, finding, text)
@@ -189,7 +194,6 @@ def _piped_config(wishes: Wishes, configs: Configs) -> Config:
 
 def _settle(outcome: Outcome, wishes: Wishes, configs: Configs, piped: bytes | None) -> list[str]:
     """Write mended texts, or show what would change; what went wrong, a line for each."""
-    from gradlint.entrypoints.fixing import broken, diff, write_files
 
     problems = broken(outcome)
     if wishes.diff:
@@ -215,9 +219,6 @@ def _print(outcome: Outcome, wishes: Wishes, configs: Configs, piped: bytes | No
 
 
 def _configs(wishes: Wishes) -> Configs:
-    from gradlint.settings.config import Config, ConfigError
-    from gradlint.settings.file import load
-    from gradlint.settings.nearest import Configs
 
     if wishes.config is not None and wishes.isolated:
         raise ConfigError("--config and --isolated exclude each other")
@@ -227,9 +228,6 @@ def _configs(wishes: Wishes) -> Configs:
 
 def _overrides(wishes: Wishes) -> Overrides:
     """What the command line says, its words checked."""
-    from gradlint.settings.config import Overrides, parse_file_ignores
-    from gradlint.settings.file import check_words
-    from gradlint.settings.selection import Selection
 
     ignores = parse_file_ignores(Path.cwd(), wishes.per_file_ignores)
     selection = Selection(
@@ -263,7 +261,6 @@ def _words(values: Iterable[str]) -> Iterator[str]:
 
 
 def _print_findings(outcome: Outcome, output_format: str, config: Config, *, err: bool, repros: bool) -> None:
-    from gradlint.report.paint import Paint
 
     paint = Paint.for_stream(sys.stderr if err else sys.stdout)
     for line in _report(outcome, output_format, config, paint, repros):
@@ -273,25 +270,15 @@ def _print_findings(outcome: Outcome, output_format: str, config: Config, *, err
 def _report(outcome: Outcome, output_format: str, config: Config, paint: Paint, repros: bool) -> Iterator[str]:
     """The findings in the format asked for."""
     if output_format == "json":
-        from gradlint.report.as_json import as_json
-        from gradlint.report.rule_page import url_of
-        from gradlint.rules.registry import all_rules
-
         yield as_json(outcome.findings, {rule.code: url_of(rule) for rule in all_rules()})
     elif output_format == "full":
-        from gradlint.report.full import full
-
         yield from full(outcome.findings, outcome.texts, paint, config.fixes, repros=repros)
     else:
-        from gradlint.report.concise import concise
-
         yield from concise(outcome.findings, paint, config.fixes, repros=repros)
 
 
 def _remarks(outcome: Outcome, wishes: Wishes, config: Config) -> Iterator[str]:
     """What goes to standard error beside errors."""
-    from gradlint.entrypoints.fixing import shown
-    from gradlint.report.summary import fixes, statistics, summary
 
     if wishes.show_fixes:
         yield from shown(outcome)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-if TYPE_CHECKING:
-    from gradlint.domain.finding import Finding
+from gradlint.check import check_paths
+from gradlint.domain.finding import Finding
+from gradlint.entrypoints.problem import Problem
+from gradlint.entrypoints.proving import asked, prover
+from gradlint.report.concise import on_one_line
 
 
 @click.command()
@@ -19,9 +21,6 @@ def confirm(context: click.Context, place: str) -> None:
 
     Exit code 0: torch refutes it; 1: it is confirmed, or nothing speaks against it; 2: bad usage, or no finding there.
     """
-    from gradlint.check import check_paths
-    from gradlint.entrypoints.problem import Problem
-    from gradlint.entrypoints.proving import asked, prover
 
     path, row, code = _parse(place)
     outcome = check_paths([path])
@@ -36,7 +35,6 @@ def confirm(context: click.Context, place: str) -> None:
 
 
 def _parse(place: str) -> tuple[Path, int, str]:
-    from gradlint.entrypoints.problem import Problem
 
     rest, _, last = place.rpartition(":")
     file, row, code = (rest, last, "") if last.isdigit() else (*rest.rpartition(":")[::2], last)
@@ -54,7 +52,6 @@ def _is_at(finding: Finding, row: int, code: str) -> bool:
 
 
 def _shown(finding: Finding) -> str:
-    from gradlint.report.concise import on_one_line
 
     verdict = finding.confirmation
     assert verdict is not None, "torch has just been asked"

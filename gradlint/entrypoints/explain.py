@@ -7,6 +7,12 @@ from pathlib import Path
 
 import click
 
+from gradlint.entrypoints.problem import Problem
+from gradlint.explain import explain as explained
+from gradlint.report.explanation import as_json, as_text
+from gradlint.source.read import decode, read_bytes
+from gradlint.source.unusable import Unusable
+
 _PLACE = re.compile(r"(?P<file>.+?)(?::(?P<row>\d+)(?::(?P<column>\d+))?)?")
 
 
@@ -18,11 +24,6 @@ def explain(place: str, output_format: str) -> None:
 
     Use it to find out why there is no finding, or why there is one.
     """
-    from gradlint.entrypoints.problem import Problem
-    from gradlint.explain import explain as explained
-    from gradlint.report.explanation import as_json, as_text
-    from gradlint.source.read import decode, read_bytes
-    from gradlint.source.unusable import Unusable
 
     file, row, column = _parse(place)
     content = read_bytes(Path(file))

@@ -6,6 +6,11 @@ import json
 
 import click
 
+from gradlint.entrypoints.problem import config_errors_as_problems
+from gradlint.report.rule_page import as_data, page
+from gradlint.rules.registry import all_rules, rules_about
+from gradlint.settings.file import check_words
+
 
 @click.command()
 @click.argument("word", metavar="CODE", required=False)
@@ -13,10 +18,6 @@ import click
 @click.option("--output-format", type=click.Choice(("text", "json")), default="text", show_default=True)
 def rule(word: str | None, everything: bool, output_format: str) -> None:
     """Explain a rule, by its code or name; a prefix such as GRD1 stands for all rules that begin with it."""
-    from gradlint.entrypoints.problem import config_errors_as_problems
-    from gradlint.report.rule_page import as_data, page
-    from gradlint.rules.registry import all_rules, rules_about
-    from gradlint.settings.file import check_words
 
     if (word is None) == (not everything):
         raise click.UsageError("name one rule, or ask for `--all`", click.get_current_context())

@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from collections.abc import Iterable
+from typing import NamedTuple
 
-import libcst as cst
-
-from gradlint.domain.state import State
 from gradlint.domain.value import Value
-
-if TYPE_CHECKING:
-    from gradlint.interpreter.machine import Machine
-
-Native: TypeAlias = "Callable[[Machine, State, Args, cst.CSTNode], Value]"
-"""What a call of a library's function does: the interpreter's own code in place of the function's body."""
 
 
 class Args(NamedTuple):

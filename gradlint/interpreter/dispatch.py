@@ -1,4 +1,4 @@
-"""Calling a value that is no function of the program: imported things, methods of objects, something unknown."""
+"""Calls of any value: functions of the program, imported things, methods of objects, something unknown."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from gradlint.domain.value import (
     Class,
     Context,
     External,
+    Function,
     Instance,
     Mapping,
     Partial,
@@ -24,21 +25,130 @@ from gradlint.domain.value import (
 )
 from gradlint.facts.traits import OF_RESULTS
 from gradlint.interpreter.args import Args
+from gradlint.interpreter.escape import let_go, opaque
 from gradlint.interpreter.libraries.expectations import RAISING, WARNING, expected_failure
+from gradlint.interpreter.libraries.model_zoos import makes_network, new_network
 from gradlint.interpreter.libraries.numpy_arrays import array_method
-from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.program import let_go
+from gradlint.interpreter.libraries.table import LIBRARIES
+from gradlint.interpreter.machine import Machine, splitting
 from gradlint.interpreter.python import containers
 from gradlint.interpreter.python.builtins.table import FUNCTIONS
-from gradlint.interpreter.python.classes import instantiate
+from gradlint.interpreter.python.calls import invoke, settle
+from gradlint.interpreter.python.classes import find_in_class, is_function_class
+from gradlint.interpreter.python.instances import instantiate
+from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.python.strings import text_method
 from gradlint.interpreter.torch import custom
 from gradlint.interpreter.torch.functions import call_torch, with_mode
-from gradlint.interpreter.torch.hooks import remove_all
+from gradlint.interpreter.torch.hooks import is_hooked, remove_all
 from gradlint.interpreter.torch.methods import call_tensor_method
 from gradlint.interpreter.torch.module import call_instance, call_module_method
+from gradlint.interpreter.torch.registration import enter_module
 from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
 from gradlint.interpreter.torch.tensor import as_tensor, known_tensor, shown_tensor
+from gradlint.interpreter.world.fragment import UNSEEN
+from gradlint.interpreter.world.placeholders import make_unseen
+from gradlint.source.core import Call
+
+
+def run_call(machine: Machine, states: list[State], instr: Call) -> list[State]:
+    """dest = func(args). The program's functions may come back in several states."""
+    if len(states) == 1:
+        return _call(machine, states[0], instr)
+    after: list[State] = []
+    for state in states:
+        after.extend(_call(machine, state, instr))
+    # States that went in apart have a reason to be: they are compared again where branches and loops end.
+    return machine.meet(after, (instr.dest,)) if len(after) > len(states) else after
+
+
+def _call(machine: Machine, state: State, instr: Call) -> list[State]:
+    machine.budget -= 1
+    func = machine.read(state, instr.func)
+    args = _arguments(machine, state, instr)
+    if type(func) is Ref:
+        enter_module(machine, state, func, instr.node)
+    target = as_function(machine, state, func, args)
+    if target is None:
+        state.set(instr.dest, call_value(machine, state, func, args, instr.node))
+        return [state]
+    region = machine.open(state)
+    after: list[State] = []
+    for outcome, value in invoke(machine, state, target[0], target[1], instr.node):
+        outcome.set(instr.dest, value)
+        after.append(outcome)
+    after = machine.meet(after, (instr.dest,))
+    machine.close(after, region)
+    return after
+
+
+def _arguments(machine: Machine, state: State, instr: Call) -> Args:
+    positional: list[Value] = []
+    keywords: dict[str, Value] = {}
+    hidden: list[Value] = []
+    is_open = False
+    for arg in instr.args:
+        value = machine.read(state, arg.operand)
+        if arg.star == "*":
+            items = items_of(machine, state, value, instr.node)
+            if items.open:
+                hidden.append(value)
+                hidden.extend(items.items)
+                is_open = True
+            else:
+                positional.extend(items.items)
+        elif arg.star == "**":
+            pairs = machine.program.pairs(state, value)
+            if pairs is None:
+                hidden.append(value)
+                is_open = True
+            else:
+                keywords.update(pairs)
+        elif arg.keyword is not None:
+            keywords[arg.keyword] = value
+        else:
+            positional.append(value)
+    return Args(tuple(positional), keywords, is_open, tuple(hidden))
+
+
+def as_function(machine: Machine, state: State, func: Value, args: Args) -> tuple[Function, Args] | None:
+    """The program's function behind a callable value, with the arguments it gets; None for anything else."""
+    kind = type(func)
+    if kind is Unknown:
+        return None
+    if isinstance(func, Function):
+        return func, args
+    if isinstance(func, Bound) and isinstance(func.function, Function):
+        return func.function, args.prepend(func.receiver)
+    if isinstance(func, Partial):
+        merged = Args(func.args + args.positional, {**dict(func.keywords), **args.keywords}, args.open)
+        return as_function(machine, state, func.function, merged)
+    if isinstance(func, Ref):
+        record = state[func]
+        if isinstance(record, Instance) and isinstance(record.cls, Ref) and not is_function_class(state, record.cls):
+            return _call_method(machine, state, func, record, args)
+    return None
+
+
+def _call_method(
+    machine: Machine, state: State, func: Ref, record: Instance, args: Args
+) -> tuple[Function, Args] | None:
+    """An object called: `__call__`, or `forward` of a module without hooks."""
+    for name in ("__call__", "forward"):
+        if name == "forward" and is_hooked(machine, record):
+            return None
+        method = record.attrs.get(name) or find_in_class(state, record.cls, name)
+        if isinstance(method, Function):
+            return method, args.prepend(func)
+    return None
+
+
+def call_in_place(machine: Machine, state: State, func: Value, args: Args, node: cst.CSTNode) -> Value:
+    """Call any value where the program cannot split: of several outcomes the first that remains goes on."""
+    target = as_function(machine, state, func, args)
+    if target is None:
+        return call_value(machine, state, func, args, node)
+    return settle(machine, state, lambda: invoke(machine, state, target[0], target[1], node), target[1].positional[:1])
 
 
 def call_value(machine: Machine, state: State, func: Value, args: Args, node: cst.CSTNode) -> Value:
@@ -49,7 +159,7 @@ def call_value(machine: Machine, state: State, func: Value, args: Args, node: cs
             return known(machine, state, args, node)
         if func.path.startswith(("torch.", "functorch.")):
             return call_torch(machine, state, func.path, args, node)
-        return machine.program.library_call(machine, state, func.path, args, node)
+        return _library(machine, state, func.path, args, node)
     if isinstance(func, Context):
         return with_mode(args.positional[0], func) if args.positional else machine.unknown()
     if isinstance(func, Partial):
@@ -67,7 +177,23 @@ def call_value(machine: Machine, state: State, func: Value, args: Args, node: cs
         return _unknown(machine, state, func, args, node)
     if isinstance(func, bool):
         _flag_called(machine, args, node)
-    return machine.program.opaque(machine, state, args.values(), node)
+    return opaque(machine, state, args.values(), node)
+
+
+def _library(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Value:
+    """A call of a library other than torch."""
+
+    known = LIBRARIES.get(path)
+    root = path.partition(".")[0]
+    if known is None:
+        known = LIBRARIES.get(f"{root}.*")
+    if known is not None:
+        return known(machine, state, args, node)
+    if root == UNSEEN:
+        return make_unseen(machine, state, node)
+    if makes_network(path):
+        return new_network(machine, state, node)
+    return opaque(machine, state, args.values(), node)
 
 
 def _flag_called(machine: Machine, args: Args, node: cst.CSTNode) -> None:
@@ -84,7 +210,7 @@ def _flag_called(machine: Machine, args: Args, node: cst.CSTNode) -> None:
 def _bound(machine: Machine, state: State, func: Bound, args: Args, node: cst.CSTNode) -> Value:
     receiver, name = func.receiver, func.function
     if not isinstance(name, str):
-        return machine.program.opaque(machine, state, args.values(), node)
+        return opaque(machine, state, args.values(), node)
     if name in RAISING or name in WARNING:
         return expected_failure(machine, state, name, args, node)
     tensor = known_tensor(machine, state, receiver)
@@ -104,7 +230,7 @@ def _bound(machine: Machine, state: State, func: Bound, args: Args, node: cst.CS
         return _method_of_unknown(machine, state, receiver, name, args, node)
     if isinstance(receiver, str):
         return text_method(receiver, name, args)
-    return machine.program.opaque(machine, state, (receiver, *args.values()), node)
+    return opaque(machine, state, (receiver, *args.values()), node)
 
 
 def _unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cst.CSTNode) -> Value:
@@ -121,7 +247,7 @@ def _unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cs
             return expected_failure(machine, state, key[2], args, node)
         return _method_of_unknown(machine, state, key[1], key[2], args, node)
     let_go(machine, state, (part for part in key or () if isinstance(part, Ref)), node)
-    return machine.program.opaque(machine, state, args.values(), node)
+    return opaque(machine, state, args.values(), node)
 
 
 def _is_method(value: Value) -> TypeGuard[Bound]:
@@ -161,9 +287,12 @@ def _method_of_unknown(
             # A number has no such method; what it was computed from shows what was meant.
             machine.announce(state, NumberBackpropagated(node, receiver.origin))
             return Unknown("raised")
-    return machine.program.opaque(machine, state, (receiver, *args.values()), node)
+    return opaque(machine, state, (receiver, *args.values()), node)
 
 
 def _is_result(value: Unknown, name: str) -> bool:
     """Whether a method of something that a network has computed, with its graph, is one of numbers: it is a tensor."""
     return name in OF_RESULTS and value.origin is not None and value.origin.tracked is True
+
+
+splitting(Call, run_call)

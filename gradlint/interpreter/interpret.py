@@ -13,48 +13,26 @@ from gradlint.domain.event import Event
 from gradlint.domain.state import State
 from gradlint.domain.value import Bound, Class, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.interpreter.args import Args
+from gradlint.interpreter.escape import let_go
+from gradlint.interpreter.interpreter import Interpreter, run_file
 from gradlint.interpreter.libraries.trainers import is_configuration, run_method
 from gradlint.interpreter.machine import Machine, Observer
-from gradlint.interpreter.program import Program, let_go
-from gradlint.interpreter.python import assignment, attribute, branch, comparison, generators, loop, subscript
-from gradlint.interpreter.python import contexts as modes
-from gradlint.interpreter.python import exceptions as trying
-from gradlint.interpreter.python import expression_statement as discard
-from gradlint.interpreter.python import literals as making
-from gradlint.interpreter.python import operators as operator
-from gradlint.interpreter.python.builtins.table import FUNCTIONS
+from gradlint.interpreter.program import Program
+from gradlint.interpreter.python.annotations import parameter
 from gradlint.interpreter.python.calls import with_defaults
-from gradlint.interpreter.python.classes import find_in_class, instantiate
+from gradlint.interpreter.python.classes import find_in_class, is_function_class
 from gradlint.interpreter.python.contexts import DUAL
+from gradlint.interpreter.python.instances import instantiate
 from gradlint.interpreter.reachable import graphs_in
-from gradlint.interpreter.reveal import reveal
-from gradlint.interpreter.torch.custom import apply, is_function_class
+from gradlint.interpreter.torch.custom import apply
 from gradlint.interpreter.torch.module_methods import set_training
 from gradlint.interpreter.torch.parameters import is_module, parameters_of
 from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
-from gradlint.interpreter.world.fragment import supposed_arguments
-from gradlint.interpreter.world.imports import Loading
+from gradlint.interpreter.world.loading import Loading
+from gradlint.interpreter.world.placeholders import supposed_arguments
 from gradlint.interpreter.world.second_call import Trial, attributes_kept, second_round
 from gradlint.source.lower import lower_module
 from gradlint.source.unit import Neighbours, Unit
-
-_CONSTRUCTS = (
-    assignment,
-    attribute,
-    branch,
-    comparison,
-    discard,
-    generators,
-    loop,
-    making,
-    modes,
-    operator,
-    subscript,
-    trying,
-)
-"""Each registers its instructions with the machine."""
-
-FUNCTIONS["builtins.reveal"] = reveal
 
 STEPS_PER_LINE = 8
 STEPS_AT_LEAST = 4_000
@@ -95,11 +73,11 @@ def interpret(
     known: neither what a name stands for, nor that a parameter has its default.
     """
     count = lines if lines is not None else module.code.count("\n")
-    loading = Loading(neighbours) if neighbours is not None and path else None
+    loading = Loading(neighbours, run_file) if neighbours is not None and path else None
     program = Program(module, path, loading)
     program.walks_back = _may_walk(module, path, neighbours)
     least = STEPS_TO_TRAIN if program.walks_back else STEPS_AT_LEAST
-    machine = Machine(program, max(least, STEPS_PER_LINE * count))
+    machine = Interpreter(program, max(least, STEPS_PER_LINE * count))
     machine.observer, machine.assumes = observer, assumes
     machine.listen(listeners(machine))
     state = State()
@@ -213,7 +191,7 @@ def _custom_function(machine: Machine, state: State, cls: Ref) -> None:
     params = forward.code.params if new_style else forward.code.params[1:]
     with machine.bounded(SHARE):
         region = machine.open(state)
-        given = tuple(machine.program.parameter(machine, state, forward, param) for param in params)
+        given = tuple(parameter(machine, state, forward, param) for param in params)
         fewest = sum(param.name not in dict(forward.defaults) for param in params)
         apply(machine, state, cls, Args(given), forward.code.node, fewest)
         machine.close([state], region)

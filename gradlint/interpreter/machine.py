@@ -7,11 +7,12 @@ of a block other than its end are collected in `exits`.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 import libcst as cst
 
@@ -32,13 +33,12 @@ from gradlint.domain.join import Meeting
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import MISSING, State
 from gradlint.domain.value import Imported, Unknown, Value
+from gradlint.interpreter.args import Args
+from gradlint.interpreter.program import Program
+from gradlint.interpreter.python.consumer import Consumer
 from gradlint.interpreter.reachable import Search
+from gradlint.interpreter.torch.transform.level import Level
 from gradlint.source.core import Block, Code, Const, Instr, Operand
-
-if TYPE_CHECKING:
-    from gradlint.interpreter.program import Program
-    from gradlint.interpreter.python.generators import Consumer
-    from gradlint.interpreter.torch.transform.levels import Level
 
 KEPT = 4
 """How many states may go on side by side behind a branch; more are dropped, and counted."""
@@ -89,10 +89,14 @@ class Observer(Protocol):
 
 Simple: TypeAlias = "Callable[[Machine, State, Instr], None]"
 Splitting: TypeAlias = "Callable[[Machine, list[State], Instr], list[State]]"
+Native: TypeAlias = "Callable[[Machine, State, Args, cst.CSTNode], Value]"
+"""What a call of a library's function does: the interpreter's own code in place of the function's body."""
 
 
-class Machine:
+class Machine(ABC):
     """One run over one file.
+
+    It knows neither Python nor torch: `interpreter.Interpreter` does.
 
     `iterations` says when the iterations that run began, from the outermost loop in. By the addresses of leaves:
     `frozen` where the flag of one that required grad was switched off, `optimized` those given to an optimizer.
@@ -308,13 +312,27 @@ class Machine:
         dropped = self.give_ups["paths dropped"] > 0 and not self.program.walks_back
         return self.search.left > 0 and not dropped and self.give_ups["out of steps"] == 0
 
+    # What all of Python and torch is needed for.
+
+    @abstractmethod
+    def call(self, state: State, func: Value, args: Args, node: cst.CSTNode) -> Value:
+        """Call any value where the program cannot split: of several outcomes the first that remains goes on."""
+
+    @abstractmethod
+    def imported(self, state: State, name: Imported) -> Value:
+        """Return the value of a name that another file of the program binds."""
+
+    @abstractmethod
+    def unbound(self, state: State, name: str, names: dict[str | int, Value]) -> Value:
+        """Return the value of a name that no scope of the program binds; `names` are those of the file."""
+
     # Values.
 
     def read(self, state: State, operand: Operand) -> Value:
         """The value of an operand."""
         value = state.locals.get(operand, MISSING)  # type: ignore[arg-type]
         if value is not MISSING:
-            return value if type(value) is not Imported else self.program.imported(self, state, value)
+            return value if type(value) is not Imported else self.imported(state, value)
         if type(operand) is Const:
             return operand.value
         if type(operand) is str:
@@ -329,9 +347,9 @@ class Machine:
             names = state.frames[frame]
             if name in names:
                 value = names[name]
-                return value if type(value) is not Imported else self.program.imported(self, state, value)
+                return value if type(value) is not Imported else self.imported(state, value)
             frame = names.get("<outer>")
-        return self.program.unbound(self, state, name, names)
+        return self.unbound(state, name, names)
 
     def symbol(self, *key: object, kind: str | None = None, syntax: cst.CSTNode | None = None) -> Unknown:
         """The symbol for an expression over unknowns; the same key gives the same symbol, made at the first place."""
@@ -346,11 +364,11 @@ class Machine:
     # Events.
 
     def emit(self, event: Event, unless: Hashable = None) -> None:
-        """Record an event once; one that the program says it expects to fail is not reported.
+        """Record an event once; one that the program expects to fail, or whose warning it looks at, is not reported.
 
         With `unless` it counts only if no path passes that place without it.
         """
-        if self.expected or (self.warned and _is_warned_of(event)) or (event.assumptions and not self.assumes):
+        if self.expected or (self.warned and event.warned) or (event.assumptions and not self.assumes):
             return
         if self.assumed:
             event = replace(event, assumptions=tuple(dict.fromkeys((*self.assumed, *event.assumptions))))
@@ -387,11 +405,6 @@ class Machine:
     ) -> Unknown:
         """A fresh symbol."""
         return Unknown(kind, origin, None, syntax)
-
-
-def _is_warned_of(event: Event) -> bool:
-    """Whether torch warns of it, so that a program which looks at the warnings knows."""
-    return event.warned
 
 
 SIMPLE: dict[type[Instr], Simple] = {}

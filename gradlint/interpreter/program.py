@@ -5,39 +5,25 @@ from __future__ import annotations
 import builtins
 import re
 from collections import Counter
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import Any
 
 import libcst as cst
 
-from gradlint.domain.announcement import Escaped, GradientTested, GraphsEscaped, GraphsShared
-from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     External,
     Function,
-    Imported,
-    Instance,
     Mapping,
-    NoGradient,
     Ref,
-    Tensor,
-    Unknown,
     Value,
 )
-from gradlint.interpreter.args import Args
-from gradlint.interpreter.contents import all_attributes, contents
-from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.python.annotations import annotated
 from gradlint.interpreter.torch.names import star_names
-from gradlint.interpreter.torch.switches import thaw
-from gradlint.interpreter.world.imports import UNITS, Loaded, Loading, binds, from_stars, imported
-from gradlint.source.core import Import, Param
+from gradlint.interpreter.world.fragment import Fragment
+from gradlint.interpreter.world.loading import UNITS, Loaded, Loading, binds
+from gradlint.source.core import Import
 
-if TYPE_CHECKING:
-    from gradlint.interpreter.world.fragment import Fragment
-
-_BUILTINS = frozenset(dir(builtins)) | {"reveal"}
+BUILTINS = frozenset(dir(builtins)) | {"reveal"}
 
 _CANONICAL = (
     (re.compile(r"torch\.nn\.modules\.\w+\.(\w+)$"), r"torch.nn.\1"),
@@ -67,7 +53,6 @@ class Program:
         self.functions: list[Function] = []
         self.classes: list[Ref] = []
         self._externals: dict[str, External] = {}
-        self._fragment: Fragment | None = None
 
     # Names.
 
@@ -82,33 +67,11 @@ class Program:
             found = self._externals[path] = External(canonical)
         return found
 
-    def unbound(self, machine: Machine, state: State, name: str, names: dict[str | int, Value]) -> Value:
-        """A name that no scope of the program binds: from a star import, a builtin, or unknown.
-
-        `names` are those of the outermost scope, the file.
-        """
-        if "<stars>" in names:
-            found = from_stars(machine, state, names, name)
-            if found is not None:
-                return found
-        if name in _BUILTINS:
-            return self.external(f"builtins.{name}")
-        if "<stars>" not in names and names.get("<file>") == self.home and names is state.frames.get(self.frame):
-            from gradlint.interpreter.world.fragment import supposed
-
-            found = supposed(machine, state, self.frame, name)
-            if found is not None:
-                return found
-        return machine.symbol("global", name)
-
+    @cached_property
     def fragment(self) -> Fragment:
         """The names of this file that nothing binds."""
-        from gradlint.interpreter.world.fragment import Fragment
-
-        if self._fragment is None:
-            assert isinstance(self.nowhere, cst.Module)
-            self._fragment = Fragment(self.nowhere)
-        return self._fragment
+        assert isinstance(self.nowhere, cst.Module)
+        return Fragment(self.nowhere)
 
     def from_star(self, path: str, name: str) -> External | None:
         """What `from path import *` of a part of torch binds a name to."""
@@ -140,14 +103,10 @@ class Program:
                 give_ups["imports not followed"] += 1
         return self.admitted.get(path)
 
-    def imported(self, machine: Machine, state: State, name: Imported) -> Value:
-        """The value of a name that another file of the program binds."""
-        return imported(machine, state, name)
-
     def may_bind(self, path: str, name: str) -> bool:
         """Whether a file may bind a name at its top level."""
         unit = None if self.loading is None else self.loading.neighbours.unit(path)
-        return unit is not None and binds(unit, name, builtin=name in _BUILTINS)
+        return unit is not None and binds(unit, name, builtin=name in BUILTINS)
 
     def closure(self, state: State) -> int:
         """The frame that a function defined here closes over: the nearest that is no class body."""
@@ -199,130 +158,3 @@ class Program:
         """A dict."""
         pairs: dict[Value, Value] = dict(items.items())
         return state.new(Mapping(pairs, is_open))
-
-    def parameter(self, machine: Machine, state: State, function: Function, param: Param) -> Value:
-        """A parameter that no argument is known for: what annotation and default say of it."""
-        value = annotated(machine, state, param)
-        if value is not None:
-            return value
-        default = dict(function.defaults).get(param.name)
-        if isinstance(default, bool):
-            return Unknown("bool", syntax=param.node)
-        if isinstance(default, (int, float)):
-            return Unknown("number", syntax=param.node)
-        if isinstance(default, str):
-            return Unknown("str", syntax=param.node)
-        return Unknown(syntax=param.node)
-
-    def opaque(self, machine: Machine, state: State, values: Iterable[Value], node: cst.CSTNode) -> Value:
-        """The result of a call that is not known: it may depend on everything that went in.
-
-        A decorator that is not known is taken to leave the function as it is.
-        """
-        values = tuple(values)
-        if type(node) is cst.Decorator and len(values) == 1:
-            return values[0]
-        machine.announce(state, Escaped(node, values))
-        let_go(machine, state, values, node)
-        if machine.frozen:
-            thaw(machine, state, values)
-        for receiver in machine.hooked_elsewhere:
-            forget_attributes(state, receiver)
-        for value in values:
-            if type(value) is NoGradient and _asserts(node):
-                machine.announce(state, GradientTested(node, value.read, asserted=True))
-            forget_attributes(state, value)
-        given = origins(state, values)
-        machine.announce(state, GraphsShared(node, given))
-        edges = [Edge(origin, None) for origin in given]
-        if any(edge.node.live for edge in edges):
-            state.escape()
-            return Unknown(None, Node("call", node, edges, tracked=None), None, node)
-        return Unknown(syntax=node)
-
-    def library_call(self, machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Value:
-        """A call of a library other than torch."""
-        from gradlint.interpreter.libraries.model_zoos import makes_network, new_network
-        from gradlint.interpreter.libraries.table import LIBRARIES
-        from gradlint.interpreter.world.fragment import UNSEEN, make_unseen
-
-        known = LIBRARIES.get(path)
-        root = path.partition(".")[0]
-        if known is None:
-            known = LIBRARIES.get(f"{root}.*")
-        if known is not None:
-            return known(machine, state, args, node)
-        if root == UNSEEN:
-            return make_unseen(machine, state, node)
-        if makes_network(path):
-            return new_network(machine, state, node)
-        return self.opaque(machine, state, args.values(), node)
-
-
-def _asserts(node: cst.CSTNode) -> bool:
-    """Whether a call is an assertion of a test: `self.assertIsNone(...)`."""
-    func = node.func if isinstance(node, cst.Call) else None
-    name = func.attr if isinstance(func, cst.Attribute) else func
-    return isinstance(name, cst.Name) and name.value.startswith("assert")
-
-
-def forget_attributes(state: State, value: Value, depth: int = 3) -> None:
-    """Something unknown was given an object: what stands in its attributes, and in its parts', may be another now."""
-    record = state.heap.get(value.id) if isinstance(value, Ref) else None
-    if not isinstance(record, Instance) or not isinstance(record.cls, Ref) or not isinstance(value, Ref):
-        return
-    if record.module.uninitialised:
-        record = record._replace(module=record.module._replace(uninitialised=False))
-        state.put(value.id, record)
-    attrs = {name: _forgotten(state, name, one) for name, one in record.attrs.items()}
-    if any(attrs[name] is not one for name, one in record.attrs.items()):
-        state.put(value.id, record._replace(attrs=attrs))
-    if depth:
-        for one in record.attrs.values():
-            forget_attributes(state, one, depth - 1)
-
-
-def _forgotten(state: State, name: str, value: Value) -> Value:
-    if isinstance(value, Ref):
-        record = state.heap.get(value.id)
-        return Unknown() if isinstance(record, Tensor) and not record.parameter and record.node.live else value
-    return Unknown() if value is None or isinstance(value, (int, float)) else value
-
-
-def origins(state: State, values: Iterable[Value]) -> list[Node]:
-    """The graphs behind values, looked for in what they hold too, up to `MOST_GRAPHS`."""
-    found: dict[Node, None] = {}
-    for value in contents(state, values, all_attributes, calls=True):
-        # By its use something unknown may be a tensor, which has a history of its own.
-        shown = (state.tensor_of(value) or value) if isinstance(value, Unknown) else value
-        record = state.heap.get(shown.id) if isinstance(shown, Ref) else shown
-        if isinstance(record, Tensor):
-            found[record.node] = None
-        elif isinstance(record, Unknown) and record.origin is not None:
-            found[record.origin] = None
-        if len(found) == MOST_GRAPHS:
-            break
-    return list(found)
-
-
-MOST_GRAPHS = 24
-"""How many graphs the result of an unknown call is taken to depend on: a network would bring all its parameters."""
-
-
-def let_go(machine: Machine, state: State, values: Iterable[Value], node: cst.CSTNode | None = None) -> None:
-    """Values go where gradlint does not look: whatever hangs on them may be backpropagated or changed there."""
-    escaped = machine.escaped
-
-    def is_gone(ref: Ref) -> bool:
-        return escaped.get(ref.id) is state.heap.get(ref.id)
-
-    graphs: list[Node] = []
-    for value in contents(state, values, all_attributes, calls=True, skip=is_gone):
-        if isinstance(value, Ref):
-            record = escaped[value.id] = state.heap.get(value.id)
-            if isinstance(record, Tensor):
-                graphs.append(record.node)
-        elif isinstance(value, Unknown) and value.origin is not None:
-            graphs.append(value.origin)
-    if graphs:
-        machine.announce(state, GraphsEscaped(node or machine.program.nowhere, graphs))

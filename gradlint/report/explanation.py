@@ -5,13 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
+from gradlint.domain.finding import Assumed
+from gradlint.explain import Explanation, Note, Value
 from gradlint.report.as_json import assumptions
-
-if TYPE_CHECKING:
-    from gradlint.domain.finding import Assumed
-    from gradlint.explain import Explanation, Note, Value
 
 
 def as_text(explanation: Explanation) -> str:

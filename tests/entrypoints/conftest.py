@@ -10,6 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 import gradlint.check
+import gradlint.entrypoints.check
+import gradlint.entrypoints.rule
 import gradlint.rules.registry
 import gradlint.settings.file
 from gradlint.entrypoints.cli import cli
@@ -31,9 +33,10 @@ Run = Callable[..., Ran]
 @pytest.fixture
 def fake_world(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fake rules and interpreter, wherever the real ones are looked up."""
-    for module in (gradlint.check, gradlint.settings.file, gradlint.rules.registry):
+    commands = gradlint.entrypoints.check, gradlint.entrypoints.rule
+    for module in (gradlint.check, gradlint.settings.file, gradlint.rules.registry, *commands):
         monkeypatch.setattr(module, "all_rules", lambda: FAKE_RULES)
-    monkeypatch.setattr(gradlint.check, "_default_interpret", lambda: fake_interpret)
+    monkeypatch.setattr(gradlint.check, "INTERPRET", fake_interpret)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from gradlint.domain.join import Meeting
 from gradlint.domain.shape import Dim
 from gradlint.domain.state import State
 from gradlint.domain.value import Class, Function, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
-from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.interpreter import Interpreter
 from gradlint.interpreter.program import Program
 from gradlint.source.core import Block
 from gradlint.source.lower import lower_module
@@ -122,7 +122,7 @@ class Paths:
 
     def __init__(self, base: str = BASE) -> None:
         module = cst.parse_module(base)
-        self.machine = Machine(Program(module), 1_000_000)
+        self.machine = Interpreter(Program(module), 1_000_000)
         self.start = State()
         self.start.enter(1, {"__name__": "__main__"})
         self._run(base, self.start)

@@ -15,8 +15,13 @@ import libcst as cst
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Context, External, Instance, Ref, Unknown, Value
-from gradlint.interpreter.args import Args, Native
-from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.args import Args
+from gradlint.interpreter.escape import opaque, origins
+from gradlint.interpreter.machine import Machine, Native
+from gradlint.interpreter.torch.backward_call import tensor_backward
+from gradlint.interpreter.torch.parameters import is_module, parameters_of
+from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
+from gradlint.interpreter.torch.tensor import as_tensor
 
 Method: TypeAlias = "Callable[[Machine, State, Args, cst.CSTNode], Value]"
 
@@ -24,21 +29,17 @@ Method: TypeAlias = "Callable[[Machine, State, Args, cst.CSTNode], Value]"
 def _given_back(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """prepare(model, optimizer, ...), setup(model, optimizer): one object by itself, several in a tuple."""
     if args.open:
-        return machine.program.opaque(machine, state, args.values(), node)
+        return opaque(machine, state, args.values(), node)
     return args.positional[0] if len(args.positional) == 1 else args.positional
 
 
 def _itself(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """unwrap_model(model), to_device(tensor): the first argument, whatever is done with it."""
-    return args.positional[0] if args.positional else machine.program.opaque(machine, state, args.values(), node)
+    return args.positional[0] if args.positional else opaque(machine, state, args.values(), node)
 
 
 def _backward(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """backward(loss, **kwargs)"""
-    from gradlint.interpreter.torch.backward_call import tensor_backward
-    from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
-    from gradlint.interpreter.torch.tensor import as_tensor
-
     loss = as_tensor(machine, state, args.get(0, "tensor", args.keywords.get("loss")), node)
     if loss is None:
         invalidate_gradients(machine, state, node)
@@ -58,18 +59,14 @@ def _autocast(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> 
 
 def _clip(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """clip_grad_norm_(parameters, max_norm)"""
-    from gradlint.interpreter.torch.functions import call_torch
-
-    return call_torch(machine, state, "torch.nn.utils.clip_grad_norm_", args, node)
+    return machine.call(state, External("torch.nn.utils.clip_grad_norm_"), args, node)
 
 
 def _clip_module(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """clip_gradients(module, optimizer, max_norm=...): those of the module's parameters."""
-    from gradlint.interpreter.torch.parameters import is_module, parameters_of
-
     module = args.get(0, "module")
     if not is_module(state, module):
-        return machine.program.opaque(machine, state, args.values(), node)
+        return opaque(machine, state, args.values(), node)
     assert isinstance(module, Ref)
     known, is_open = parameters_of(state, module)
     return _clip(machine, state, Args((tuple(one for _, one in known), 1.0), {}, is_open), node)
@@ -77,8 +74,6 @@ def _clip_module(machine: Machine, state: State, args: Args, node: cst.CSTNode) 
 
 def _gathered(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """gather(tensor): of several processes, with a graph or without."""
-    from gradlint.interpreter.program import origins
-
     edges = [Edge(origin, None) for origin in origins(state, args.values())]
     return Unknown(None, Node("gather", node, edges, tracked=None) if edges else None, None, node)
 

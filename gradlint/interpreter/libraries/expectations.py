@@ -8,7 +8,6 @@ from gradlint.domain.state import State
 from gradlint.domain.value import Context, Value
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.python.calls import call_in_place
 
 RAISING = frozenset({"assertRaises", "assertRaisesRegex", "assertRaisesRegexp"})
 WARNING = frozenset({"assertWarns", "assertWarnsRegex", "assertWarnsOnceRegex", "warns"})
@@ -37,7 +36,7 @@ def _call_expecting(machine: Machine, state: State, args: Args, node: cst.CSTNod
     aside = state.fork()
     region = machine.open(aside)
     first_exit = len(machine.exits)
-    call_in_place(machine, aside, args.positional[0], rest, node)
+    machine.call(aside, args.positional[0], rest, node)
     del machine.exits[first_exit:]
     machine.close([aside], region)
     machine.expected -= 1

@@ -15,8 +15,8 @@ from gradlint.domain.graph import Edge, Node, Tri
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Ref, Tensor, Unknown
 from gradlint.interpreter.args import Args
+from gradlint.interpreter.escape import origins
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.program import origins
 from gradlint.interpreter.torch.tensor import SUMMARY, UNCOUNTED, new_leaf, tensor_at
 
 SOME = "<some>"

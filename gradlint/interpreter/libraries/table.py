@@ -9,13 +9,13 @@ from gradlint.domain.refusal.tensors import DeepcopiedNonleaf, NumpyOnGrad
 from gradlint.domain.shape import is_single
 from gradlint.domain.state import State
 from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Unknown, Value
-from gradlint.interpreter.args import Args, Native
+from gradlint.interpreter.args import Args
+from gradlint.interpreter.escape import opaque, origins
 from gradlint.interpreter.libraries.accelerate import MAKERS
 from gradlint.interpreter.libraries.numpy_arrays import NUMPY_TYPES
-from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.program import origins
+from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.classes import find_in_class
-from gradlint.interpreter.python.dataclass_fields import field
+from gradlint.interpreter.python.instances import field
 from gradlint.interpreter.reveal import reveal_to_user
 from gradlint.interpreter.torch.functions import limits
 from gradlint.interpreter.torch.methods import call_tensor_method
@@ -104,7 +104,7 @@ def _number(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Va
 
 def _picked(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """Something out of what was given."""
-    return machine.program.opaque(machine, state, args.values(), node)
+    return opaque(machine, state, args.values(), node)
 
 
 def _deepcopy(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -186,7 +186,7 @@ def _abs(name: str) -> Native:
             return call_tensor_method(machine, state, tensor, name, Args(args.positional[1:]), node)
         if isinstance(value, (int, float)) and name == "abs":
             return abs(value)
-        return machine.program.opaque(machine, state, args.values(), node)
+        return opaque(machine, state, args.values(), node)
 
     return call
 

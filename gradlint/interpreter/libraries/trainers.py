@@ -16,12 +16,12 @@ from gradlint.domain.state import State
 from gradlint.domain.value import Bound, Class, External, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.python.calls import call_in_place, run_body
+from gradlint.interpreter.python.calls import run_body
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.torch.backward_call import tensor_backward
 from gradlint.interpreter.torch.parameters import module_base
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
-from gradlint.interpreter.world.fragment import supposed_arguments
+from gradlint.interpreter.world.placeholders import supposed_arguments
 
 Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
 
@@ -48,7 +48,7 @@ def _optimizers(machine: Machine, state: State, ref: Ref, args: Args, node: cst.
         configure = find_in_class(state, record.cls, "configure_optimizers") if isinstance(record.cls, Ref) else None
         if not isinstance(configure, Function):
             return machine.unknown()
-        made = _told(state, call_in_place(machine, state, Bound(ref, configure), Args(), node))
+        made = _told(state, machine.call(state, Bound(ref, configure), Args(), node))
         record = state[ref]
         assert isinstance(record, Instance)
         state.put(ref.id, record._replace(attrs={**record.attrs, _MADE: made}))

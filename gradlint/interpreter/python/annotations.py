@@ -1,11 +1,11 @@
-"""What an annotation says of a parameter."""
+"""Parameters that no argument is known for: what annotation and default say of them."""
 
 from __future__ import annotations
 
 import libcst as cst
 
 from gradlint.domain.state import State
-from gradlint.domain.value import External, Instance, Unknown, Value
+from gradlint.domain.value import External, Function, Instance, Unknown, Value
 from gradlint.interpreter.libraries.accelerate import ENGINES, new_engine
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.tensor import unknown_tensor
@@ -15,7 +15,7 @@ _KINDS = {"int": "int", "float": "number", "bool": "bool", "str": "str"}
 _TENSORS = frozenset({"torch.Tensor", "torch.FloatTensor", "torch.autograd.Variable"})
 
 
-def annotated(machine: Machine, state: State, param: Param) -> Value:
+def _annotated(machine: Machine, state: State, param: Param) -> Value:
     """A value as the annotation describes it; None where it says nothing that we read."""
     annotation = param.annotation
     if annotation is None:
@@ -38,3 +38,18 @@ def _path(machine: Machine, state: State, node: cst.BaseExpression) -> str | Non
         base = _path(machine, state, node.value)
         return None if base is None else machine.program.external(f"{base}.{node.attr.value}").path
     return None
+
+
+def parameter(machine: Machine, state: State, function: Function, param: Param) -> Value:
+    """A parameter that no argument is known for: what annotation and default say of it."""
+    value = _annotated(machine, state, param)
+    if value is not None:
+        return value
+    default = dict(function.defaults).get(param.name)
+    if isinstance(default, bool):
+        return Unknown("bool", syntax=param.node)
+    if isinstance(default, (int, float)):
+        return Unknown("number", syntax=param.node)
+    if isinstance(default, str):
+        return Unknown("str", syntax=param.node)
+    return Unknown(syntax=param.node)

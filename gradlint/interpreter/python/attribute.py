@@ -26,18 +26,16 @@ from gradlint.domain.value import (
     Value,
 )
 from gradlint.interpreter.args import Args
+from gradlint.interpreter.escape import let_go, origins
 from gradlint.interpreter.machine import Machine, simple
-from gradlint.interpreter.program import let_go, origins
-from gradlint.interpreter.python.calls import call_in_place
-from gradlint.interpreter.python.classes import find_in_class, library_base
+from gradlint.interpreter.python.classes import find_in_class, is_function_class, library_base
 from gradlint.interpreter.python.iteration import PART
-from gradlint.interpreter.python.operators import absent_gradient
 from gradlint.interpreter.torch.attributes import look_at_saved, set_tensor_attribute, tensor_attribute
-from gradlint.interpreter.torch.custom import ctx_attribute, is_ctx, is_function_class, remember
+from gradlint.interpreter.torch.custom import ctx_attribute, is_ctx, remember
 from gradlint.interpreter.torch.methods import METHODS
 from gradlint.interpreter.torch.module import module_attribute, set_module_attribute
 from gradlint.interpreter.torch.names import method_fact
-from gradlint.interpreter.torch.tensor import LIMITS, shown_tensor
+from gradlint.interpreter.torch.tensor import LIMITS, absent_gradient, shown_tensor
 from gradlint.interpreter.world.imports import member
 from gradlint.source.core import Attr, SetAttr
 
@@ -156,7 +154,7 @@ def _bind(machine: Machine, state: State, obj: Ref, value: Value, node: cst.CSTN
     if isinstance(value, Bound) and isinstance(value.receiver, External):
         kind = value.receiver.path
         if kind == "builtins.property":
-            return call_in_place(machine, state, value.function, Args((obj,)), node)
+            return machine.call(state, value.function, Args((obj,)), node)
         if kind == "functools.cached_property":
             return _cached(machine, state, obj, value.function, node)
         if kind == "builtins.classmethod":
@@ -168,7 +166,7 @@ def _bind(machine: Machine, state: State, obj: Ref, value: Value, node: cst.CSTN
 
 def _cached(machine: Machine, state: State, obj: Ref, function: Value, node: cst.CSTNode) -> Value:
     """A property that is called once: its value stays as an attribute, with the graph behind it."""
-    value = call_in_place(machine, state, function, Args((obj,)), node)
+    value = machine.call(state, function, Args((obj,)), node)
     instance = state[obj]
     if isinstance(function, Function) and isinstance(instance, Instance):
         state.put(obj.id, instance._replace(attrs={**instance.attrs, function.code.name: value}))

@@ -29,6 +29,7 @@ from gradlint.domain.value import (
 )
 from gradlint.interpreter.machine import Exit, Machine, simple, splitting
 from gradlint.interpreter.python.counters import compared
+from gradlint.interpreter.torch.transform.levels import refuses_test
 from gradlint.source.core import Assume, Break, Continue, If, Instr, Raise
 
 
@@ -138,8 +139,6 @@ def _branch(machine: Machine, state: State, instr: If) -> list[State]:
 
 def _tested(machine: Machine, state: State, test: Value, instr: If) -> None:
     """A test of values of which a transform has several."""
-    from gradlint.interpreter.torch.transform.levels import refuses_test
-
     refuses_test(machine, state, test, getattr(instr.node, "test", instr.node))
 
 

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import Site
-from gradlint.domain.state import State, fresh_address
+from gradlint.domain.state import GradMode, State, fresh_address
 from gradlint.domain.value import (
-    Bound,
-    Class,
     Function,
     Instance,
-    Partial,
     Ref,
     Sequence,
     Suspended,
@@ -23,112 +19,12 @@ from gradlint.domain.value import (
     Value,
 )
 from gradlint.interpreter.args import Args
+from gradlint.interpreter.escape import forget_attributes, opaque
 from gradlint.interpreter.machine import DEPTH, Exit, Machine, Region, splitting
-from gradlint.interpreter.program import forget_attributes
-from gradlint.interpreter.python.classes import find_in_class
-from gradlint.interpreter.python.contexts import Saved, enter_mode, leave_mode
-from gradlint.interpreter.python.iteration import items_of
-from gradlint.interpreter.torch.custom import is_function_class
-from gradlint.interpreter.torch.hooks import is_hooked
-from gradlint.interpreter.torch.registration import enter_module
-from gradlint.source.core import Call, Code, Return
-
-if TYPE_CHECKING:
-    from gradlint.interpreter.python.generators import Consumer
-
-
-def run_call(machine: Machine, states: list[State], instr: Call) -> list[State]:
-    """dest = func(args). The program's functions may come back in several states."""
-    if len(states) == 1:
-        return _call(machine, states[0], instr)
-    after: list[State] = []
-    for state in states:
-        after.extend(_call(machine, state, instr))
-    # States that went in apart have a reason to be: they are compared again where branches and loops end.
-    return machine.meet(after, (instr.dest,)) if len(after) > len(states) else after
-
-
-def _call(machine: Machine, state: State, instr: Call) -> list[State]:
-    from gradlint.interpreter.dispatch import call_value
-
-    machine.budget -= 1
-    func = machine.read(state, instr.func)
-    args = _arguments(machine, state, instr)
-    if type(func) is Ref:
-        enter_module(machine, state, func, instr.node)
-    target = as_function(machine, state, func, args)
-    if target is None:
-        state.set(instr.dest, call_value(machine, state, func, args, instr.node))
-        return [state]
-    region = machine.open(state)
-    after: list[State] = []
-    for outcome, value in invoke(machine, state, target[0], target[1], instr.node):
-        outcome.set(instr.dest, value)
-        after.append(outcome)
-    after = machine.meet(after, (instr.dest,))
-    machine.close(after, region)
-    return after
-
-
-def _arguments(machine: Machine, state: State, instr: Call) -> Args:
-    positional: list[Value] = []
-    keywords: dict[str, Value] = {}
-    hidden: list[Value] = []
-    is_open = False
-    for arg in instr.args:
-        value = machine.read(state, arg.operand)
-        if arg.star == "*":
-            items = items_of(machine, state, value, instr.node)
-            if items.open:
-                hidden.append(value)
-                hidden.extend(items.items)
-                is_open = True
-            else:
-                positional.extend(items.items)
-        elif arg.star == "**":
-            pairs = machine.program.pairs(state, value)
-            if pairs is None:
-                hidden.append(value)
-                is_open = True
-            else:
-                keywords.update(pairs)
-        elif arg.keyword is not None:
-            keywords[arg.keyword] = value
-        else:
-            positional.append(value)
-    return Args(tuple(positional), keywords, is_open, tuple(hidden))
-
-
-def as_function(machine: Machine, state: State, func: Value, args: Args) -> tuple[Function, Args] | None:
-    """The program's function behind a callable value, with the arguments it gets; None for anything else."""
-    kind = type(func)
-    if kind is Unknown:
-        return None
-    if isinstance(func, Function):
-        return func, args
-    if isinstance(func, Bound) and isinstance(func.function, Function):
-        return func.function, args.prepend(func.receiver)
-    if isinstance(func, Partial):
-        merged = Args(func.args + args.positional, {**dict(func.keywords), **args.keywords}, args.open)
-        return as_function(machine, state, func.function, merged)
-    if isinstance(func, Ref):
-        record = state[func]
-        if isinstance(record, Instance) and isinstance(record.cls, Ref) and not is_function_class(state, record.cls):
-            return _call_method(machine, state, func, record, args)
-    return None
-
-
-def _call_method(
-    machine: Machine, state: State, func: Ref, record: Instance, args: Args
-) -> tuple[Function, Args] | None:
-    """An object called: `__call__`, or `forward` of a module without hooks."""
-    for name in ("__call__", "forward"):
-        if name == "forward" and is_hooked(machine, record):
-            return None
-        method = record.attrs.get(name) or find_in_class(state, record.cls, name)
-        if isinstance(method, Function):
-            return method, args.prepend(func)
-    return None
+from gradlint.interpreter.python.annotations import parameter
+from gradlint.interpreter.python.consumer import Consumer
+from gradlint.interpreter.python.contexts import enter_mode, leave_mode
+from gradlint.source.core import Code, Return
 
 
 def invoke(
@@ -215,7 +111,7 @@ def _unfollowed(
 ) -> list[tuple[State, Value]]:
     """A call that is given up: of a method, the object may have attributes now that were not seen."""
     machine.give_up(reason, node)
-    result = machine.program.opaque(machine, state, args.values(), node)
+    result = opaque(machine, state, args.values(), node)
     receiver = args.positional[0] if function.owner is not None and args.positional else None
     record = state.heap.get(receiver.id) if isinstance(receiver, Ref) else None
     if isinstance(receiver, Ref) and isinstance(record, Instance):
@@ -234,7 +130,7 @@ def _leave(
     state: State,
     value: Value,
     former: int,
-    restore: list[Saved],
+    restore: list[GradMode],
     site: Site,
 ) -> tuple[State, Value]:
     if generator:
@@ -268,7 +164,7 @@ def bind_parameters(machine: Machine, state: State, function: Function, args: Ar
         elif name in defaults and not args.open:
             names[name] = defaults[name]
         else:
-            names[name] = machine.program.parameter(machine, state, function, param)
+            names[name] = parameter(machine, state, function, param)
     return names
 
 
@@ -282,16 +178,6 @@ def with_defaults(machine: Machine, function: Function, args: Args) -> Args:
         if param.name in defaults:
             machine.assume(Assumption("default", param.name, "", param.node))
     return args
-
-
-def call_in_place(machine: Machine, state: State, func: Value, args: Args, node: cst.CSTNode) -> Value:
-    """Call any value where the program cannot split: of several outcomes the first that remains goes on."""
-    from gradlint.interpreter.dispatch import call_value
-
-    target = as_function(machine, state, func, args)
-    if target is None:
-        return call_value(machine, state, func, args, node)
-    return settle(machine, state, lambda: invoke(machine, state, target[0], target[1], node), target[1].positional[:1])
 
 
 def settle(
@@ -337,13 +223,27 @@ def _detach_exits(machine: Machine, region: Region, state: State) -> None:
             machine.exits[index] = exit._replace(state=state.fork())
 
 
+def suspended_at(state: State, value: Value) -> Suspended | None:
+    """The generator that a value is, if it has not begun."""
+    record = state.heap.get(value.id) if isinstance(value, Ref) else None
+    return record if isinstance(record, Suspended) else None
+
+
+def exhaust(machine: Machine, state: State, ref: Ref) -> Sequence:
+    """All that a generator yields, where nothing happens between one item and the next."""
+    generator = suspended_at(state, ref)
+    assert generator is not None and isinstance(generator.function, Function) and isinstance(generator.args, Args)
+    function, args, node = generator.function, generator.args, generator.node
+    state.put(ref.id, Sequence((), "generator", False, 0))
+    value = settle(machine, state, lambda: run_body(machine, state, function, args, node))
+    record = state.heap.get(value.id) if isinstance(value, Ref) else None
+    return record if isinstance(record, Sequence) else Sequence((), open=True)
+
+
 def run_return(machine: Machine, states: list[State], instr: Return) -> list[State]:
     """return value"""
     machine.exits.extend(Exit("return", state, machine.read(state, instr.value)) for state in states)
     return []
 
 
-splitting(Call, run_call)
 splitting(Return, run_return)
-
-__all__ = ["Args", "Class", "as_function", "call_in_place", "invoke", "run_body", "settle"]

@@ -6,12 +6,10 @@ from dataclasses import replace
 
 import libcst as cst
 
-from gradlint.domain.refusal.functions import FunctionWithoutApply
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import Bound, Class, External, Function, Instance, Ref, Value
 from gradlint.facts.names import MODULE, names_of
 from gradlint.interpreter.machine import Machine, simple, splitting
-from gradlint.interpreter.python.dataclass_fields import fill_fields
 from gradlint.source.core import MakeClass, MakeFunction
 
 
@@ -75,6 +73,14 @@ def library_base(state: State, cls: Value) -> str | None:
     return None
 
 
+def is_function_class(state: State, cls: Value) -> bool:
+    """Whether a class of the program is a custom function of autograd."""
+    return library_base(state, cls) in _FUNCTIONS
+
+
+_FUNCTIONS = frozenset({"torch.autograd.Function", "torch.autograd.function.Function"})
+
+
 def has_unknown_base(state: State, cls: Value) -> bool:
     """Whether something that was not seen may define more attributes."""
     return any(not isinstance(base, (Ref, External)) for base in linear_bases(state, cls))
@@ -88,6 +94,20 @@ def find_method(state: State, receiver: Ref, name: str) -> Bound | None:
         if isinstance(method, Function):
             return Bound(receiver, method)
     return None
+
+
+def annotated_names(record: Class) -> list[str]:
+    """The names that a class annotates, in order: fields of a dataclass or of a named tuple."""
+    assert isinstance(record.code.node, cst.ClassDef)
+    names: list[str] = []
+    for statement in record.code.node.body.body:
+        if isinstance(statement, cst.SimpleStatementLine):
+            names.extend(
+                small.target.value
+                for small in statement.body
+                if isinstance(small, cst.AnnAssign) and isinstance(small.target, cst.Name)
+            )
+    return names
 
 
 def make_function(machine: Machine, state: State, instr: MakeFunction) -> None:
@@ -127,32 +147,6 @@ def make_class(machine: Machine, states: list[State], instr: MakeClass) -> list[
 
 def _is_attribute(name: str | int) -> bool:
     return isinstance(name, str) and not name.startswith("<") and "." not in name
-
-
-def instantiate(machine: Machine, state: State, cls: Ref, args, node: cst.CSTNode) -> Value:  # type: ignore[no-untyped-def]
-    """An object of a class of the program: made, then `__init__` run on it."""
-    from gradlint.interpreter.python.calls import Args, call_in_place
-    from gradlint.interpreter.torch.module import new_user_module
-
-    base = library_base(state, cls)
-    if has_unknown_base(state, cls):
-        ref = state.new(Instance(cls, {}, {}, True, node))
-    elif base is not None and base.startswith("torch.nn."):
-        ref = new_user_module(machine, state, cls, base, args, node)
-    else:
-        ref = state.new(Instance(cls, {}, {}, base is not None, node))
-    init = find_in_class(state, cls, "__init__")
-    if isinstance(init, Function):
-        call_in_place(machine, state, init, Args((ref, *args.positional), args.keywords, args.open), node)
-    elif base in _FUNCTIONS and args.positional:
-        machine.emit(FunctionWithoutApply(node, "made"))
-    else:
-        fill_fields(machine, state, ref, cls, args, node)
-    return ref
-
-
-_FUNCTIONS = frozenset({"torch.autograd.Function", "torch.autograd.function.Function"})
-"""The classes of custom functions: an object of one is no result, whatever it was made with."""
 
 
 simple(MakeFunction, make_function)

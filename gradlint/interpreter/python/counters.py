@@ -12,8 +12,8 @@ from gradlint.domain.announcement import GraphsShared
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value
+from gradlint.interpreter.escape import let_go, origins
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.program import let_go, origins
 
 _NTH = "nth"
 

@@ -6,62 +6,32 @@ statement runs its block there (`contextlib.contextmanager`); whatever wants all
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import nullcontext
-from itertools import count
-from typing import TypeAlias
 
 import libcst as cst
 
 from gradlint.domain.announcement import GraphsShared
-from gradlint.domain.graph import Site
 from gradlint.domain.state import State
 from gradlint.domain.value import Function, Pending, Ref, Sequence, Suspended, Value
 from gradlint.interpreter.args import Args
+from gradlint.interpreter.escape import let_go, origins
 from gradlint.interpreter.machine import Exit, Machine, splitting
-from gradlint.interpreter.program import let_go, origins
-from gradlint.interpreter.python.calls import run_body, settle
-from gradlint.interpreter.python.contexts import Saved, leave_mode
+from gradlint.interpreter.python.calls import run_body, settle, suspended_at
+from gradlint.interpreter.python.consumer import Consumer, Turn
+from gradlint.interpreter.python.contexts import leave_mode
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.source.core import With, Yield
 
-Turn: TypeAlias = "Callable[[list[State], list[Value]], list[State]]"
-
 _PENDING = "pending exit"
 """A variable that no program can name: how a `with` block was left whose context manager is yet to finish."""
-
-_numbers = count()
-
-
-class Consumer:
-    """Who runs at each `yield`: in which frame, and how. Ways out of what it runs carry its number past the body."""
-
-    __slots__ = ("at_home", "frame", "mode", "number", "site", "turn")
-
-    def __init__(self, machine: Machine, state: State, turn: Turn) -> None:
-        self.at_home = machine.abroad is None
-        self.frame = state.frame
-        self.site: Site = state.site
-        self.mode: Saved = (state.grad, state.inference, state.blocked)
-        self.turn = turn
-        self.number = next(_numbers)
-
-    def out(self, kind: str) -> str:
-        """A way out that is the consumer's, not the generator's."""
-        return f"{kind}@{self.number}"
-
-
-def suspended_at(state: State, value: Value) -> Suspended | None:
-    """The generator that a value is, if it has not begun."""
-    record = state.heap.get(value.id) if isinstance(value, Ref) else None
-    return record if isinstance(record, Suspended) else None
 
 
 def drive(machine: Machine, state: State, ref: Ref, turn: Turn) -> tuple[list[tuple[State, Value]], list[State]]:
     """Run a generator and at each `yield` a turn: the states behind its end, and those that broke out before."""
     generator = suspended_at(state, ref)
     assert generator is not None
-    consumer = Consumer(machine, state, turn)
+    mode = state.grad, state.inference, state.blocked
+    consumer = Consumer(state.frame, state.site, mode, machine.abroad is None, turn)
     state.put(ref.id, Sequence((), "generator", True))
     first_exit = len(machine.exits)
     ended = _run(machine, state, generator, consumer)
@@ -166,17 +136,6 @@ def _collect(machine: Machine, state: State, instr: Yield) -> None:
 
 
 # Consumers other than loops.
-
-
-def exhaust(machine: Machine, state: State, ref: Ref) -> Sequence:
-    """All that a generator yields, where nothing happens between one item and the next."""
-    generator = suspended_at(state, ref)
-    assert generator is not None and isinstance(generator.function, Function) and isinstance(generator.args, Args)
-    function, args, node = generator.function, generator.args, generator.node
-    state.put(ref.id, Sequence((), "generator", False, 0))
-    value = settle(machine, state, lambda: run_body(machine, state, function, args, node))
-    record = state.heap.get(value.id) if isinstance(value, Ref) else None
-    return record if isinstance(record, Sequence) else Sequence((), open=True)
 
 
 def lazy_items(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> Sequence:

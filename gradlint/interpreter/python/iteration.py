@@ -8,7 +8,10 @@ from gradlint.domain.announcement import Assigned
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Suspended, Tensor, Unknown, Value
 from gradlint.interpreter.machine import Machine, simple
+from gradlint.interpreter.python.calls import exhaust
 from gradlint.interpreter.python.named_tuples import items_in_order
+from gradlint.interpreter.torch.data_loader import batches
+from gradlint.interpreter.torch.parameters import DICTS, LISTS, module_base, parts
 from gradlint.interpreter.torch.tensor import iterate_tensor
 from gradlint.source.core import Unpack
 
@@ -36,9 +39,6 @@ def items_of(machine: Machine, state: State, value: Value, node: cst.CSTNode) ->
 
 
 def _items_of_record(machine: Machine, state: State, value: Ref, node: cst.CSTNode) -> Sequence:
-    from gradlint.interpreter.python.generators import exhaust
-    from gradlint.interpreter.torch.module import iterate_module
-
     record = state[value]
     if isinstance(record, Suspended):
         return exhaust(machine, state, value)
@@ -54,8 +54,18 @@ def _items_of_record(machine: Machine, state: State, value: Ref, node: cst.CSTNo
     if fields is not None:
         return Sequence(fields)
     if isinstance(record, Instance):
-        return iterate_module(machine, state, value, record, node)
+        return _items_of_object(machine, state, record, node)
     return Sequence((), open=True)
+
+
+def _items_of_object(machine: Machine, state: State, record: Instance, node: cst.CSTNode) -> Sequence:
+    """What a loop over an object finds: the modules of a container, the batches of a loader."""
+    base = module_base(state, record)
+    if base in (LISTS | DICTS):
+        if base in DICTS:
+            return Sequence(tuple(name for name in record.attrs), open=record.open)
+        return Sequence(tuple(parts(record).values()), open=record.open)
+    return batches(machine, state, record, node)
 
 
 def unpack(machine: Machine, state: State, instr: Unpack) -> None:

@@ -15,11 +15,12 @@ from gradlint.domain.announcement import IterationBegan, IterationEnded, LoopBeg
 from gradlint.domain.graph import fresh_number
 from gradlint.domain.state import PathFact, State, rebound
 from gradlint.domain.value import Instance, Ref, Sequence, Suspended, Tensor, Unknown, Value
+from gradlint.interpreter.escape import let_go, origins
 from gradlint.interpreter.machine import Exit, Machine, splitting
-from gradlint.interpreter.program import let_go, origins
 from gradlint.interpreter.python.branch import assume, truth
+from gradlint.interpreter.python.calls import suspended_at
 from gradlint.interpreter.python.counters import next_position, nth, place_of
-from gradlint.interpreter.python.generators import drive, suspended_at
+from gradlint.interpreter.python.generators import drive
 from gradlint.interpreter.python.iteration import PART, items_of
 from gradlint.source.core import Block, Const, For, While
 

@@ -7,8 +7,9 @@ import libcst as cst
 from gradlint.domain.state import State
 from gradlint.domain.value import Class, External, Instance, Partial, Ref, Sequence, Value
 from gradlint.interpreter.args import Args
+from gradlint.interpreter.escape import opaque
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.python.dataclass_fields import annotated_names
+from gradlint.interpreter.python.classes import annotated_names
 
 MAKER = "collections.<named>"
 """What the class is called by: with its fields first, and what they are to hold."""
@@ -39,7 +40,7 @@ def new_tuple(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> 
     named = [name for name in fields if isinstance(name, str)]
     given = {**dict(zip(named, values, strict=False)), **args.keywords}
     if args.open or len(values) > len(named) or set(given) != set(named):
-        return machine.program.opaque(machine, state, args.values(), node)
+        return opaque(machine, state, args.values(), node)
     return state.new(Instance(NAMED, {name: given[name] for name in named}, {}, False, node))
 
 

@@ -9,7 +9,6 @@ import libcst as cst
 
 from gradlint.domain.announcement import Repeated
 from gradlint.domain.graph import Edge, Node
-from gradlint.domain.refusal.backward import NoneGradientUsed
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Instance,
@@ -23,12 +22,14 @@ from gradlint.domain.value import (
     Write,
 )
 from gradlint.interpreter.args import Args
+from gradlint.interpreter.escape import opaque
 from gradlint.interpreter.libraries.numpy_arrays import arithmetic, is_number, joint_kind
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.branch import truth
-from gradlint.interpreter.python.calls import call_in_place
 from gradlint.interpreter.python.classes import find_method
 from gradlint.interpreter.python.iteration import items_of
+from gradlint.interpreter.torch.operators import tensor_operator, tensor_unary
+from gradlint.interpreter.torch.tensor import absent_gradient
 from gradlint.source.core import (
     Binary,
     Unary,
@@ -121,8 +122,6 @@ def operate(
     inplace: bool = False,
 ) -> Value:
     """A binary operator on any two values."""
-    from gradlint.interpreter.torch.operators import tensor_operator
-
     if isinstance(left, NoGradient) or isinstance(right, NoGradient):
         absent_gradient(machine, left if isinstance(left, NoGradient) else right, node)
         return machine.unknown("raised")
@@ -166,14 +165,6 @@ def shares_memory(state: State, value: Unknown, op: str, node: cst.CSTNode) -> b
 def _raised(value: Value) -> bool:
     """Whether a value stands for one that torch did not compute, because it raised."""
     return isinstance(value, Unknown) and value.kind == "raised"
-
-
-def absent_gradient(machine: Machine, value: Value, node: cst.CSTNode) -> None:
-    """None stands where a gradient is computed with."""
-    assert isinstance(value, NoGradient)
-    # If one of two ways went past the tensor, it is no fault where the same read finds a gradient on the other.
-    either_way = value.read is not None and value.since >= 0
-    machine.emit(NoneGradientUsed(node, value.syntax), unless=(value.read, "gradient") if either_way else None)
 
 
 def symbolic(machine: Machine, op: str, left: Value, right: Value, node: cst.CSTNode) -> Value:
@@ -223,8 +214,8 @@ def _objects(
         if isinstance(receiver, Ref) and isinstance(state[receiver], Instance):
             bound = find_method(state, receiver, method)
             if bound is not None:
-                return call_in_place(machine, state, bound, Args((argument,)), node)
-    return machine.program.opaque(machine, state, (left, right), node)
+                return machine.call(state, bound, Args((argument,)), node)
+    return opaque(machine, state, (left, right), node)
 
 
 def _sequences(
@@ -257,8 +248,6 @@ def _sequences(
 
 def unary(machine: Machine, state: State, instr: Unary) -> None:
     """op operand"""
-    from gradlint.interpreter.torch.operators import tensor_unary
-
     value = machine.read(state, instr.operand)
     if instr.op == "not":
         known = truth(state, value)

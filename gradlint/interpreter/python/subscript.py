@@ -8,7 +8,6 @@ from gradlint.domain.state import State
 from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine, simple
-from gradlint.interpreter.python.calls import call_in_place
 from gradlint.interpreter.python.classes import find_method
 from gradlint.interpreter.python.containers import get_item, set_item
 from gradlint.interpreter.python.literals import is_key
@@ -37,7 +36,7 @@ def read_item(machine: Machine, state: State, obj: Value, index: Value, node: cs
     if isinstance(obj, Ref):
         record = state[obj]
         if isinstance(record, Mapping) and record.factory is not None and is_key(index) and index not in record.items:
-            set_item(machine, state, obj, index, call_in_place(machine, state, record.factory, Args(), node))
+            set_item(machine, state, obj, index, machine.call(state, record.factory, Args(), node))
             record = state[obj]
         if isinstance(record, (Sequence, Mapping)):
             return get_item(machine, state, obj, index, node)
@@ -47,7 +46,7 @@ def read_item(machine: Machine, state: State, obj: Value, index: Value, node: cs
         if isinstance(record, Instance):
             method = find_method(state, obj, "__getitem__")
             if method is not None:
-                return call_in_place(machine, state, method, Args((index,)), node)
+                return machine.call(state, method, Args((index,)), node)
             return index_module(machine, state, obj, record, index)
     if isinstance(obj, Unknown):
         if _is_number(machine, state, obj, index, node):
@@ -83,7 +82,7 @@ def write_item(machine: Machine, state: State, instr: SetItem) -> None:
         elif isinstance(record, Instance):
             method = find_method(state, obj, "__setitem__")
             if method is not None:
-                call_in_place(machine, state, method, Args((index, value)), instr.node)
+                machine.call(state, method, Args((index, value)), instr.node)
             else:
                 replace_module(machine, state, obj, record, index, value)
 

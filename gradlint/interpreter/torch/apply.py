@@ -28,6 +28,7 @@ from gradlint.interpreter.torch.tensor import (
     known_tensor,
     tensor_at,
 )
+from gradlint.interpreter.torch.transform.levels import refuses_operation
 from gradlint.shapes.infer import Operand, result
 
 
@@ -71,8 +72,6 @@ def _of_nothing(call: Operation) -> bool:
 
 def _unsupported(call: Operation) -> bool:
     """What a transform that is under way does not let a function do."""
-    from gradlint.interpreter.torch.transform.levels import refuses_operation
-
     inputs = [given.ref for given in call.inputs]
     return refuses_operation(call.machine, call.state, call.name, inputs, call.flags, call.node)
 

@@ -29,15 +29,15 @@ from gradlint.domain.value import (
     Write,
 )
 from gradlint.interpreter.args import Args
+from gradlint.interpreter.escape import opaque
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.python.classes import find_in_class, library_base
+from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode
 from gradlint.interpreter.torch.custom_backward import Inputs, parts_of, run_aside, static_method
 from gradlint.interpreter.torch.inplace import bump, saved_now
 from gradlint.interpreter.torch.tensor import as_tensor, either, known_tensor, tensor_at, view_of
 from gradlint.interpreter.torch.transform.levels import refuses_custom
 
-FUNCTIONS = frozenset({"torch.autograd.Function", "torch.autograd.function.Function"})
 CTX = "torch.autograd.function.FunctionCtx"
 """The class of `ctx`, as far as gradlint knows it: what forward leaves on it stands in the attributes."""
 
@@ -50,11 +50,6 @@ _WRAPPED = (External("builtins.staticmethod"), External("builtins.classmethod"))
 _SILENT = frozenset({"set_materialize_grads", "save_for_forward"})
 
 
-def is_function_class(state: State, cls: Value) -> bool:
-    """Whether a class of the program is a custom function of autograd."""
-    return library_base(state, cls) in FUNCTIONS
-
-
 def is_ctx(record: Instance) -> bool:
     """Whether an object is the `ctx` of a custom function."""
     return record.cls == External(CTX)
@@ -64,7 +59,7 @@ def apply(machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNod
     """cls.apply(*args); `fewest` arguments, where nobody calls it and the rest have defaults."""
     forward = static_method(state, cls, "forward")
     if forward is None or args.open or args.keywords:
-        return machine.program.opaque(machine, state, args.values(), node)
+        return opaque(machine, state, args.values(), node)
     if machine.transforms and _refused_below(machine, state, cls, node):
         return Unknown("raised")
     inputs = Inputs(args.positional, {}, len(args.positional) if fewest is None else fewest)
@@ -96,14 +91,12 @@ def _run_forward(
     machine: Machine, state: State, cls: Ref, forward: Function, ctx: Ref, inputs: Inputs, node: cst.CSTNode
 ) -> Value:
     """Run forward with grad mode off, and `setup_context` where forward goes without a ctx."""
-    from gradlint.interpreter.python.calls import call_in_place
-
     setup = static_method(state, cls, "setup_context")
     saved = enter_mode(machine, state, Context("no_grad"))
     given = inputs.values if setup is not None else (ctx, *inputs.values)
-    result = call_in_place(machine, state, forward, Args(given), node)
+    result = machine.call(state, forward, Args(given), node)
     if setup is not None:
-        call_in_place(machine, state, setup, Args((ctx, inputs.values, result)), node)
+        machine.call(state, setup, Args((ctx, inputs.values, result)), node)
     leave_mode(state, saved)
     return result
 
@@ -239,7 +232,7 @@ def call_ctx(machine: Machine, state: State, ctx: Ref, name: str, args: Args, no
         values = tuple(as_tensor(machine, state, value, node) or value for value in args.positional)
         state.put(ctx.id, record._replace(attrs={**record.attrs, _KEPT[name]: values}))
         return None
-    return None if name in _SILENT else machine.program.opaque(machine, state, args.values(), node)
+    return None if name in _SILENT else opaque(machine, state, args.values(), node)
 
 
 def ctx_attribute(machine: Machine, state: State, ctx: Ref, record: Instance, name: str) -> Value:

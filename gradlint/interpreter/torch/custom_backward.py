@@ -13,6 +13,7 @@ from gradlint.domain.state import State
 from gradlint.domain.value import Bound, External, Function, Ref, Value
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.python.calls import invoke
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at, unknown_tensor
 
@@ -52,8 +53,6 @@ def run_aside(
     machine: Machine, state: State, cls: Ref, ctx: Ref, inputs: Inputs, result: Value, requires: Tri
 ) -> set[int]:
     """Run backward on unknown gradients; the positions of the inputs whose gradient is certainly None."""
-    from gradlint.interpreter.python.calls import invoke
-
     backward = static_method(state, cls, "backward")
     if backward is None or requires is False:
         return set()

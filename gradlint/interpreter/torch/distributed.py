@@ -9,8 +9,9 @@ import libcst as cst
 
 from gradlint.domain.announcement import ParameterReplaced
 from gradlint.domain.state import State
-from gradlint.domain.value import Context, Instance, Ref, Tensor, Value
+from gradlint.domain.value import Context, External, Instance, Ref, Tensor, Value
 from gradlint.interpreter.args import Args
+from gradlint.interpreter.escape import opaque
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.parameters import is_module, modules_of, parameters_of
 from gradlint.interpreter.torch.tensor import new_leaf
@@ -36,7 +37,7 @@ def fully_shard(machine: Machine, state: State, args: Args, node: cst.CSTNode) -
     """fully_shard(module): the module itself, whose parameters are other objects from then on (measured)."""
     module = args.get(0, "module")
     if not is_module(state, module):
-        return machine.program.opaque(machine, state, args.values(), node)
+        return opaque(machine, state, args.values(), node)
     assert isinstance(module, Ref)
     for part, _ in list(modules_of(state, module)):
         _shard_own(machine, state, part, node)
@@ -70,11 +71,9 @@ def _context(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CST
 
 def _clip(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """clip_grad_norm_(max_norm): of all parameters."""
-    from gradlint.interpreter.torch.functions import call_torch
-
     known, is_open = parameters_of(state, ref)
     given = Args((tuple(one for _, one in known), args.get(0, "max_norm")), {}, is_open or args.open)
-    return call_torch(machine, state, "torch.nn.utils.clip_grad_norm_", given, node)
+    return machine.call(state, External("torch.nn.utils.clip_grad_norm_"), given, node)
 
 
 _METHODS: dict[str, Method] = {"no_sync": _context, "join": _context, "clip_grad_norm_": _clip}

@@ -8,8 +8,8 @@ from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Ref, Tensor, Unknown, Value
 from gradlint.interpreter.args import Args
+from gradlint.interpreter.escape import opaque, origins
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.program import origins
 from gradlint.interpreter.torch.tensor import both, either, known_tensor, new_tensor, tensor_at, unknown_tensor
 from gradlint.interpreter.torch.transform.levels import refuses_random
 from gradlint.shapes.distribution import result_shape
@@ -96,7 +96,7 @@ def kl_divergence(machine: Machine, state: State, args: Args, node: cst.CSTNode)
         known = isinstance(record, Instance) and _kind(record) in _DIVERGING
         parameters = _parameters(state, record) if known and isinstance(record, Instance) else None
         if parameters is None:
-            return machine.program.opaque(machine, state, args.values(), node)
+            return opaque(machine, state, args.values(), node)
         found.extend(parameters)
     tracked = both(either(one.grad for one in found), state.grad)
     made = Node("kl_divergence", node, [Edge(one.node, one.grad) for one in found], tracked=tracked, maybe_saved=True)

@@ -7,8 +7,8 @@ import libcst as cst
 from gradlint.domain.state import State
 from gradlint.domain.value import Instance, Mapping, Ref, Value
 from gradlint.interpreter.args import Args
+from gradlint.interpreter.escape import opaque
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.python.calls import call_in_place
 
 
 def functional_call(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -16,7 +16,7 @@ def functional_call(machine: Machine, state: State, args: Args, node: cst.CSTNod
     module = args.get(0, "module")
     places = _places(state, module, args.get(1, "parameter_and_buffer_dicts"))
     if places is None or not isinstance(module, Ref):
-        return machine.program.opaque(machine, state, args.values(), node)
+        return opaque(machine, state, args.values(), node)
     former = [(owner, name, _attribute(state, owner, name)) for owner, name, _ in places]
     for owner, name, value in places:
         _put(state, owner, name, value)
@@ -25,7 +25,7 @@ def functional_call(machine: Machine, state: State, args: Args, node: cst.CSTNod
     record = state[keywords] if isinstance(keywords, Ref) else None
     named = {str(key): value for key, value in record.items.items()} if isinstance(record, Mapping) else {}
     given = Args(positional if type(positional) is tuple else (positional,), named)
-    result = call_in_place(machine, state, module, given, node)
+    result = machine.call(state, module, given, node)
     for owner, name, value in former:
         _put(state, owner, name, value)
     return result

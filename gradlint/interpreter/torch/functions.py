@@ -22,9 +22,9 @@ from gradlint.domain.value import (
     Write,
 )
 from gradlint.facts import load
-from gradlint.interpreter.args import Args, Native
-from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.program import origins
+from gradlint.interpreter.args import Args
+from gradlint.interpreter.escape import opaque, origins
+from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.contexts import ONCE
 from gradlint.interpreter.python.iteration import is_used_up, items_of
 from gradlint.interpreter.torch.apply import apply
@@ -89,7 +89,7 @@ def call_torch(machine: Machine, state: State, path: str, args: Args, node: cst.
         if ref is not None:
             write(machine, state, ref, name.rpartition(".")[2], node, maybe_saved=True)
             return ref
-    return machine.program.opaque(machine, state, args.values(), node)
+    return opaque(machine, state, args.values(), node)
 
 
 def _is_module_class(path: str) -> bool:

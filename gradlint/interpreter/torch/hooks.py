@@ -33,6 +33,7 @@ from gradlint.domain.value import (
     Value,
 )
 from gradlint.interpreter.args import Args
+from gradlint.interpreter.escape import opaque
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode
 from gradlint.interpreter.torch.backward import Walk
@@ -163,14 +164,12 @@ def _behind(
     if result is None:
         return output
     if isinstance(result, Unknown) and known_tensor(machine, state, result) is None:
-        return machine.program.opaque(machine, state, (output, result), node)
+        return opaque(machine, state, (output, result), node)
     return result
 
 
 def _run(machine: Machine, state: State, hook: Hook, given: tuple[Value, ...], node: cst.CSTNode) -> Value:
-    from gradlint.interpreter.python.calls import call_in_place
-
-    value = call_in_place(machine, state, hook.function, Args(given), node)
+    value = machine.call(state, hook.function, Args(given), node)
     is_builtin = isinstance(hook.function, External) and hook.function.path.startswith("builtins.")
     return None if is_builtin else value
 
@@ -254,9 +253,7 @@ def _gradient(state: State, record: Tensor, syntax: cst.CSTNode) -> Ref:
 
 
 def _with_gradient(machine: Machine, state: State, hook: Hook, given: Value, syntax: cst.CSTNode) -> Value:
-    from gradlint.interpreter.python.calls import call_in_place
-
     saved = enter_mode(machine, state, _UNWATCHED)
-    value = call_in_place(machine, state, hook.function, Args((given,)), syntax)
+    value = machine.call(state, hook.function, Args((given,)), syntax)
     leave_mode(state, saved)
     return value

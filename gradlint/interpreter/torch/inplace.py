@@ -20,6 +20,7 @@ from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import NOT_ITERATED, SHARES
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.tensor import both, either, overlap_of, tensor_at
+from gradlint.interpreter.torch.transform.levels import captured
 
 _REFUSED_VIEWS = {
     "multi": refusal.MultiViewWrite,
@@ -76,11 +77,8 @@ def write(
 
     `fills`: the write does not go through torch's element-wise iterator, so that an expanded tensor takes it.
     """
-    if certain and machine.transforms:
-        from gradlint.interpreter.torch.transform.levels import captured
-
-        if captured(machine, state, ref, op, sources, syntax):
-            return False
+    if certain and machine.transforms and captured(machine, state, ref, op, sources, syntax):
+        return False
     refused = refused_write(state, ref, sources) if certain else None
     record = tensor_at(state, ref)
     expanded = bool(overlap_of(record))

@@ -17,6 +17,7 @@ from gradlint.domain.shape import numel
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Ref, Tensor, Unknown, Value, View
 from gradlint.interpreter.args import Args
+from gradlint.interpreter.escape import opaque
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.apply import apply
 from gradlint.interpreter.torch.attributes import set_flag
@@ -45,7 +46,7 @@ def call_tensor_method(machine: Machine, state: State, ref: Ref, name: str, args
         if name.endswith("_") and not name.endswith("__"):
             write(machine, state, ref, name, node, certain=False)
             return ref
-        return machine.program.opaque(machine, state, (ref, *args.values()), node)
+        return opaque(machine, state, (ref, *args.values()), node)
     return apply(machine, state, entry, args.prepend(ref), node)
 
 
@@ -286,7 +287,7 @@ def _type(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
     name = path.removeprefix("torch.")
     dtype = dtypes.TENSOR_TYPES.get(name.removeprefix("cuda.")) or dtypes.named(name)
     if entry is None or dtype is None:
-        return machine.program.opaque(machine, state, (ref, *args.values()), node)
+        return opaque(machine, state, (ref, *args.values()), node)
     return apply(machine, state, entry, Args((ref, External(f"torch.{dtype}"))), node)
 
 

@@ -28,27 +28,25 @@ from gradlint.domain.value import (
 )
 from gradlint.facts import Entry, resolve
 from gradlint.interpreter.args import Args
+from gradlint.interpreter.escape import let_go, opaque
 from gradlint.interpreter.libraries import trainers as frameworks
 from gradlint.interpreter.libraries.accelerate import ENGINES, engine_method
 from gradlint.interpreter.libraries.model_zoos import call_foreign, foreign_part, is_foreign
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.program import let_go
-from gradlint.interpreter.python.calls import call_in_place
-from gradlint.interpreter.python.classes import find_in_class, library_base
+from gradlint.interpreter.python.classes import find_in_class, is_function_class, library_base
 from gradlint.interpreter.torch.apply import apply
-from gradlint.interpreter.torch.custom import is_function_class
-from gradlint.interpreter.torch.data_loader import SAMPLERS, batches, call_sampler
+from gradlint.interpreter.torch.data_loader import SAMPLERS, call_sampler
 from gradlint.interpreter.torch.distributed import WRAPPERS, wrapper_method
 from gradlint.interpreter.torch.distribution import call_distribution
 from gradlint.interpreter.torch.hooks import HANDLE, call_hooked, is_hooked, remove, run_inside
 from gradlint.interpreter.torch.module_methods import METHODS
-from gradlint.interpreter.torch.module_parts import DICTS, LISTS, fill_container, parts
+from gradlint.interpreter.torch.module_parts import fill_container
 from gradlint.interpreter.torch.names import fact
 from gradlint.interpreter.torch.operands import bind, bind_loosely, defaults_of, flag_of, operands_of
 from gradlint.interpreter.torch.operation import Input
 from gradlint.interpreter.torch.optim import OPTIMIZER_METHODS, fill_optimizer, is_optimizer_path
 from gradlint.interpreter.torch.parameter_shapes import parameter_shape, spelled_out
-from gradlint.interpreter.torch.parameters import is_module_path, module_base
+from gradlint.interpreter.torch.parameters import DICTS, LISTS, is_module_path, module_base, parts
 from gradlint.interpreter.torch.registration import check_part, refuse_uninitialised
 from gradlint.interpreter.torch.scaler import SCALERS, call_helper, is_scheduler_path
 from gradlint.interpreter.torch.tensor import UNCOUNTED, new_leaf, new_tensor
@@ -202,16 +200,6 @@ def _no_module(state: State, value: Value) -> bool:
     return isinstance(value, (bool, int, float, str, Function)) or type(value) is tuple
 
 
-def iterate_module(machine: Machine, state: State, ref: Ref, record: Instance, node: cst.CSTNode) -> Sequence:
-    """What a loop over an object finds: the modules of a container, the batches of a loader."""
-    base = module_base(state, record)
-    if base in (LISTS | DICTS):
-        if base in DICTS:
-            return Sequence(tuple(name for name in record.attrs), open=record.open)
-        return Sequence(tuple(parts(record).values()), open=record.open)
-    return batches(machine, state, record, node)
-
-
 def index_module(machine: Machine, state: State, ref: Ref, record: Instance, index: Value) -> Value:
     """container[index]"""
     base = module_base(state, record)
@@ -256,7 +244,7 @@ def call_instance(machine: Machine, state: State, ref: Ref, record: Instance, ar
     def forward(given: Args) -> Value:
         own = record.attrs.get("forward") or find_in_class(state, record.cls, "forward")
         if isinstance(own, Function):
-            return call_in_place(machine, state, Bound(ref, own), given, node)
+            return machine.call(state, Bound(ref, own), given, node)
         return _call_library(machine, state, ref, record, given, node)
 
     return call_hooked(machine, state, ref, record, args, node, forward)
@@ -268,9 +256,9 @@ def _call_library(machine: Machine, state: State, ref: Ref, record: Instance, ar
     if base is None and is_function_class(state, record.cls):
         machine.emit(FunctionWithoutApply(node, "called"))
     if base is None:
-        return machine.program.opaque(machine, state, (ref, *args.values()), node)
+        return opaque(machine, state, (ref, *args.values()), node)
     if base in WRAPPERS:
-        return call_in_place(machine, state, record.attrs.get("module"), args, node)
+        return machine.call(state, record.attrs.get("module"), args, node)
     if is_stand_in(record):
         return call_supposed(state, ref, record, args, node)
     if is_foreign(record):
@@ -280,12 +268,12 @@ def _call_library(machine: Machine, state: State, ref: Ref, record: Instance, ar
     if base == "torch.nn.Sequential" and not record.open:
         value = args.get(0, "input")
         for module in tuple(parts(record).values()):
-            value = call_in_place(machine, state, module, Args((value,)), node)
+            value = machine.call(state, module, Args((value,)), node)
         return value
     entry = fact(base.removeprefix("torch."))
     if entry is None or not entry.row.is_module:
         run_inside(machine, state, ref, node, None)
-        return machine.program.opaque(machine, state, (ref, *args.values()), node)
+        return opaque(machine, state, (ref, *args.values()), node)
     if record.config.get("inplace") is True:
         machine.note_builder(node, base.removeprefix("torch."), record.syntax)
     value = _call_torch_module(machine, state, record, entry, args, node)
@@ -350,7 +338,7 @@ def call_module_method(
         step = OPTIMIZER_METHODS.get(name)
         if step is not None:
             return step(machine, state, ref, args, node)
-    return machine.program.opaque(machine, state, (ref, *args.values()), node)
+    return opaque(machine, state, (ref, *args.values()), node)
 
 
 def _super_method(
@@ -376,4 +364,4 @@ def _super_method(
     if path is not None and is_optimizer_path(path) and name == "__init__":
         fill_optimizer(machine, state, ref, args, node)
         return None
-    return machine.program.opaque(machine, state, args.values(), node) if name != "__init__" else None
+    return opaque(machine, state, args.values(), node) if name != "__init__" else None

@@ -21,7 +21,6 @@ from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Te
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.libraries.model_zoos import is_foreign
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.python.calls import call_in_place
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.torch.hooks import register
 from gradlint.interpreter.torch.inplace import bump
@@ -217,7 +216,7 @@ def _extend(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTN
 def _apply(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """module.apply(f): f on every module."""
     for module, _ in list(modules_of(state, ref))[:24]:
-        call_in_place(machine, state, args.get(0, "fn"), Args((module,)), node)
+        machine.call(state, args.get(0, "fn"), Args((module,)), node)
     return ref
 
 

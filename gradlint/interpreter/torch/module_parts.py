@@ -5,23 +5,11 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.state import State
-from gradlint.domain.value import Instance, Mapping, Ref, Unknown, Value
+from gradlint.domain.value import Instance, Mapping, Ref, Value
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.iteration import items_of
-from gradlint.interpreter.torch.parameters import is_module, module_base
-
-LISTS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ParameterList"})
-DICTS = frozenset({"torch.nn.ModuleDict", "torch.nn.ParameterDict"})
-
-
-def parts(record: Instance) -> dict[str, Value]:
-    """What is registered under a name of its own; what is no object, such as a size, is an attribute like any other."""
-    return {
-        name: value
-        for name, value in record.attrs.items()
-        if (value is None or isinstance(value, (Ref, Unknown))) and not name.startswith("<")
-    }
+from gradlint.interpreter.torch.parameters import DICTS, LISTS, is_module, module_base, parts
 
 
 def fill_container(

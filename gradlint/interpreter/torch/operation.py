@@ -18,12 +18,12 @@ from gradlint.facts.traits import LIKES
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.contexts import AUTOCAST
-from gradlint.interpreter.python.operators import absent_gradient
 from gradlint.interpreter.torch.inplace import saved_now
 from gradlint.interpreter.torch.legacy_calls import modern
 from gradlint.interpreter.torch.operands import bind, bind_loosely, defaults_of, flag_of, operands_of, tensors_in
 from gradlint.interpreter.torch.tensor import (
     NO_TENSOR,
+    absent_gradient,
     as_tensor,
     both,
     either,

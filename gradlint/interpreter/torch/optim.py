@@ -34,7 +34,6 @@ from gradlint.domain.value import (
 )
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.python.calls import call_in_place
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.torch.inplace import bump
 from gradlint.interpreter.torch.parameters import held_by_optimizer
@@ -166,7 +165,7 @@ def _evaluate(machine: Machine, state: State, ref: Ref, closure: Value, node: cs
     backwards = machine.backwards
     result: Value = None
     for _ in range(_evaluations(state, ref)):
-        result = call_in_place(machine, state, closure, Args(), node)
+        result = machine.call(state, closure, Args(), node)
         machine.announce(state, GradientsUsed(node, ref, closure, result, machine.backwards > backwards))
     return result
 

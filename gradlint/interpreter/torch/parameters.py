@@ -11,6 +11,8 @@ from gradlint.interpreter.python.classes import has_unknown_base, library_base
 
 _NO_MODULES = ("torch.nn.functional.", "torch.nn.init.", "torch.nn.utils.")
 _TENSORS = frozenset({"torch.nn.Parameter", "torch.nn.Buffer", "torch.nn.UninitializedParameter"})
+LISTS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ParameterList"})
+DICTS = frozenset({"torch.nn.ModuleDict", "torch.nn.ParameterDict"})
 
 
 def is_module_path(path: str) -> bool:
@@ -97,3 +99,12 @@ def named_modules(state: State, root: Ref) -> Iterator[tuple[str, Instance]]:
         assert isinstance(record, Instance)
         yield prefix, record
         stack.extend((f"{prefix}{name}.", child) for name, child in reversed(children_of(state, record)))
+
+
+def parts(record: Instance) -> dict[str, Value]:
+    """What is registered under a name of its own; what is no object, such as a size, is an attribute like any other."""
+    return {
+        name: value
+        for name, value in record.attrs.items()
+        if (value is None or isinstance(value, (Ref, Unknown))) and not name.startswith("<")
+    }

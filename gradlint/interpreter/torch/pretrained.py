@@ -6,8 +6,8 @@ import libcst as cst
 
 from gradlint.domain.state import State
 from gradlint.domain.value import Instance, Ref, Tensor, Value
-from gradlint.interpreter.args import Args, Native
-from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.args import Args
+from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.torch.module import new_module
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from gradlint.domain.graph import Edge, Node, Term, Tri
+from gradlint.domain.refusal.backward import NoneGradientUsed
 from gradlint.domain.shape import Shape, Sym
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import NoGradient, Ref, Sequence, Tags, Tensor, Unknown, Value, View
@@ -245,3 +246,11 @@ def size_symbol(machine: Machine, value: Unknown) -> Sym:
     if found is None:
         found = machine.sizes[value] = Sym()
     return found
+
+
+def absent_gradient(machine: Machine, value: Value, node: cst.CSTNode) -> None:
+    """None stands where a gradient is computed with."""
+    assert isinstance(value, NoGradient)
+    # If one of two ways went past the tensor, it is no fault where the same read finds a gradient on the other.
+    either_way = value.read is not None and value.since >= 0
+    machine.emit(NoneGradientUsed(node, value.syntax), unless=(value.read, "gradient") if either_way else None)

@@ -15,13 +15,8 @@ from typing import Any, Literal, TypeAlias
 import libcst as cst
 
 from gradlint.domain.assumption import Assumption, AssumptionKind
-from gradlint.domain.state import State
-from gradlint.domain.value import Function, Value
-from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.names import method_fact
-from gradlint.interpreter.torch.optim import supposed_optimizer
 from gradlint.interpreter.world import guesses
-from gradlint.interpreter.world.placeholders import leaves_of, supposed_loss, supposed_network
 from gradlint.source.core import Param
 from gradlint.source.lower.syntax import parts
 
@@ -53,7 +48,7 @@ class _Uses:
     parts: bool = False
 
 
-class _Names:
+class Names:
     """The names that a file binds at its top level and in inner scopes, and how all names are used."""
 
     def __init__(self, root: cst.CSTNode) -> None:
@@ -120,13 +115,13 @@ def _spelled(node: cst.CSTNode) -> str | None:
     return None
 
 
-def _name(names: _Names, node: cst.Name, top: bool) -> None:
+def _name(names: Names, node: cst.Name, top: bool) -> None:
     names.of(node)
     if top:
         names.outer_uses.add(node.value)
 
 
-def _attribute(names: _Names, node: cst.Attribute, top: bool) -> None:
+def _attribute(names: Names, node: cst.Attribute, top: bool) -> None:
     uses = names.of(node.value)
     if uses is not None:
         uses.attributes.add(node.attr.value)
@@ -134,19 +129,19 @@ def _attribute(names: _Names, node: cst.Attribute, top: bool) -> None:
         names.torn[node.value] = ()
 
 
-def _call(names: _Names, node: cst.Call, top: bool) -> None:
+def _call(names: Names, node: cst.Call, top: bool) -> None:
     uses = names.of(node.func) if node.args else None
     if uses is not None:
         uses.called = True
 
 
-def _subscript(names: _Names, node: cst.Subscript, top: bool) -> None:
+def _subscript(names: Names, node: cst.Subscript, top: bool) -> None:
     if isinstance(node.value, cst.Call):
         names.torn[node.value] = ()
     names.taken_apart(node.value)
 
 
-def _assign(names: _Names, node: cst.Assign, top: bool) -> None:
+def _assign(names: Names, node: cst.Assign, top: bool) -> None:
     for target in (one.target for one in node.targets):
         names.bind(target, top)
         place = _spelled(target)
@@ -163,27 +158,27 @@ def _assign(names: _Names, node: cst.Assign, top: bool) -> None:
 
 
 def _target(
-    names: _Names, node: cst.AnnAssign | cst.AugAssign | cst.NamedExpr | cst.For | cst.CompFor, top: bool
+    names: Names, node: cst.AnnAssign | cst.AugAssign | cst.NamedExpr | cst.For | cst.CompFor, top: bool
 ) -> None:
     names.bind(node.target, top)
 
 
-def _named(names: _Names, node: cst.FunctionDef | cst.ClassDef | cst.AsName | cst.Param, top: bool) -> None:
+def _named(names: Names, node: cst.FunctionDef | cst.ClassDef | cst.AsName | cst.Param, top: bool) -> None:
     names.bind(node.name, top and not isinstance(node, cst.Param))
 
 
-def _import(names: _Names, node: cst.ImportAlias, top: bool) -> None:
+def _import(names: Names, node: cst.ImportAlias, top: bool) -> None:
     name: cst.CSTNode = node.name
     while isinstance(name, cst.Attribute):
         name = name.value
     names.bind(name, top)
 
 
-def _global(names: _Names, node: cst.Global, top: bool) -> None:
+def _global(names: Names, node: cst.Global, top: bool) -> None:
     names.bound |= {item.name.value for item in node.names}
 
 
-_LOOKS: dict[type[cst.CSTNode], Callable[[_Names, Any, bool], None]] = {
+_LOOKS: dict[type[cst.CSTNode], Callable[[Names, Any, bool], None]] = {
     cst.Name: _name,
     cst.Attribute: _attribute,
     cst.Call: _call,
@@ -208,7 +203,7 @@ _OF_TENSORS = frozenset({"backward", "data", "grad", "shape", "device", "dtype",
 class Supposed:
     """What names are supposed to be that nothing binds, or parameters for which no argument is known."""
 
-    def __init__(self, names: _Names, free: Mapping[str, cst.CSTNode]) -> None:
+    def __init__(self, names: Names, free: Mapping[str, cst.CSTNode]) -> None:
         whole = {name for name, uses in names.uses.items() if _is_whole(uses)}
         self.torn = {
             call: tuple(one in whole and _STATE.match(one) is None for one in parts)
@@ -229,26 +224,12 @@ class Supposed:
                 groups[role][name] = place
                 self.assumptions.append(Assumption(kind, name, role, place))
 
-    def make(self, machine: Machine, state: State) -> dict[str, Value]:
-        """What stands in for the names. An only optimizer trains all networks, of several each its own."""
-        for assumption in self.assumptions:
-            machine.assume(assumption)
-        networks = {name: supposed_network(machine, state, self.torn, node) for name, node in self.networks.items()}
-        made: dict[str, Value] = {**networks}
-        for name, node in self.losses.items():
-            made[name] = supposed_loss(state, self.torn, node)
-        for name, node in self.optimizers.items():
-            held = [one for other, one in networks.items() if len(self.optimizers) == 1 or guesses.belongs(name, other)]
-            leaves = tuple(leaf for one in held for leaf in leaves_of(state, one))
-            made[name] = supposed_optimizer(machine, state, leaves, node)
-        return made
-
 
 class Fragment(Supposed):
     """The free names of one file, and what they are supposed to be."""
 
     def __init__(self, module: cst.Module) -> None:
-        names = _Names(module)
+        names = Names(module)
         hidden = names.bound | (names.inner - names.outer_uses)
         dynamic = {"exec", "globals", "locals", "vars"} & names.uses.keys()
         free = {} if dynamic else {name: uses.first for name, uses in names.uses.items() if name not in hidden}
@@ -258,7 +239,7 @@ class Fragment(Supposed):
         self.makers = {name for name in free if name not in self.customs} & set(_makers(names))
 
 
-def _makers(names: _Names) -> Iterator[str]:
+def _makers(names: Names) -> Iterator[str]:
     """The names that are called for what the file then uses as a network: `model = MyModel().cuda()`."""
     for place, calls in names.results.items():
         for call in calls:
@@ -279,20 +260,7 @@ _ONWARDS = frozenset({"to", "cuda", "cpu", "double", "float", "half", "train", "
 """Methods that give a network back."""
 
 
-def supposed_arguments(
-    machine: Machine, state: State, where: cst.CSTNode, function: Function, *, trains: bool = False
-) -> dict[str, Value]:
-    """What the parameters of a function, or of a class's constructor, are supposed to be, where a loss is walked.
-
-    `trains`: whoever calls the function walks what it returns.
-    """
-    free = {param.name: param.node for param in function.code.params if _is_bare(param)}
-    if not free or not machine.assumes or not (trains or (machine.program.walks_back and _backpropagates(where))):
-        return {}
-    return Supposed(_Names(where), free).make(machine, state)
-
-
-def _backpropagates(where: cst.CSTNode) -> bool:
+def backpropagates(where: cst.CSTNode) -> bool:
     """Whether a function or class speaks of `backward`; most do not, and need no closer look."""
     stack = [where]
     while stack:
@@ -303,7 +271,7 @@ def _backpropagates(where: cst.CSTNode) -> bool:
     return False
 
 
-def _is_bare(param: Param) -> bool:
+def is_bare(param: Param) -> bool:
     """Whether neither annotation nor default says what a parameter is."""
     return param.annotation is None and not param.kind and not param.has_default
 
@@ -343,29 +311,3 @@ def _is_loss(name: str, uses: _Uses) -> bool:
 def _is_network(name: str, uses: _Uses) -> bool:
     shown = bool(uses.attributes & _MODULE_ONLY) or guesses.is_network(name)
     return uses.called and shown and not guesses.is_kept(name)
-
-
-def supposed(machine: Machine, state: State, frame: int, name: str) -> Value:
-    """What a free name is supposed to be; None where nothing tells. What it stands for is made at the first look."""
-    if not machine.assumes:
-        return None
-    fragment = machine.program.fragment()
-    path = fragment.customs.get(name)
-    if path is not None:
-        machine.assume(Assumption("name", name, f"`{path}`", fragment.free[name]))
-        return machine.program.external(path)
-    if name in fragment.makers:
-        machine.assume(Assumption("use", name, "the class of a network", fragment.free[name]))
-        return machine.program.external(f"{UNSEEN}.{name}")
-    if not any(name in group for group in (fragment.networks, fragment.losses, fragment.optimizers)):
-        return None
-    made = fragment.make(machine, state)
-    for free, value in made.items():
-        if free not in state.frames[frame]:
-            state.set_in(frame, free, value)
-    return made.get(name)
-
-
-def make_unseen(machine: Machine, state: State, node: cst.CSTNode) -> Value:
-    """What a call gives that a file makes a network by: a network."""
-    return supposed_network(machine, state, machine.program.fragment().torn, node)

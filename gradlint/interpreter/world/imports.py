@@ -10,113 +10,14 @@ that the checked file makes (`ancient`). What was seen half-way, in a circle of 
 
 from __future__ import annotations
 
-import re
-from typing import NamedTuple
-
 from gradlint.domain.announcement import AttributeRead
-from gradlint.domain.graph import ancient
-from gradlint.domain.state import MISSING, State, fresh_address
+from gradlint.domain.state import MISSING, State
 from gradlint.domain.value import External, File, Imported, Unknown, Value
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.source.core import Import
-from gradlint.source.unit import Neighbours, Unit
-
-UNITS = 48
-"""How many other files one file may look into."""
-
-STEPS = 4_000
-"""The steps of another file's top level."""
-
-CHAIN = 10
-"""How long a chain of files may be in which the top level of each looks into the next."""
 
 HOPS = 10
 """How often a name may be imported on from file to file."""
-
-
-class Loaded(NamedTuple):
-    """What a file's top level leaves behind: its frame, and the frames and heap that it needs."""
-
-    frame: int
-    frames: dict[int, dict[str | int, Value]]
-    heap: dict[int, object]
-
-
-class Loading:
-    """The files that one checked file looks into, and those whose top level is being run just now.
-
-    `provisional` holds what depends on the way it was reached: files of a circle, and files that look into these.
-    """
-
-    def __init__(self, neighbours: Neighbours) -> None:
-        self.neighbours = neighbours
-        self.running: list[str] = []
-        self.needs: list[set[str]] = []
-        self.on_the_way: list[bool] = []
-        self.provisional: dict[str, Loaded] = {}
-        self.seen: dict[str, Unit] = {}
-
-    def units(self) -> tuple[Unit, ...]:
-        """The files that were looked into."""
-        return tuple(self.seen.values())
-
-    def load(self, path: str) -> Loaded | None:
-        """What the file leaves behind; None for a file that cannot be read, or is being run already."""
-        if path in self.running or len(self.running) >= CHAIN:
-            first = self.running.index(path) if path in self.running else 0
-            self.on_the_way[first:] = [True] * (len(self.running) - first)
-            return None
-        unit = self.neighbours.unit(path)
-        for needs in self.needs:
-            needs.add(path)
-        if unit is None:
-            return None
-        self.seen[path] = unit
-        if path in self.provisional:
-            self.on_the_way = [True] * len(self.running)
-            return self.provisional[path]
-        if not isinstance(unit.loaded, Loaded):
-            return self._run(unit)
-        for needs in self.needs:
-            needs |= unit.needs
-        for needed in unit.needs:
-            inner = self.neighbours.unit(needed)
-            if inner is not None:
-                self.seen[needed] = inner
-        return unit.loaded
-
-    def _run(self, unit: Unit) -> Loaded:
-        self.running.append(unit.path)
-        self.needs.append(set())
-        self.on_the_way.append(False)
-        with ancient():
-            loaded = _top_level(unit, self)
-        self.running.pop()
-        needs = self.needs.pop()
-        if self.on_the_way.pop():
-            self.provisional[unit.path] = loaded
-            self.on_the_way = [True] * len(self.running)
-        else:
-            unit.loaded, unit.needs = loaded, frozenset(needs)
-        return loaded
-
-
-def _top_level(unit: Unit, loading: Loading) -> Loaded:
-    from gradlint.interpreter.program import Program
-
-    program = Program(unit.module, unit.path, loading)
-    program.frame = fresh_address()
-    machine = Machine(program, STEPS)
-    state = State()
-    state.enter(program.frame, program.module_names(unit.path.rpartition("/")[2].removesuffix(".py")))
-    with machine.bounded(1):
-        ends = machine.meet(machine.run(unit.code.body, [state]))
-        state = ends[0] if ends else machine.exits[-1].state if machine.exits else state
-    state.leave(program.frame)
-    names: dict[str | int, Value] = {
-        name: value for name, value in state.frames[program.frame].items() if isinstance(name, str)
-    }
-    return Loaded(program.frame, {**state.frames, program.frame: names}, state.heap)
 
 
 def run_import(machine: Machine, state: State, instr: Import) -> None:
@@ -217,14 +118,6 @@ def admit(machine: Machine, state: State, path: str) -> dict[str | int, Value] |
     if loaded.frame not in state.frames:
         state.admit(loaded.frames, loaded.heap)
     return state.frames[loaded.frame]
-
-
-def binds(unit: Unit, name: str, *, builtin: bool) -> bool:
-    """Whether a file may bind a name at its top level; cheap, and a guess on the side of yes."""
-    if name not in unit.words:
-        return not builtin and "import *" in unit.text
-    stated = rf"^(?:(?:async )?def |class )?{name}\b *[(:=]"
-    return not builtin or re.search(stated, unit.text, re.MULTILINE) is not None
 
 
 simple(Import, run_import)

@@ -7,14 +7,18 @@ from collections.abc import Mapping
 import libcst as cst
 
 from gradlint.domain.announcement import NetworkSupposed
+from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
-from gradlint.domain.value import External, Instance, ModuleState, Ref, Unknown, Value
+from gradlint.domain.value import External, Function, Instance, ModuleState, Ref, Unknown, Value
 from gradlint.interpreter.args import Args
+from gradlint.interpreter.escape import origins
 from gradlint.interpreter.libraries.model_zoos import SOME, flag_of_leaf, new_network
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.program import origins
+from gradlint.interpreter.torch.optim import supposed_optimizer
 from gradlint.interpreter.torch.tensor import NO_TENSOR, SCALAR, either, new_tensor, tensor_at
+from gradlint.interpreter.world import guesses
+from gradlint.interpreter.world.fragment import UNSEEN, Names, Supposed, backpropagates, is_bare
 
 SUPPOSED_CALL = "call of "
 """How the operation is named that stands for the call of such a network or loss."""
@@ -103,3 +107,57 @@ def _apart(state: State, made: Node, is_tensor: bool, node: cst.CSTNode) -> Valu
     tracked = None if made.tracked else made.tracked
     own = Node("call", node, edges, tracked=tracked, cut=made.cut, place=made.place)
     return new_tensor(state, own, grad=tracked) if is_tensor else Unknown(None, own, None, node)
+
+
+def supposed_value(machine: Machine, state: State, frame: int, name: str) -> Value:
+    """What a free name is supposed to be; None where nothing tells. What it stands for is made at the first look."""
+    if not machine.assumes:
+        return None
+    fragment = machine.program.fragment
+    path = fragment.customs.get(name)
+    if path is not None:
+        machine.assume(Assumption("name", name, f"`{path}`", fragment.free[name]))
+        return machine.program.external(path)
+    if name in fragment.makers:
+        machine.assume(Assumption("use", name, "the class of a network", fragment.free[name]))
+        return machine.program.external(f"{UNSEEN}.{name}")
+    if not any(name in group for group in (fragment.networks, fragment.losses, fragment.optimizers)):
+        return None
+    made = _stand_ins(machine, state, fragment)
+    for free, value in made.items():
+        if free not in state.frames[frame]:
+            state.set_in(frame, free, value)
+    return made.get(name)
+
+
+def supposed_arguments(
+    machine: Machine, state: State, where: cst.CSTNode, function: Function, *, trains: bool = False
+) -> dict[str, Value]:
+    """What the parameters of a function, or of a class's constructor, are supposed to be, where a loss is walked.
+
+    `trains`: whoever calls the function walks what it returns.
+    """
+    free = {param.name: param.node for param in function.code.params if is_bare(param)}
+    if not free or not machine.assumes or not (trains or (machine.program.walks_back and backpropagates(where))):
+        return {}
+    return _stand_ins(machine, state, Supposed(Names(where), free))
+
+
+def _stand_ins(machine: Machine, state: State, supposed: Supposed) -> dict[str, Value]:
+    """What stands in for the names. An only optimizer trains all networks, of several each its own."""
+    for assumption in supposed.assumptions:
+        machine.assume(assumption)
+    networks = {name: supposed_network(machine, state, supposed.torn, node) for name, node in supposed.networks.items()}
+    made: dict[str, Value] = {**networks}
+    for name, node in supposed.losses.items():
+        made[name] = supposed_loss(state, supposed.torn, node)
+    for name, node in supposed.optimizers.items():
+        held = [one for other, one in networks.items() if len(supposed.optimizers) == 1 or guesses.belongs(name, other)]
+        leaves = tuple(leaf for one in held for leaf in leaves_of(state, one))
+        made[name] = supposed_optimizer(machine, state, leaves, node)
+    return made
+
+
+def make_unseen(machine: Machine, state: State, node: cst.CSTNode) -> Value:
+    """What a call gives that a file makes a network by: a network."""
+    return supposed_network(machine, state, machine.program.fragment.torn, node)

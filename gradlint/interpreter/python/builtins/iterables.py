@@ -17,13 +17,13 @@ from gradlint.domain.value import (
     Unknown,
     Value,
 )
-from gradlint.interpreter.args import Args, Native
-from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.program import let_go
+from gradlint.interpreter.args import Args
+from gradlint.interpreter.escape import let_go, opaque
+from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.branch import truth
-from gradlint.interpreter.python.calls import call_in_place
+from gradlint.interpreter.python.calls import suspended_at
 from gradlint.interpreter.python.counters import nth
-from gradlint.interpreter.python.generators import first_item, lazy_items, suspended_at
+from gradlint.interpreter.python.generators import first_item, lazy_items
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.python.operators import operate
 from gradlint.interpreter.torch.module_parts import count_parts
@@ -106,7 +106,7 @@ def _map(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value
         return machine.unknown()
     function, first = args.positional[0], args.positional[1]
     items = lazy_items(machine, state, first, node)
-    results = [call_in_place(machine, state, function, Args((item,)), node) for item in items.items[:8]]
+    results = [machine.call(state, function, Args((item,)), node) for item in items.items[:8]]
     let_go(machine, state, items.items[8:], node)
     return state.new(Sequence(tuple(results), "generator", items.open or len(items.items) > 8))
 
@@ -119,7 +119,7 @@ def _as_list(kind: str) -> Native:
         if kind == "tuple" and not items.open:
             return items.items
         if items.open and not items.items:
-            return machine.program.opaque(machine, state, args.positional, node)
+            return opaque(machine, state, args.positional, node)
         return state.new(Sequence(items.items, kind, items.open))
 
     return build
@@ -176,7 +176,7 @@ def _extreme(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
         values = items_of(machine, state, values[0], node).items
     if values and all(isinstance(value, (int, float)) for value in values) and not args.keywords:
         return machine.unknown("number")
-    return machine.program.opaque(machine, state, values or args.positional, node)
+    return opaque(machine, state, values or args.positional, node)
 
 
 def _all_any(settles: bool) -> Native:
@@ -219,7 +219,7 @@ def _filter(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Va
     kept: list[Value] = []
     is_open = items.open
     for item in items.items[:64]:
-        known = truth(state, item if function is None else call_in_place(machine, state, function, Args((item,)), node))
+        known = truth(state, item if function is None else machine.call(state, function, Args((item,)), node))
         if known is not False:
             kept.append(item)
         if known is None:

@@ -21,9 +21,9 @@ from gradlint.domain.value import (
     Value,
 )
 from gradlint.facts.names import TENSOR, names_of
-from gradlint.interpreter.args import Args, Native
-from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.program import let_go
+from gradlint.interpreter.args import Args
+from gradlint.interpreter.escape import let_go, opaque
+from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.attribute import delete_attribute, get_attribute, set_attribute
 from gradlint.interpreter.python.classes import find_in_class, library_base, linear_bases
 from gradlint.interpreter.torch.tensor import SUMMARY
@@ -142,7 +142,7 @@ def _getattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
         return get_attribute(machine, state, obj, name, node)
     if isinstance(obj, Ref) and isinstance(state[obj], Tensor):
         # Any method of it may be called then, a differentiable one as well.
-        return machine.program.opaque(machine, state, (obj,), node)
+        return opaque(machine, state, (obj,), node)
     return machine.symbol("attr", obj, name)
 
 

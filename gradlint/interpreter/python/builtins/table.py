@@ -20,9 +20,9 @@ from gradlint.domain.value import (
     Unknown,
     Value,
 )
-from gradlint.interpreter.args import Args, Native
+from gradlint.interpreter.args import Args
 from gradlint.interpreter.libraries.expectations import catch_warnings, raises, warns
-from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.branch import truth
 from gradlint.interpreter.python.builtins.iterables import WALKING
 from gradlint.interpreter.python.builtins.reflection import REFLECTING
@@ -30,6 +30,7 @@ from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.python.literals import is_key
 from gradlint.interpreter.python.named_tuples import MAKER, new_class, new_tuple
 from gradlint.interpreter.python.strings import to_text
+from gradlint.interpreter.reveal import reveal
 from gradlint.interpreter.torch.methods import number_of
 from gradlint.interpreter.torch.tensor import known_tensor
 
@@ -144,6 +145,7 @@ FUNCTIONS: dict[str, Native] = {
     "builtins.bool": _number("bool"),
     "builtins.str": to_text,
     "builtins.print": _print,
+    "builtins.reveal": reveal,
     "builtins.dict": _dict,
     "builtins.property": _descriptor("builtins.property"),
     "functools.cached_property": _descriptor("functools.cached_property"),

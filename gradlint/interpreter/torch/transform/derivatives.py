@@ -8,8 +8,9 @@ from gradlint.domain.dtype import COMPLEXES
 from gradlint.domain.shape import same_shape
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Partial, Ref, Value
-from gradlint.interpreter.args import Args, Native
-from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.args import Args
+from gradlint.interpreter.escape import opaque
+from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.torch.transform.inside import (
     RAISED,
     Asked,
@@ -24,7 +25,7 @@ from gradlint.interpreter.torch.transform.inside import (
     tensors_of,
     with_aux,
 )
-from gradlint.interpreter.torch.transform.levels import Kind, Level
+from gradlint.interpreter.torch.transform.level import Kind, Level
 from gradlint.interpreter.torch.transform.trees import leaves, no_tensor, structure, tensor_of
 
 RUN = "torch.func.<run>"
@@ -37,7 +38,7 @@ def transform(name: str, aux_at: int = 2) -> Native:
 
     def make(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
         if args.open or not args.has(0, "func"):
-            return machine.program.opaque(machine, state, args.values(), node)
+            return opaque(machine, state, args.values(), node)
         aux = args.keywords.get("has_aux", args.get(aux_at, "has_aux", False))
         random: Value = True
         if name == "jacfwd":
@@ -123,7 +124,7 @@ def _result(
 def vjp(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """vjp(f, *primals): the output, and a function of cotangents."""
     if args.open or not args.positional:
-        return machine.program.opaque(machine, state, args.values(), node)
+        return opaque(machine, state, args.values(), node)
     asked = Asked("vjp", args.positional[0], 0, args.keywords.get("has_aux", False))
     primals = args.positional[1:]
     output = _ran(machine, state, asked, "reverse", primals, node)
@@ -193,7 +194,7 @@ def jvp(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """jvp(f, primals, tangents): the output and its tangent."""
     primals, tangents = args.get(1, "primals"), args.get(2, "tangents")
     if args.open or not args.has(2, "tangents"):
-        return machine.program.opaque(machine, state, args.values(), node)
+        return opaque(machine, state, args.values(), node)
     if type(primals) is not tuple:
         known = structure(state, primals)
         return mismatch(machine, node, "jvp", "primals-kind") if known is not None else RAISED
@@ -214,7 +215,7 @@ def jvp(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
 def linearize(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """linearize(f, *primals): the output, and a function of tangents."""
     if args.open or not args.positional or args.keywords:
-        return machine.program.opaque(machine, state, args.values(), node)
+        return opaque(machine, state, args.values(), node)
     primals = args.positional[1:]
     output = _ran(machine, state, Asked("linearize", args.positional[0]), "forward", primals, node)
     if output is None:

@@ -14,6 +14,7 @@ from gradlint.domain.shape import same_shape
 from gradlint.domain.state import State
 from gradlint.domain.value import Context, Value
 from gradlint.interpreter.args import Args
+from gradlint.interpreter.escape import opaque
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.contexts import DUAL
 from gradlint.interpreter.torch.tensor import known_tensor, new_tensor, tensor_at
@@ -49,7 +50,7 @@ def make_dual(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> 
     tensor = known_tensor(machine, state, args.get(0, "tensor"))
     tangent = known_tensor(machine, state, args.get(1, "tangent"))
     if tensor is None or args.has(2, "level") or args.open:
-        return machine.program.opaque(machine, state, args.values(), node)
+        return opaque(machine, state, args.values(), node)
     if state.facts.get(DUAL, False) is False:
         return mismatch(machine, node, "make_dual", "dual-outside")
     record = tensor_at(state, tensor)

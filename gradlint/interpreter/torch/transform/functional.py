@@ -10,8 +10,9 @@ from gradlint.domain.shape import is_single, same_shape
 from gradlint.domain.state import State
 from gradlint.domain.value import Context, Ref, Tensor, Value
 from gradlint.domain.walk import certain_inputs, reachable
-from gradlint.interpreter.args import Args, Native
-from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.args import Args
+from gradlint.interpreter.escape import opaque
+from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode
 from gradlint.interpreter.torch.tensor import new_tensor
 from gradlint.interpreter.torch.transform.inside import (
@@ -36,7 +37,7 @@ def functional(name: str) -> Native:
 
     def call(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
         if args.open or not args.has(1, "inputs"):
-            return machine.program.opaque(machine, state, args.values(), node)
+            return opaque(machine, state, args.values(), node)
         if machine.transforms:
             unsupported(machine, node, "function", f"torch.autograd.functional.{name}")
             return RAISED

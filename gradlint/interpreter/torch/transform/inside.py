@@ -16,7 +16,8 @@ from gradlint.domain.value import Ref, Tensor, Unknown, Value
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.tensor import new_leaf, new_tensor
-from gradlint.interpreter.torch.transform.levels import Level, entered
+from gradlint.interpreter.torch.transform.level import Level
+from gradlint.interpreter.torch.transform.levels import entered
 from gradlint.interpreter.torch.transform.trees import changed, leaves, no_tensor, tensor_of
 
 
@@ -59,10 +60,8 @@ def run(machine: Machine, state: State, level: Level, function: Value, args: Arg
 
 def run_plain(machine: Machine, state: State, function: Value, args: Args, node: cst.CSTNode) -> Value:
     """What a function gives that runs as it is; `raised` as in `run`."""
-    from gradlint.interpreter.python.calls import call_in_place
-
     before, dropped = len(machine.events), machine.give_ups["paths dropped"]
-    value = call_in_place(machine, state, function, args, node)
+    value = machine.call(state, function, args, node)
     if machine.give_ups["paths dropped"] > dropped or any(_refuses(one) for one in machine.events[before:]):
         return RAISED
     return value

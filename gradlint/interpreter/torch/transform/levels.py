@@ -10,37 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
 
 import libcst as cst
 
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.refusal.transform import CapturedWrite, TransformUnsupported, Unsupported
-from gradlint.domain.state import State, fresh_address
+from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor, Unknown, Value
 from gradlint.domain.walk import back_to, inputs, reachable
 from gradlint.facts.aliases import bare, canonical, is_module
 from gradlint.facts.traits import FROM_SIZES, RANDOM, RANDOM_IN_TRAINING, SIZE_BY_VALUES
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
-
-Kind: TypeAlias = Literal["reverse", "forward", "map"]
-
-
-@dataclass
-class Level:
-    """A transform that runs its function now; what is older than `since` comes from outside.
-
-    `mapped` are the nodes of the values that differ from one run to the next; `random`: numbers may be drawn.
-    """
-
-    kind: Kind
-    name: str
-    node: cst.CSTNode
-    random: bool = True
-    since: int = field(default_factory=fresh_address)
-    mapped: set[int] = field(default_factory=set)
+from gradlint.interpreter.torch.transform.level import Level
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradlint.interpreter.args import Native
+from gradlint.interpreter.machine import Native
 from gradlint.interpreter.torch.transform import derivatives, forward_mode, mapping
 from gradlint.interpreter.torch.transform.functional import functional
 

@@ -1,17 +1,47 @@
-"""Fields of dataclasses and named tuples: what an object without an `__init__` of its own begins with."""
+"""Objects of the program's classes: made by `__init__`, or from the fields of dataclasses and named tuples."""
 
 from __future__ import annotations
 
 import libcst as cst
 
+from gradlint.domain.refusal.functions import FunctionWithoutApply
 from gradlint.domain.state import State
 from gradlint.domain.value import Class, External, Function, Instance, Ref, Value
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.python.classes import (
+    annotated_names,
+    find_in_class,
+    has_unknown_base,
+    is_function_class,
+    library_base,
+    linear_bases,
+)
+from gradlint.interpreter.torch.module import fill_module, new_user_module
+from gradlint.interpreter.torch.optim import fill_optimizer, is_optimizer_path
 
 FIELD = External("dataclasses.field")
 
 _FACTORY = "<factory>"
+
+
+def instantiate(machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """An object of a class of the program: made, then `__init__` run on it."""
+    base = library_base(state, cls)
+    if has_unknown_base(state, cls):
+        ref = state.new(Instance(cls, {}, {}, True, node))
+    elif base is not None and base.startswith("torch.nn."):
+        ref = new_user_module(machine, state, cls, base, args, node)
+    else:
+        ref = state.new(Instance(cls, {}, {}, base is not None, node))
+    init = find_in_class(state, cls, "__init__")
+    if isinstance(init, Function):
+        machine.call(state, init, Args((ref, *args.positional), args.keywords, args.open), node)
+    elif is_function_class(state, cls) and args.positional:
+        machine.emit(FunctionWithoutApply(node, "made"))
+    else:
+        fill_fields(machine, state, ref, cls, args, node)
+    return ref
 
 
 def field(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -24,9 +54,6 @@ def field(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
 
 def fill_fields(machine: Machine, state: State, ref: Ref, cls: Ref, args: Args, node: cst.CSTNode) -> None:
     """Without `__init__` of its own a class with annotated names is a dataclass: fields by name, then by default."""
-    from gradlint.interpreter.python.calls import call_in_place
-    from gradlint.interpreter.python.classes import find_in_class, linear_bases
-
     if _inherited_constructor(machine, state, ref, cls, args, node):
         return
     classes = [state[base] for base in linear_bases(state, cls) if isinstance(base, Ref)]
@@ -40,22 +67,18 @@ def fill_fields(machine: Machine, state: State, ref: Ref, cls: Ref, args: Args, 
             if isinstance(made, Instance) and made.cls == FIELD:
                 factory = made.attrs.get(_FACTORY)
                 known = factory is not None and not args.open
-                given[name] = call_in_place(machine, state, factory, Args(), node) if known else machine.unknown()
+                given[name] = machine.call(state, factory, Args(), node) if known else machine.unknown()
     instance = state[ref]
     assert isinstance(instance, Instance)
     if given:
         state.put(ref.id, instance._replace(attrs={**instance.attrs, **given}))
     after = find_in_class(state, cls, "__post_init__")
     if names and isinstance(after, Function):
-        call_in_place(machine, state, after, Args((ref,)), node)
+        machine.call(state, after, Args((ref,)), node)
 
 
 def _inherited_constructor(machine: Machine, state: State, ref: Ref, cls: Ref, args: Args, node: cst.CSTNode) -> bool:
     """A class without `__init__` is made as the library class is that it derives from; False where none is known."""
-    from gradlint.interpreter.python.classes import has_unknown_base, library_base
-    from gradlint.interpreter.torch.module import fill_module
-    from gradlint.interpreter.torch.optim import fill_optimizer, is_optimizer_path
-
     base = library_base(state, cls)
     if base is None or has_unknown_base(state, cls):
         return False
@@ -66,16 +89,3 @@ def _inherited_constructor(machine: Machine, state: State, ref: Ref, cls: Ref, a
     else:
         return False
     return True
-
-
-def annotated_names(record: Class) -> list[str]:
-    assert isinstance(record.code.node, cst.ClassDef)
-    names: list[str] = []
-    for statement in record.code.node.body.body:
-        if isinstance(statement, cst.SimpleStatementLine):
-            names.extend(
-                small.target.value
-                for small in statement.body
-                if isinstance(small, cst.AnnAssign) and isinstance(small.target, cst.Name)
-            )
-    return names

@@ -1,0 +1,111 @@
+"""Values that escape: what an unknown call is given, may do, and gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import libcst as cst
+
+from gradlint.domain.announcement import Escaped, GradientTested, GraphsEscaped, GraphsShared
+from gradlint.domain.graph import Edge, Node
+from gradlint.domain.state import State
+from gradlint.domain.value import Instance, NoGradient, Ref, Tensor, Unknown, Value
+from gradlint.interpreter.contents import all_attributes, contents
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.torch.switches import thaw
+
+
+def opaque(machine: Machine, state: State, values: Iterable[Value], node: cst.CSTNode) -> Value:
+    """The result of a call that is not known: it may depend on everything that went in.
+
+    A decorator that is not known is taken to leave the function as it is.
+    """
+    values = tuple(values)
+    if type(node) is cst.Decorator and len(values) == 1:
+        return values[0]
+    machine.announce(state, Escaped(node, values))
+    let_go(machine, state, values, node)
+    if machine.frozen:
+        thaw(machine, state, values)
+    for receiver in machine.hooked_elsewhere:
+        forget_attributes(state, receiver)
+    for value in values:
+        if type(value) is NoGradient and _asserts(node):
+            machine.announce(state, GradientTested(node, value.read, asserted=True))
+        forget_attributes(state, value)
+    given = origins(state, values)
+    machine.announce(state, GraphsShared(node, given))
+    edges = [Edge(origin, None) for origin in given]
+    if any(edge.node.live for edge in edges):
+        state.escape()
+        return Unknown(None, Node("call", node, edges, tracked=None), None, node)
+    return Unknown(syntax=node)
+
+
+def _asserts(node: cst.CSTNode) -> bool:
+    """Whether a call is an assertion of a test: `self.assertIsNone(...)`."""
+    func = node.func if isinstance(node, cst.Call) else None
+    name = func.attr if isinstance(func, cst.Attribute) else func
+    return isinstance(name, cst.Name) and name.value.startswith("assert")
+
+
+def forget_attributes(state: State, value: Value, depth: int = 3) -> None:
+    """Something unknown was given an object: what stands in its attributes, and in its parts', may be another now."""
+    record = state.heap.get(value.id) if isinstance(value, Ref) else None
+    if not isinstance(record, Instance) or not isinstance(record.cls, Ref) or not isinstance(value, Ref):
+        return
+    if record.module.uninitialised:
+        record = record._replace(module=record.module._replace(uninitialised=False))
+        state.put(value.id, record)
+    attrs = {name: _forgotten(state, name, one) for name, one in record.attrs.items()}
+    if any(attrs[name] is not one for name, one in record.attrs.items()):
+        state.put(value.id, record._replace(attrs=attrs))
+    if depth:
+        for one in record.attrs.values():
+            forget_attributes(state, one, depth - 1)
+
+
+def _forgotten(state: State, name: str, value: Value) -> Value:
+    if isinstance(value, Ref):
+        record = state.heap.get(value.id)
+        return Unknown() if isinstance(record, Tensor) and not record.parameter and record.node.live else value
+    return Unknown() if value is None or isinstance(value, (int, float)) else value
+
+
+def origins(state: State, values: Iterable[Value]) -> list[Node]:
+    """The graphs behind values, looked for in what they hold too, up to `MOST_GRAPHS`."""
+    found: dict[Node, None] = {}
+    for value in contents(state, values, all_attributes, calls=True):
+        # By its use something unknown may be a tensor, which has a history of its own.
+        shown = (state.tensor_of(value) or value) if isinstance(value, Unknown) else value
+        record = state.heap.get(shown.id) if isinstance(shown, Ref) else shown
+        if isinstance(record, Tensor):
+            found[record.node] = None
+        elif isinstance(record, Unknown) and record.origin is not None:
+            found[record.origin] = None
+        if len(found) == MOST_GRAPHS:
+            break
+    return list(found)
+
+
+MOST_GRAPHS = 24
+"""How many graphs the result of an unknown call is taken to depend on: a network would bring all its parameters."""
+
+
+def let_go(machine: Machine, state: State, values: Iterable[Value], node: cst.CSTNode | None = None) -> None:
+    """Values go where gradlint does not look: whatever hangs on them may be backpropagated or changed there."""
+    escaped = machine.escaped
+
+    def is_gone(ref: Ref) -> bool:
+        return escaped.get(ref.id) is state.heap.get(ref.id)
+
+    graphs: list[Node] = []
+    for value in contents(state, values, all_attributes, calls=True, skip=is_gone):
+        if isinstance(value, Ref):
+            record = escaped[value.id] = state.heap.get(value.id)
+            if isinstance(record, Tensor):
+                graphs.append(record.node)
+        elif isinstance(value, Unknown) and value.origin is not None:
+            graphs.append(value.origin)
+    if graphs:
+        machine.announce(state, GraphsEscaped(node or machine.program.nowhere, graphs))
