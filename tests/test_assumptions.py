@@ -163,8 +163,8 @@ def test_explain_shows_the_assumptions_of_a_line(tmp_path: Path, capsys: pytest.
     assert main(["explain", f"{path}:6"]) == 0
     lines = capsys.readouterr().out.split("\n")
     [row] = [number for number, line in enumerate(lines) if line.lstrip().startswith("16  model: ")]
-    assert lines[row + 1] == "         assumed: `model` is a network, by its name (line 4)"
-    assert "  assumed on the way: `optimizer` is an optimizer, by its use (line 4)" in lines
+    assert lines[row + 1] == "         assumed (name): `model` is a network, by its name (line 4)"
+    assert "  assumed on the way (use): `optimizer` is an optimizer, by its use (line 4)" in lines
 
 
 def test_explain_shows_the_assumptions_of_a_size(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

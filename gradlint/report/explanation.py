@@ -49,14 +49,14 @@ def _lines(explanation: Explanation) -> Iterator[str]:
         why = "no expression begins there" if explanation.reached else "no path of the interpreter comes there"
         yield f"{explanation.filename}: {why}"
     shown = {one for value in explanation.values for one in value.assumptions}
-    yield from (f"  assumed on the way: {_assumed(one)}" for one in explanation.assumptions if one not in shown)
+    yield from (f"  assumed on the way {_assumed(one)}" for one in explanation.assumptions if one not in shown)
     for note in explanation.given_up:
         yield f"  not followed: {_note(note)}"
     for what, who in explanation.looked:
         yield f"  {what} heard by: {', '.join(who)}"
     for one in explanation.findings:
         yield f"  {one.code} {one.name}: {one.message}"
-        yield from (f"    rests on: {_assumed(each)}" for each in one.assumptions)
+        yield from (f"    rests on {_assumed(each)}" for each in one.assumptions)
     if not explanation.findings:
         yield "  no finding here"
 
@@ -64,13 +64,14 @@ def _lines(explanation: Explanation) -> Iterator[str]:
 def _value(value: Value) -> Iterator[str]:
     yield f"  {value.column:>3}  {value.name}: {'  |  '.join(value.paths)}"
     yield from (f"         {_note(note)}" for note in value.notes)
-    yield from (f"         assumed: {_assumed(one)}" for one in value.assumptions)
+    yield from (f"         assumed {_assumed(one)}" for one in value.assumptions)
 
 
 def _assumed(one: Assumed) -> str:
-    """An assumption with its place, which may be in another file."""
+    """An assumption: what it is drawn from, the text, and the place, which may be in another file."""
     row = one.place.span.start.row
-    return f"{one.text} ({f'line {row}' if one.place.filename is None else f'{one.place.filename}:{row}'})"
+    place = f"line {row}" if one.place.filename is None else f"{one.place.filename}:{row}"
+    return f"({one.kind}): {one.text} ({place})"
 
 
 def _note(note: Note) -> str:
