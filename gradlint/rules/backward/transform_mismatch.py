@@ -43,6 +43,7 @@ class TransformMismatch(Rule):
     events = (refusal.TransformMismatch,)
     torch_says = (
         "[Ee]xpected",
+        "Mismatch in shape",
         "should",
         "must",
         "can only be None",
