@@ -60,5 +60,5 @@ ALL: tuple[Callable[[Machine], Listener], ...] = (
 
 
 def detectors(machine: Machine) -> list[Listener]:
-    """One detector of each family, for one run."""
+    """Return one detector of each family, for one run."""
     return [family(machine) for family in ALL]

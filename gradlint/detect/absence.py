@@ -85,12 +85,12 @@ class Reached:
         return key in self._keys or (_is_trial(site) and making in self._makings)
 
     def any_of(self, making: cst.CSTNode) -> bool:
-        """Whether anything that this syntax made may be reached."""
+        """Return whether anything that this syntax made may be reached."""
         return making in self._makings
 
 
 def _is_trial(site: Site) -> bool:
-    """Whether an object was made by nobody but gradlint, in order to run a class that nothing else runs."""
+    """Return whether an object was made by nobody but gradlint, in order to run a class that nothing else runs."""
     while site is not None:
         node, site = site
         if site is None:
@@ -141,14 +141,16 @@ def _by_leaf(lost: list[LostOne]) -> dict[LeafKey, list[LostOne]]:
 
 
 def _makings(roots: Iterable[Node]) -> set[LeafKey]:
-    """The leaves to which a gradient may flow from any of the nodes."""
+    """Return the leaves to which a gradient may flow from any of the nodes."""
     return {leaf_key(leaf) for leaf in leaves(roots)}
 
 
 def _verdict(
     gradients: Gradients, key: LeafKey, group: list[LostOne], closed: bool, reached: Reached
 ) -> LostLeaf | None:
-    """What to say of a leaf that nothing reaches: the cut to blame, if a gradient was wanted there for certain."""
+    """Return what to say of a leaf that nothing reaches: the cut to blame, if a gradient was wanted there for
+    certain.
+    """
     one = _blamed(gradients, key, group)
     optimizers = gradients.optimized.get(key, set())
     if not optimizers and one.fault.parameter and gradients.optimized:
@@ -173,13 +175,13 @@ def _verdict(
 
 
 def _is_made_there(fault: LostLeaf) -> bool:
-    """Whether the leaf is made in the expression that is cut, as in `zeros(3, requires_grad=True).long()`."""
+    """Return whether the leaf is made in the expression that is cut, as in `zeros(3, requires_grad=True).long()`."""
     func = fault.node.func if isinstance(fault.node, cst.Call) else None
     return isinstance(func, cst.Attribute) and func.value is fault.leaf
 
 
 def _blamed(gradients: Gradients, key: LeafKey, group: list[LostOne]) -> LostOne:
-    """The cut to blame: that of the backward before the step that found nothing, and rather an accident."""
+    """Return the cut to blame: that of the backward before the step that found nothing, and rather an accident."""
     starved = gradients.starved.get(key, set())
     return min(group, key=lambda one: (one.fault.backward not in starved, one.wished))
 
@@ -196,7 +198,7 @@ def _reborn(gradients: Gradients, one: LostOne) -> LostLeaf | None:
 
 
 def _used(gradients: Gradients, leaf: Node) -> bool:
-    """Whether a new leaf is trained itself, or its gradient read."""
+    """Return whether a new leaf is trained itself, or its gradient read."""
     key = leaf_key(leaf)
     return key in gradients.optimized or key in gradients.read
 
@@ -206,7 +208,7 @@ _TELLING = frozenset({"nondiff", "integer", "sample", "zero"})
 
 
 def _idle(gradients: Gradients, optimizers: set[cst.CSTNode], reached: Reached) -> bool:
-    """Whether an optimizer among them has nothing at all to do."""
+    """Return whether an optimizer among them has nothing at all to do."""
     held: dict[cst.CSTNode, list[LeafKey]] = {}
     for leaf, holders in gradients.optimized.items():
         for holder in holders:

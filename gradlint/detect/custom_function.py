@@ -92,7 +92,7 @@ class CustomFunctionDetector(Detector[None]):
                 self.report(GradientIgnored(it.node, scalar))
 
     def _is_known(self, state: State, value: Value) -> bool:
-        """Whether it is known how many gradients a backward returned."""
+        """Return whether it is known how many gradients a backward returned."""
         return value is None or type(value) is tuple or known_tensor(self.machine, state, value) is not None
 
     def _judge_count(self, it: FunctionDifferentiated) -> None:
@@ -105,7 +105,7 @@ class CustomFunctionDetector(Detector[None]):
         return ref is None or tensor_at(state, ref).shape in (None, (), (1,))
 
     def _ignores(self, state: State, value: Value, gradients: Sequence[Ref]) -> bool:
-        """Whether some gradient other than zero is returned, and none is computed from what arrives."""
+        """Return whether some gradient other than zero is returned, and none is computed from what arrives."""
         if any(ref.id in self.machine.escaped for ref in gradients):
             return False  # Code that gradlint does not see was given it, and may have filled what is returned.
         tensors = [known_tensor(self.machine, state, part) for part in parts_of(value) if part is not None]

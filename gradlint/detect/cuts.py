@@ -70,7 +70,7 @@ MOST_COUNTED = 3
 
 
 def lost_leaves(root: Node, reached: set[int]) -> list[Lost]:
-    """The leaves that the root's value depends on and no gradient reaches, each with the cut on a way to it.
+    """Return the leaves that the root's value depends on and no gradient reaches, each with the cut on a way to it.
 
     Of several cuts on a way it is the one nearest the leaf: up to there a gradient could have flowed. Of several
     ways to a leaf one counts that is cut by no wish, and least often: a reward that an environment gave for a sampled
@@ -98,7 +98,7 @@ def lost_leaves(root: Node, reached: set[int]) -> list[Lost]:
 
 
 def _excuse(one: Lost | _Way) -> tuple[bool, bool, bool, bool, int]:
-    """How little a way to a leaf tells: of first derivatives, for one, none is expected.
+    """Return how little a way to a leaf tells: of first derivatives, for one, none is expected.
 
     A sample behind a further cut is an action that the world has answered.
     """
@@ -107,7 +107,7 @@ def _excuse(one: Lost | _Way) -> tuple[bool, bool, bool, bool, int]:
 
 
 def _along(way: _Way, edge: Edge) -> _Way:
-    """One step towards the leaves."""
+    """Return one step towards the leaves."""
     node = way.node
     if edge.flows is not False and edge.cut != "zero":
         return way._replace(node=edge.node, direct=False)
@@ -129,7 +129,7 @@ def _along(way: _Way, edge: Edge) -> _Way:
 
 
 def _nearer(former: Cut | None, here: Cut, nearest: bool) -> Cut:
-    """Which of two cuts on a way tells more: the one nearer the leaf.
+    """Return which of two cuts on a way tells more: the one nearer the leaf.
 
     But a value that is detached and then made a number was detached because torch asks for it.
     """

@@ -34,7 +34,9 @@ class DataWriteDetector(Detector[None]):
 
 
 def _is_kept(machine: Machine, state: State, memory: int) -> bool:
-    """Whether a graph that the program still holds, and that nothing has freed, has saved what stands in a memory."""
+    """Return whether a graph that the program still holds, and that nothing has freed, has saved what stands in a
+    memory.
+    """
     if memory not in machine.watched:
         return False
     values = [value for names in state.frames.values() for value in names.values()]
@@ -48,7 +50,7 @@ def _is_kept(machine: Machine, state: State, memory: int) -> bool:
 
 
 def _use(leaf: Tensor, op: str, sources: Sequence[Edge]) -> DataUse:
-    """What a write is for. One that only scales or bounds the old value clips it."""
+    """Return what a write is for. One that only scales or bounds the old value clips it."""
     found = _behind(sources, leaf.node)
     if "gradient" in found:
         return "update"
@@ -67,7 +69,7 @@ def _use(leaf: Tensor, op: str, sources: Sequence[Edge]) -> DataUse:
 
 
 def _behind(sources: Sequence[Edge], own: Node) -> set[str]:
-    """What stands behind a value: "gradient", "self" (the leaf that is written to), "other" leaves."""
+    """Return what stands behind a value: "gradient", "self" (the leaf that is written to), "other" leaves."""
     found: set[str] = set()
     for node in reachable([edge.node for edge in sources], inputs):
         if node.op in ("gradient", "grad"):

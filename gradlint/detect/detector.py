@@ -33,7 +33,7 @@ class Detector(Listener, Generic[Facts]):
         self.facts = self._begin()
 
     def aside(self) -> Facts:
-        """The facts to begin a run aside with, whose own are dropped: none, unless a detector hands some on."""
+        """Return the facts to begin a run aside with, whose own are dropped: none, unless a detector hands some on."""
         return self._begin()
 
     def set_aside(self) -> Facts:
@@ -46,7 +46,7 @@ class Detector(Listener, Generic[Facts]):
         self.facts = cast(Facts, former)
 
     def other(self, family: type[Other]) -> Other:
-        """The detector of another family that listens to the same machine, to ask for its facts."""
+        """Return the detector of another family that listens to the same machine, to ask for its facts."""
         return next(one for one in self.machine.listeners if isinstance(one, family))
 
     def report(self, fault: Event, unless: Hashable = None) -> None:

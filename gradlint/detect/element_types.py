@@ -24,7 +24,7 @@ _FULL = frozenset({"float32", "float64"})
 
 
 def _pair(state: State, it: Operated) -> TypeClash | None:
-    """Two operands, or an input and the module's weight."""
+    """Return two operands, or an input and the module's weight."""
     if is_module(it.op):
         return _module(state, it)
     first, second = ONE_DTYPE[canonical(it.op)]
@@ -33,7 +33,7 @@ def _pair(state: State, it: Operated) -> TypeClash | None:
 
 
 def _module(state: State, it: Operated) -> TypeClash | None:
-    """An input beside parameters of another type."""
+    """Return an input beside parameters of another type."""
     names = [name for name in ("input", "query", "src") if name in it.operands]
     weights = {
         record.dtype
@@ -47,7 +47,7 @@ def _module(state: State, it: Operated) -> TypeClash | None:
 
 
 def _compared(it: Operated, found: Term, name: str, wanted: str | None) -> TypeClash | None:
-    """Two types of which both are known, one of them float64 or integer and the other not."""
+    """Return two types of which both are known, one of them float64 or integer and the other not."""
     got = found.dtype
     if got is None or wanted is None or got == wanted:
         return None
@@ -75,14 +75,14 @@ def _classes(state: State, it: Operated) -> TypeClash | None:
 
 
 def _are_numbers(scores: object, target: Term) -> bool:
-    """Whether a target has one number where the scores have one for each class."""
+    """Return whether a target has one number where the scores have one for each class."""
     if not isinstance(scores, Term) or scores.shape is None or target.shape is None:
         return False
     return len(target.shape) == len(scores.shape) - 1
 
 
 def _targets(state: State, it: Operated) -> TypeClash | None:
-    """A target of another type than the prediction: the first raises at once, the second in its backward."""
+    """Return a target of another type than the prediction: the first raises at once, the second in its backward."""
     target, found = it.operands.get("target"), it.operands.get("input")
     if not isinstance(target, Term) or not isinstance(found, Term):
         return None
@@ -123,7 +123,7 @@ def _indexed(it: Operated, name: str, said: str) -> TypeClash | None:
 
 
 def _clash(it: Operated, name: str, found: Term, wanted: str | None, late: bool = False) -> TypeClash:
-    """An operand whose type is known, and is not the one that is wanted."""
+    """Return an operand whose type is known, and is not the one that is wanted."""
     assert found.dtype is not None and wanted is not None
     # A module that is more than a function is shown by its own name.
     shown = it.op if is_module(it.op) and canonical(it.op) in ONE_DTYPE_MODULES else bare(it.op)

@@ -40,7 +40,7 @@ class FlagDetector(Detector[None]):
             self.report(FlagCompared(it.node))
 
     def _is_method(self, state: State, value: Value, name: str) -> bool:
-        """Whether a value is a method that only its effect gives a meaning."""
+        """Return whether a value is a method that only its effect gives a meaning."""
         if isinstance(value, Unknown):
             return name in _TORCH_ONLY and value.key is not None and value.key[0] == "attr"
         if not isinstance(value, Bound):
@@ -60,7 +60,7 @@ def _is_unknown_flag(value: Value) -> bool:
 
 
 def _is_flag(node: cst.CSTNode) -> bool:
-    """Whether a comparison is `x.requires_grad == ...`."""
+    """Return whether a comparison is `x.requires_grad == ...`."""
     if not isinstance(node, cst.Comparison) or len(node.comparisons) != 1:
         return False
     left, operator = node.left, node.comparisons[0].operator

@@ -45,7 +45,7 @@ def _is_sum(root: Root) -> bool:
 
 
 def _terms(state: State, root: Root) -> list[Root]:
-    """The roots that a sum is made of."""
+    """Return the roots that a sum is made of."""
     if not _is_sum(root):
         return []
     if isinstance(root, Node):
@@ -57,14 +57,16 @@ def _terms(state: State, root: Root) -> list[Root]:
 
 
 def reaches(starts: Iterable[Root], target: Root) -> bool:
-    """Whether a gradient from one of the starts may flow to the target."""
+    """Return whether a gradient from one of the starts may flow to the target."""
     if not isinstance(target, Node):
         return False
     return walk.is_reachable(target, (start for start in starts if isinstance(start, Node)))
 
 
 def is_reachable(state: State, address: int) -> bool:
-    """Whether an object can still be got at: a list whose name has been given to a new one keeps nothing alive."""
+    """Return whether an object can still be got at: a list whose name has been given to a new one keeps nothing
+    alive.
+    """
     # Temporaries are numbers, and hold what an expression once has met.
     named = (value for names in state.frames.values() for name, value in names.items() if isinstance(name, str))
     return Ref(address) in contents(state, named, all_attributes, calls=True)

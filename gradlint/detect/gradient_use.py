@@ -133,7 +133,7 @@ def _is_untouched(state: State, one: UsedGradient) -> bool:
 
 
 def is_sum(state: State, one: UsedGradient) -> bool:
-    """Whether backwards, and nothing else, have written to a gradient since a step used it."""
+    """Return whether backwards, and nothing else, have written to a gradient since a step used it."""
     kept = _still_there(state, one)
     if kept is None or len(state.writes(kept.memory)) != one.hidden:
         return False
@@ -148,7 +148,7 @@ def _still_there(state: State, one: UsedGradient) -> Tensor | None:
 
 
 def is_empty(state: State, param: Ref) -> bool:
-    """Whether a gradient is certainly None, or was set to zero last."""
+    """Return whether a gradient is certainly None, or was set to zero last."""
     record = state.heap.get(param.id)
     if not isinstance(record, Tensor):
         return False
@@ -158,6 +158,8 @@ def is_empty(state: State, param: Ref) -> bool:
 
 
 def was_cleared(state: State, param: Ref) -> bool:
-    """Whether the program has cleared a gradient, which begins the iteration of a loop; one never filled is no sign."""
+    """Return whether the program has cleared a gradient, which begins the iteration of a loop; one never filled is no
+    sign.
+    """
     record = state.heap.get(param.id)
     return isinstance(record, Tensor) and record.accumulated is not None

@@ -179,7 +179,7 @@ class GraphGrowthDetector(Detector[Growth]):
                 self.report(found[0].fault)
 
     def _is_unused(self, one: Growing, used: set[int]) -> bool:
-        """Whether a graph is certainly never walked, though its network is trained or evaluated here."""
+        """Return whether a graph is certainly never walked, though its network is trained or evaluated here."""
         nodes = [root for root in one.within if isinstance(root, Node)]
         if any(node.id in used for node in nodes):
             return False
@@ -188,12 +188,12 @@ class GraphGrowthDetector(Detector[Growth]):
 
 
 def _may_hold(value: Value) -> bool:
-    """Whether a value, or one in a tuple of such, may have a graph."""
+    """Return whether a value, or one in a tuple of such, may have a graph."""
     return all(map(_may_hold, value)) if type(value) is tuple else isinstance(value, (Ref, Unknown, int, str, float))
 
 
 def _attribute_graphs(state: State, before: State) -> dict[Place, Node]:
-    """The graphs in attributes that a call has changed."""
+    """Return the graphs in attributes that a call has changed."""
     found: dict[Place, Node] = {}
     for place, held in held_by(state, before).items():
         root = held[0].root
@@ -203,7 +203,7 @@ def _attribute_graphs(state: State, before: State) -> dict[Place, Node]:
 
 
 def _carried_over(former: dict[Place, Node], now: dict[Place, Node]) -> StateNotDetached | None:
-    """What an attribute holds was computed from what it held after the call before."""
+    """Return what an attribute holds was computed from what it held after the call before."""
     for place, root in now.items():
         kept = former.get(place)
         if kept is not None and kept is not root and reaches((root,), kept):
@@ -224,7 +224,7 @@ class _LoopJudgement:
         self.around = around
 
     def growing(self, state: State) -> dict[Place, Growing]:
-        """The places that have grown on one path."""
+        """Return the places that have grown on one path."""
         found: dict[Place, Growing] = {}
         for place, held in held_by(state, self.loop.before).items():
             one = self._grown(state, place, held)
@@ -233,11 +233,11 @@ class _LoopJudgement:
         return found
 
     def _is_made_anew(self, place: Place) -> bool:
-        """Whether a container is younger than the iteration around."""
+        """Return whether a container is younger than the iteration around."""
         return self.around is not None and place[0] == "items" and isinstance(place[1], int) and place[1] > self.around
 
     def _is_replaced(self, state: State, place: Place) -> bool:
-        """Whether a name has lost a container that it had before the loop: what that holds is gone."""
+        """Return whether a name has lost a container that it had before the loop: what that holds is gone."""
         address = place[1]
         if place[0] == "name" or not isinstance(address, int):
             return False
@@ -279,7 +279,7 @@ class _LoopJudgement:
         *,
         nested: bool = False,
     ) -> Growing | None:
-        """What becomes of a place that gathers: spent, if the former root was backpropagated already."""
+        """Return what becomes of a place that gathers: spent, if the former root was backpropagated already."""
         inner = parts_of(state, kept)
         spent = self._is_spent(state, inner.all)
         if spent is None or self._is_spent(state, parts.all) is None:
@@ -298,7 +298,8 @@ class _LoopJudgement:
         return Growing(EvalKeepsGraph(syntax, term, listed, nested), within, False)
 
     def _uses_leaf(self, root: Root) -> bool:
-        """Whether something in the loop was computed from a leaf itself, as a network computes from its parameters.
+        """Return whether something in the loop was computed from a leaf itself, as a network computes from its
+        parameters.
 
         What only goes on with a result from before the loop adds little to the graph that is there already.
         """
@@ -306,7 +307,7 @@ class _LoopJudgement:
         return any(leaves(roots, back_to(self.loop.marks[0])))
 
     def _is_spent(self, state: State, roots: Iterable[Root]) -> bool | None:
-        """Whether a backward of this loop has run through the graph and freed it, so that another would raise.
+        """Return whether a backward of this loop has run through the graph and freed it, so that another would raise.
 
         None where one has raised on it already: that is another finding.
         """
@@ -321,7 +322,7 @@ class _LoopJudgement:
         return spent
 
     def _carried(self, state: State, root: Root, kept: Root) -> Growing | None:
-        """A state carried over with its graph, which the backward of each iteration walks down to the first."""
+        """Return a state carried over with its graph, which the backward of each iteration walks down to the first."""
         assert isinstance(root, Node) and isinstance(kept, Node)
         if kept.id not in state.twice or self.facts.steps == self.loop.steps:
             return None
@@ -330,5 +331,5 @@ class _LoopJudgement:
         return Growing(StateNotDetached(root.syntax, kept.syntax), (root, kept), True)
 
     def _made_here(self, root: Root) -> bool:
-        """Whether a root was made in the loop; a symbol that was there before is of no interest."""
+        """Return whether a root was made in the loop; a symbol that was there before is of no interest."""
         return not isinstance(root, Node) or root.id > self.loop.marks[0]

@@ -131,7 +131,7 @@ def _places(op: str) -> dict[str, int]:
 
 
 def _written(state: State, node: cst.CSTNode) -> cst.CSTNode | None:
-    """The call that names `volatile`, where this one hands on what it was given: `Variable(*args, **kwargs)`."""
+    """Return the call that names `volatile`, where this one hands on what it was given: `Variable(*args, **kwargs)`."""
     if not isinstance(node, cst.Call) or all(arg.star != "**" for arg in node.args):
         return None
     site = state.site

@@ -236,7 +236,7 @@ class LoopOrderDetector(Detector[Steps]):
                 self._wipe(state, optimizer, it.node)
 
     def _holding(self, state: State) -> Iterator[tuple[int, tuple[Ref, ...]]]:
-        """All that step and hold parameters, with these."""
+        """Yield all that step and hold parameters, with these."""
         for optimizer in self.facts.stepping:
             held = params_of(state, optimizer)
             if held:
@@ -317,7 +317,7 @@ class LoopOrderDetector(Detector[Steps]):
 
 
 def _filled(state: State, order: Order | None, certain: set[int], node: cst.CSTNode) -> Order:
-    """What is known of an optimizer once a backward has filled gradients of its parameters."""
+    """Return what is known of an optimizer once a backward has filled gradients of its parameters."""
     if order is None:
         return Order(filled=node, stepped=None)
     mixed = order.mixed or _mixed(state, order.used, certain, node)
@@ -325,13 +325,13 @@ def _filled(state: State, order: Order | None, certain: set[int], node: cst.CSTN
 
 
 def _mixed(state: State, used: Used | None, certain: set[int], node: cst.CSTNode) -> tuple[cst.CSTNode, Used] | None:
-    """The backward that adds to gradients which a step has used and nothing has cleared."""
+    """Return the backward that adds to gradients which a step has used and nothing has cleared."""
     kept = () if used is None else tuple(one for one in untouched(state, used) if one.leaf in certain)
     return None if used is None or not kept else (node, Used(used.step, kept))
 
 
 def _has_objects(state: State, value: Value, depth: int = 2) -> bool:
-    """Whether a value is an object, or holds objects or leaves."""
+    """Return whether a value is an object, or holds objects or leaves."""
     if isinstance(value, Bound):
         return _has_objects(state, value.receiver, depth)
     if type(value) is tuple:

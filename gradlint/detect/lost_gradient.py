@@ -251,14 +251,14 @@ _GIVEN_UP = ("out of steps", "paths dropped", "calls too deep")
 
 
 def _given(state: State, listed: object, items: list[Ref | None]) -> Given | None:
-    """What a copy is made of: a tensor itself, or tensors that each have one element."""
+    """Return what a copy is made of: a tensor itself, or tensors that each have one element."""
     if items and all(one is not None and tensor_at(state, one).shape == () for one in items):
         return "scalars"
     return "tensor" if isinstance(listed, Tensor) else None
 
 
 def _lost(root: Node) -> list[Lost]:
-    """All leaves behind a root that no gradient reaches."""
+    """Return all leaves behind a root that no gradient reaches."""
     return lost_leaves(root, set())
 
 
@@ -268,5 +268,5 @@ def _requires_grad(state: State, leaf: Node) -> bool:
 
 
 def _is_reborn(leaf: Node) -> bool:
-    """Whether a leaf was made of a value that has a history."""
+    """Return whether a leaf was made of a value that has a history."""
     return any(edge.cut == "leaf" for edge in leaf.edges)

@@ -57,7 +57,7 @@ class Membership:
     candidates: list[Candidate] = field(default_factory=list)
 
     def copy(self) -> Membership:
-        """The same, to go on from without changing this."""
+        """Return the same, to go on from without changing this."""
         fresh = Membership()
         for name, value in vars(self).items():
             setattr(fresh, name, value if isinstance(value, bool) else value.copy())

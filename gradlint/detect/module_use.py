@@ -50,7 +50,7 @@ class ModuleUseDetector(Detector[set[int]]):
 
 
 def _asks_for_mode(node: cst.CSTNode) -> bool:
-    """Whether a test in a function reads `training`, so that what it guards may run in training only."""
+    """Return whether a test in a function reads `training`, so that what it guards may run in training only."""
     if isinstance(node, (cst.If, cst.IfExp)) and _reads_mode(node.test):
         return True
     return any(_asks_for_mode(child) for child in parts(node))

@@ -68,7 +68,7 @@ class NetworkAliasDetector(Detector[Names]):
 
 
 def _takes_over(node: cst.CSTNode) -> bool:
-    """Whether an assignment gives a further name to what has one, and makes nothing."""
+    """Return whether an assignment gives a further name to what has one, and makes nothing."""
     value = node.value if isinstance(node, (cst.Assign, cst.AnnAssign)) else node
     if isinstance(value, cst.Tuple):
         return any(isinstance(element.value, _PLAIN) for element in value.elements)
@@ -76,7 +76,7 @@ def _takes_over(node: cst.CSTNode) -> bool:
 
 
 def _is_fresh(state: State, value: Ref) -> bool:
-    """Whether nothing has been taken from an iterator yet."""
+    """Return whether nothing has been taken from an iterator yet."""
     record = state.heap.get(value.id)
     return isinstance(record, Sequence) and record.kind == "iterator" and bool(record.items)
 
@@ -86,7 +86,7 @@ def _first(node: cst.CSTNode) -> cst.CSTNode:
 
 
 def _receiver(node: cst.CSTNode) -> str | None:
-    """The source of what a method is called on."""
+    """Return the source of what a method is called on."""
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
         return cst.Module([]).code_for_node(node.func.value)
     return None
@@ -101,7 +101,7 @@ def _side(place: cst.CSTNode, names: set[str]) -> cst.CSTNode:
 
 
 def _is_conditional(node: cst.CSTNode, code: cst.CSTNode) -> bool:
-    """Whether a statement is run under a condition, so that elsewhere there may be two networks."""
+    """Return whether a statement is run under a condition, so that elsewhere there may be two networks."""
     if isinstance(code, cst.If) and "__name__" not in cst.Module([]).code_for_node(code.test) and _holds(code, node):
         return True
     return any(_is_conditional(node, child) for child in parts(code) if not isinstance(child, cst.BaseExpression))

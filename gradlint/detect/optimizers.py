@@ -100,7 +100,7 @@ class MembershipDetector(Detector[Membership]):
             self.facts.used_up |= not self.machine.expected
 
     def _holds_unknown(self, state: State, given: Value) -> bool:
-        """Whether a list of parameters may hold others than those of modules that are known."""
+        """Return whether a list of parameters may hold others than those of modules that are known."""
         open_lists = (value for value in _lists(state, given, 3) if getattr(state[value], "open", False))
         return any(value.id not in self.facts.listed for value in open_lists) or not isinstance(given, (Ref, tuple))
 
@@ -205,7 +205,7 @@ class MembershipDetector(Detector[Membership]):
                 self.add((leaf,), ParameterTooLate(made, tensor_at(state, Ref(leaf)).node.syntax, it.node))
 
     def _fed_of(self, state: State, module: Ref) -> set[int]:
-        """The parameters of a module that have a gradient, or of the one that has been put in its place."""
+        """Return the parameters of a module that have a gradient, or of the one that has been put in its place."""
         fed = _fed(state, module)
         successor = self.facts.replaced.get(module.id)
         return fed if fed or successor is None else _fed(state, successor)
@@ -248,7 +248,7 @@ class MembershipDetector(Detector[Membership]):
 
 
 def _lists(state: State, value: Value, depth: int) -> Iterator[Ref]:
-    """The lists and iterators in what an optimizer is given: itself, or those of its groups."""
+    """Yield the lists and iterators in what an optimizer is given: itself, or those of its groups."""
     items: tuple[Value, ...] = value if type(value) is tuple else ()
     if isinstance(value, Ref):
         record = state.heap.get(value.id)
@@ -264,7 +264,7 @@ def _lists(state: State, value: Value, depth: int) -> Iterator[Ref]:
 
 
 def _trains_network(state: State, own: frozenset[int]) -> bool:
-    """Whether an optimizer holds parameters of a module; if only an input, the networks are means to it."""
+    """Return whether an optimizer holds parameters of a module; if only an input, the networks are means to it."""
     for leaf in sorted(own)[:1]:
         record = state.heap.get(leaf)
         if isinstance(record, Tensor) and record.parameter:
@@ -273,7 +273,9 @@ def _trains_network(state: State, own: frozenset[int]) -> bool:
 
 
 def _fed(state: State, module: Ref) -> set[int]:
-    """The parameters of a module that have a gradient. What stands in for a network is not known to get any later."""
+    """Return the parameters of a module that have a gradient. What stands in for a network is not known to get any
+    later.
+    """
     record = state.heap.get(module.id)
     if not isinstance(record, Instance) or record.module.torn is not None:
         return set()
@@ -286,7 +288,7 @@ def _has_gradient(state: State, leaf: int) -> bool:
 
 
 def _root(state: State, leaf: int) -> Ref | None:
-    """The outermost module that a parameter is registered in."""
+    """Return the outermost module that a parameter is registered in."""
     above: dict[int, int] = {}
     for address, record in state.heap.items():
         if isinstance(record, Instance) and is_module(state, Ref(address)):
@@ -307,7 +309,9 @@ def _holders(state: State, root: Ref) -> Iterator[int]:
 
 
 def _is_fresh(state: State, root: Ref, leaves: set[int]) -> bool:
-    """Whether a network stands as torch made it: to be trained, not copied, loaded, frozen or put to evaluation."""
+    """Return whether a network stands as torch made it: to be trained, not copied, loaded, frozen or put to
+    evaluation.
+    """
     for _, record in modules_of(state, root):
         if _is_copy(record.syntax) or record.module.training is not True:
             return False
@@ -316,7 +320,7 @@ def _is_fresh(state: State, root: Ref, leaves: set[int]) -> bool:
 
 
 def _is_initial(state: State, record: Tensor) -> bool:
-    """Whether a parameter has its first values."""
+    """Return whether a parameter has its first values."""
     writes = (*state.writes(record.counter), *state.writes(record.memory))
     return all(canonical(write.op) in _INITIALISE for write in writes)
 

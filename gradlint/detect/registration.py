@@ -51,7 +51,7 @@ class RegistrationDetector(Detector[Placed]):
                 self._doubt_plain(new, it)
 
     def _is_building(self) -> bool:
-        """Whether a constructor is running."""
+        """Return whether a constructor is running."""
         return any(code.name == "__init__" for code in self.machine.stack)
 
     def _doubt_plain(self, leaf: Tensor, it: AttributeSet) -> None:
@@ -137,7 +137,7 @@ class RegistrationDetector(Detector[Placed]):
         self._doubt(leaves, ParameterInContainer(place, name, made.node.syntax), used=True)
 
     def _is_forward(self) -> bool:
-        """Whether `forward` runs, or a method that it calls."""
+        """Return whether `forward` runs, or a method that it calls."""
         return any(code.name == "forward" for code in self.machine.stack[-2:])
 
     def _judge_built(self, state: State, it: ModuleEntered) -> None:
@@ -157,7 +157,7 @@ _MAKING = FACTORIES | {"normal", "FloatTensor", "Tensor"}
 
 
 def _is_made_to_train(record: Tensor) -> bool:
-    """Whether a leaf is made as a parameter is, from sizes or constants: one that holds data is an input."""
+    """Return whether a leaf is made as a parameter is, from sizes or constants: one that holds data is an input."""
     made = record.node.syntax
     if record.grad is not True:
         return False
@@ -176,7 +176,7 @@ def _calls(node: cst.CSTNode) -> Iterator[cst.Call]:
 
 
 def _is_move(node: cst.CSTNode) -> bool:
-    """Whether a call moves a tensor to a device, so that it is another tensor on all devices but one."""
+    """Return whether a call moves a tensor to a device, so that it is another tensor on all devices but one."""
     return isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in _MOVES
 
 
@@ -184,7 +184,7 @@ _MOVES = frozenset({"to", "cuda"})
 
 
 def _has_registry(state: State, record: Instance) -> bool:
-    """Whether the class of a module says itself what its parameters are."""
+    """Return whether the class of a module says itself what its parameters are."""
     return isinstance(record.cls, Ref) and any(find_in_class(state, record.cls, one) for one in _OWN_REGISTRY)
 
 
@@ -193,7 +193,7 @@ def _is_registered(state: State, owner: Ref, ref: Ref) -> bool:
 
 
 def _plain_holder(state: State, record: Instance, ref: Ref) -> str | None:
-    """The attribute whose plain list, tuple or dict holds a module."""
+    """Return the attribute whose plain list, tuple or dict holds a module."""
     for name, value in record.attrs.items():
         if ref in items_in(state, value):
             return name
@@ -201,7 +201,7 @@ def _plain_holder(state: State, record: Instance, ref: Ref) -> str | None:
 
 
 def _registers(state: State, owner: Ref, leaves: list[int]) -> bool:
-    """Whether a module, or one that is registered in it, has one of these for a parameter."""
+    """Return whether a module, or one that is registered in it, has one of these for a parameter."""
     return any(parameter.id in leaves for _, parameter in parameters_of(state, owner)[0])
 
 
@@ -211,13 +211,13 @@ def _is_parameter(state: State, value: Value) -> bool:
 
 
 def _trained(state: State, ref: Ref) -> frozenset[int]:
-    """The parameters of a module that require grad."""
+    """Return the parameters of a module that require grad."""
     found = (state.heap[parameter.id] for _, parameter in parameters_of(state, ref)[0])
     return frozenset(one.node.leaf for one in found if isinstance(one, Tensor) and one.grad and one.node.leaf)
 
 
 def _is_filled(state: State, record: Instance, leaves: frozenset[int]) -> bool:
-    """Whether a module has been copied from another, or the program has put values of its own into it."""
+    """Return whether a module has been copied from another, or the program has put values of its own into it."""
     for leaf in leaves:
         tensor = state.heap[leaf]
         assert isinstance(tensor, Tensor)

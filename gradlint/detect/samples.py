@@ -9,7 +9,7 @@ from gradlint.domain.walk import inputs, leaves, reachable
 
 
 def cutting_samples(walked: Mapping[int, Node], receiving: set[int]) -> list[Node]:
-    """The samples that a loss was computed from, while it trains their distribution by another way only.
+    """Return the samples that a loss was computed from, while it trains their distribution by another way only.
 
     So it is with the latent code of a variational autoencoder, whose distribution the divergence trains. Where the
     `log_prob` of the sample is in the loss, or that of one drawn there in another turn, the score function is meant;
@@ -28,12 +28,12 @@ def cutting_samples(walked: Mapping[int, Node], receiving: set[int]) -> list[Nod
 
 
 def _trained_by(sample: Node) -> set[int | None]:
-    """The leaves that a gradient would flow to through a sample."""
+    """Return the leaves that a gradient would flow to through a sample."""
     return {leaf.leaf for leaf in leaves(inputs(sample))}
 
 
 def _samples(starts: Iterable[Node]) -> list[Node]:
-    """The samples behind values on no tape, met on ways that only `sample` cuts."""
+    """Return the samples behind values on no tape, met on ways that only `sample` cuts."""
     found = reachable(filter(_is_off_tape, starts), _inputs_off_tape)
     return [node for node in found if node.op == "sample" and node.cut == "sample"]
 

@@ -38,7 +38,7 @@ class SecondOrderDetector(Detector[set[int]]):
 
 
 def _constant_terms(root: Node) -> list[Node]:
-    """The untracked terms of a sum."""
+    """Return the untracked terms of a sum."""
     edges = (edge for node in reachable([root], _certain_terms) if _is_sum(node) for edge in node.edges)
     constant = (edge for edge in edges if edge.flows is False and edge.cut not in EXPLICIT_CUTS)
     return [edge.node for edge in constant if edge.node.tracked is False]
@@ -49,7 +49,7 @@ def _certain_terms(node: Node) -> list[Node]:
 
 
 def _is_sum(node: Node) -> bool:
-    """Whether a node sums up losses.
+    """Return whether a node sums up losses.
 
     Behind a reduction it may be a tensor that a gradient moves: first-order steps are no penalties.
     """
@@ -58,7 +58,7 @@ def _is_sum(node: Node) -> bool:
 
 
 def _gradient_behind(term: Node, gradients: set[int]) -> Node | None:
-    """The youngest gradient without a graph that a constant is computed from, unless the program cut it itself.
+    """Return the youngest gradient without a graph that a constant is computed from, unless the program cut it itself.
 
     An older one may have been meant as a constant: the vector of a Hessian-vector product.
     """

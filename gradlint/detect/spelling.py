@@ -118,7 +118,7 @@ class SpellingDetector(Detector[None]):
             self.report(ModuleFlag(it.node, it.name, "tensor"))
 
     def _is_only_set(self, name: str) -> bool:
-        """Whether a name is a slip of `requires_grad` that the file only ever assigns, and never reads.
+        """Return whether a name is a slip of `requires_grad` that the file only ever assigns, and never reads.
 
         Then what is not known is most likely a parameter of a network that is not known either.
         """
@@ -142,7 +142,7 @@ _UNSEEN = frozenset({"input", "call", "gradient"})
 
 
 def _is_from_torch(made: Node) -> bool:
-    """Whether a value is certainly a tensor: made by torch, of tensors made by torch, as far as is looked."""
+    """Return whether a value is certainly a tensor: made by torch, of tensors made by torch, as far as is looked."""
     return not any(node.op in _UNSEEN for node in reachable([made], _inputs_of_result, _MOST))
 
 
@@ -158,7 +158,7 @@ def _is_optimizer(state: State, cls: Value) -> bool:
 
 
 def _is_known(state: State, cls: Value) -> bool:
-    """Whether all classes behind an object are in sight, and none makes up attributes."""
+    """Return whether all classes behind an object are in sight, and none makes up attributes."""
     if isinstance(cls, External):
         return cls.path.startswith(("torch.nn.", "torch.optim.")) and cls.path not in _WRAPPING
     record = state.heap.get(cls.id) if isinstance(cls, Ref) else None

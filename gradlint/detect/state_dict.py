@@ -56,7 +56,9 @@ class StateDictDetector(Detector[dict[int, Taken]]):
 
 
 def _trained_since(state: State, taken: Taken) -> bool:
-    """Whether a step has certainly changed a parameter since; of what is not known, whether a backward ran since."""
+    """Return whether a step has certainly changed a parameter since; of what is not known, whether a backward ran
+    since.
+    """
     if isinstance(taken.owner, Unknown) or _stands_in(state, taken.owner):
         return state.trained > taken.number
     return any(
@@ -67,6 +69,6 @@ def _trained_since(state: State, taken: Taken) -> bool:
 
 
 def _stands_in(state: State, owner: Value) -> bool:
-    """Whether a network stands in for one that is not known."""
+    """Return whether a network stands in for one that is not known."""
     record = state.heap.get(owner.id) if isinstance(owner, Ref) else None
     return isinstance(record, Instance) and record.module.torn is not None

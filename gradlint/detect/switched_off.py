@@ -107,7 +107,7 @@ class SwitchedOffDetector(Detector[Idle]):
         return True
 
     def _frozen_behind(self, state: State, root: Node, is_wanted: Callable[[Node], bool]) -> cst.CSTNode | None:
-        """Where a leaf was frozen that the root is computed from; None if the program does not train it."""
+        """Return where a leaf was frozen that the root is computed from; None if the program does not train it."""
         for node in reachable(filter(_counts, [root]), lambda node: filter(_counts, inputs(node))):
             if node.leaf in self.machine.frozen and node.leaf is not None and is_off(state, node.leaf):
                 return self.machine.frozen[node.leaf] if is_wanted(node) else None
@@ -128,7 +128,7 @@ class SwitchedOffDetector(Detector[Idle]):
 
 
 def _is_empty(state: State, value: Value) -> bool:
-    """Whether a list is empty itself; torch accepts a group without parameters."""
+    """Return whether a list is empty itself; torch accepts a group without parameters."""
     if isinstance(value, Ref):
         record = state[value]
         return isinstance(record, Sequence) and (not record.items or record.kind in ("iterator", "generator"))
@@ -136,5 +136,5 @@ def _is_empty(state: State, value: Value) -> bool:
 
 
 def _counts(node: Node) -> bool:
-    """Whether a leaf may stand behind a node that is no cut that a program makes itself."""
+    """Return whether a leaf may stand behind a node that is no cut that a program makes itself."""
     return node.live and node.cut not in _MEANT

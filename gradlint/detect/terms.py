@@ -17,7 +17,7 @@ _LINEAR = SUMS | MEANS | RESHAPES
 
 
 def dead_terms(root: Node) -> Iterator[Lost]:
-    """The terms of a sum that were computed from leaves and pass no gradient to any: each a constant to autograd.
+    """Yield the terms of a sum that were computed from leaves and pass no gradient to any: each a constant to autograd.
 
     Beside a term that was detached on purpose nothing is said: `hard - soft.detach() + soft` is the straight-through
     trick.
@@ -32,7 +32,9 @@ def dead_terms(root: Node) -> Iterator[Lost]:
 
 
 def _is_bare_data(one: Lost) -> bool:
-    """Whether a leaf's own `.data` stands in the loss: nothing is computed from the leaf that could be kept from it."""
+    """Return whether a leaf's own `.data` stands in the loss: nothing is computed from the leaf that could be kept
+    from it.
+    """
     return one.cut.kind == "data" and one.direct and one.cuts == 1
 
 
@@ -43,19 +45,19 @@ def _without_copied(lost: list[Lost]) -> list[Lost]:
 
 
 def _terms(root: Node) -> list[Node]:
-    """What a loss is the sum of, behind signs and constant factors."""
+    """Return what a loss is the sum of, behind signs and constant factors."""
     found = reachable([root], lambda node: inputs(node) if _is_sum(node) else ())
     return [node for node in found if node.live and not _is_sum(node)]
 
 
 def _is_sum(node: Node) -> bool:
-    """Whether a node is a sum, or something with a sign or a constant factor before it."""
+    """Return whether a node is a sum, or something with a sign or a constant factor before it."""
     name = canonical(node.op)
     return node.leaf is None and (name in _LINEAR or (name in SCALES and len(node.edges) == 1))
 
 
 def _passes(term: Node) -> bool:
-    """Whether a gradient other than zero may get through a term to anything."""
+    """Return whether a gradient other than zero may get through a term to anything."""
     if term.tracked is False and term.leaf is None:
         return False
     nodes = walk([term]).possible
@@ -63,7 +65,7 @@ def _passes(term: Node) -> bool:
 
 
 def _may_pass(node: Node) -> bool:
-    """Whether a graph may stand behind a node that is not known. Data that comes from elsewhere has none."""
+    """Return whether a graph may stand behind a node that is not known. Data that comes from elsewhere has none."""
     if node.tracked is not None or (node.edges and node.op != "call"):
         return False
     return node.op != "input" or isinstance(node.place, (cst.Param, cst.Call))

@@ -21,7 +21,7 @@ class UninitialisedDetector(Detector[dict[cst.CSTNode, cst.CSTNode]]):
     """Knows the operations that scale unwritten memory, each with where that was taken."""
 
     def aside(self) -> dict[cst.CSTNode, cst.CSTNode]:
-        """What was scaled before counts in a run aside as well."""
+        """Return what was scaled before counts in a run aside as well."""
         return dict(self.facts)
 
     def on_operated(self, state: State, it: Operated) -> None:
@@ -45,7 +45,7 @@ class UninitialisedDetector(Detector[dict[cst.CSTNode, cst.CSTNode]]):
             self.report(GradientUninitialised(it.node, made, scaled=made is not gradient.node.syntax))
 
     def _taken(self, state: State, record: Tensor) -> cst.CSTNode | None:
-        """Where the memory of a tensor was taken that holds whatever stood there, or is scaled from such a one.
+        """Return where the memory of a tensor was taken that holds whatever stood there, or is scaled from such a one.
 
         None for one whose values are somebody's, and for all that were ever written.
         """

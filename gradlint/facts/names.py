@@ -25,27 +25,29 @@ def _data(file: str = "names.json") -> Mapping[str, Any]:
 
 @cache
 def names_of(path: str) -> frozenset[str] | None:
-    """All names of a namespace or class; None for one that was not measured."""
+    """Return all names of a namespace or class; None for one that was not measured."""
     found = _data()["names"].get(path)
     return None if found is None else frozenset(found.split())
 
 
 @cache
 def attributes_of_modules() -> frozenset[str]:
-    """The names of all attributes that objects of torch's own module classes may have, besides their parameters."""
+    """Return the names of all attributes that objects of torch's own module classes may have, besides their
+    parameters.
+    """
     return frozenset(_data()["attributes"].split())
 
 
 @cache
 def replacement(path: str) -> str | None:
-    """What to write for a name that torch has had and removed, such as `torch.symeig`."""
+    """Return what to write for a name that torch has had and removed, such as `torch.symeig`."""
     found: str | None = _data()["removed"].get(path)
     return found
 
 
 @cache
 def newer(path: str) -> str | None:
-    """What to write for a name that torch still has, with a warning, such as `torch.nn.init.xavier_uniform`."""
+    """Return what to write for a name that torch still has, with a warning, such as `torch.nn.init.xavier_uniform`."""
     found: str | None = _data()["deprecated"].get(path)
     return found
 
@@ -56,7 +58,8 @@ _OF_BACKENDS = re.compile(r"is_[a-z]{1,2}pu")
 
 @cache
 def meant(path: str, name: str) -> str | None:
-    """The real name of a namespace or class that a missing one is a slip of; None if it has the name, or none is near.
+    """Return the real name of a namespace or class that a missing one is a slip of; None if it has the name, or none
+    is near.
 
     >>> meant("torch.nn.functional", "soft_max")
     'softmax'
@@ -69,7 +72,8 @@ def meant(path: str, name: str) -> str | None:
 
 @cache
 def meant_keyword(path: str, name: str) -> str | None:
-    """The real name of an argument that a wrong one is a slip of; None if the function takes it, or none is near.
+    """Return the real name of an argument that a wrong one is a slip of; None if the function takes it, or none is
+    near.
 
     >>> meant_keyword("torch.optim.SGD", "momentun")
     'momentum'
@@ -83,7 +87,9 @@ def meant_keyword(path: str, name: str) -> str | None:
 
 
 def _is_near(name: str, real: str) -> bool:
-    """Whether short names are a letter apart: what no argument of the function is called is no argument of it."""
+    """Return whether short names are a letter apart: what no argument of the function is called is no argument of
+    it.
+    """
     return min(len(name), len(real)) >= _SHORTEST - 2 and _distance(name, real, 1) <= 1
 
 
@@ -92,7 +98,9 @@ _SYNONYMS = {"axis": ("dim",), "learning_rate": ("lr",), "keepdims": ("keepdim",
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The one name of several that is a slip away: other case, underscores, a plural, a suffix, or a letter or two."""
+    """Return the one name of several that is a slip away: other case, underscores, a plural, a suffix, or a letter or
+    two.
+    """
     candidates = sorted(known)
     for near in (_same_letters, _other_ending, _one_slip, _two_slips):
         found = [one for one in candidates if near(name, one)]
@@ -131,12 +139,12 @@ def _two_slips(name: str, real: str) -> bool:
 
 
 def is_same_word(name: str, real: str) -> bool:
-    """Whether two names differ in case, underscores, or a plural only."""
+    """Return whether two names differ in case, underscores, or a plural only."""
     return _same_letters(name, real) or _other_ending(name, real)
 
 
 def _distance(one: str, other: str, most: int) -> int:
-    """How many letters are added, left out, exchanged, or swapped with the next, as far as `most`."""
+    """Return how many letters are added, left out, exchanged, or swapped with the next, as far as `most`."""
     if abs(len(one) - len(other)) > most:
         return most + 1
     before: list[int] = []

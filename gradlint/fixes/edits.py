@@ -25,11 +25,11 @@ class Text:
         self._starts = [0, *(found.end() for found in LINE_END.finditer(self.text))]
 
     def offset(self, position: Position) -> int:
-        """The characters before a position."""
+        """Return the characters before a position."""
         return self._starts[position.row - 1] + position.column - 1
 
     def stretch(self, edit: Edit) -> tuple[int, int]:
-        """Where an edit begins and ends."""
+        """Return where an edit begins and ends."""
         return self.offset(edit.span.start), self.offset(edit.span.end)
 
 
@@ -48,7 +48,8 @@ def apply(text: str, findings: Sequence[Finding]) -> tuple[str, list[Finding]]:
 
 
 def moved(text: str, findings: Sequence[Finding], position: Position) -> range:
-    """Where in the new text, in characters from its start, a position of the old one may be with these fixes made.
+    """Return where in the new text, in characters from its start, a position of the old one may be with these fixes
+    made.
 
     That is one place, or all of the new text that has come in the place of what was there.
     """
@@ -79,7 +80,7 @@ def _last_row(text: str) -> str:
 
 
 def _follows(text: str, one: int, other: int, taken: dict[tuple[int, int], str]) -> bool:
-    """Whether a statement that begins at one place ends in the row before the other, which begins the next.
+    """Return whether a statement that begins at one place ends in the row before the other, which begins the next.
 
     All rows between must be moved in as well: they belong to the first statement.
     """
@@ -93,7 +94,7 @@ def _first_edit(finding: Finding) -> tuple[Position, str]:
 
 
 def _free(edits: dict[tuple[int, int], str], taken: dict[tuple[int, int], str]) -> bool:
-    """Whether no edit touches what another fix changes; an import that both add is added once."""
+    """Return whether no edit touches what another fix changes; an import that both add is added once."""
     return all(
         taken.get(stretch) == content if stretch in taken else not any(_overlap(stretch, other) for other in taken)
         for stretch, content in edits.items()
@@ -101,7 +102,7 @@ def _free(edits: dict[tuple[int, int], str], taken: dict[tuple[int, int], str]) 
 
 
 def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:
-    """Whether two stretches share characters; an insertion at the edge of a replacement has no certain place."""
+    """Return whether two stretches share characters; an insertion at the edge of a replacement has no certain place."""
     return one[0] <= other[1] and other[0] <= one[1] and (_is_empty(one) or _is_empty(other) or _within(one, other))
 
 
@@ -123,7 +124,7 @@ def _written(text: str, changes: dict[tuple[int, int], str]) -> str:
 
 
 def apart(text: str, fix: Fix) -> bool:
-    """Whether the edits of one fix leave each other alone, so that it can be made at all."""
+    """Return whether the edits of one fix leave each other alone, so that it can be made at all."""
     source = Text(text)
     stretches = sorted(source.stretch(edit) for edit in fix.edits)
     return not any(one == other or _within(one, other) for one, other in pairwise(stretches))

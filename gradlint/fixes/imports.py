@@ -25,7 +25,7 @@ class Imports:
         self._clashes = taken | set(bound.values()) | {path.partition(".")[0] for path, _ in elsewhere}
 
     def spell(self, text: str, path: str) -> str | None:
-        """The text with a dotted path as this module calls it; None where it has no name for it.
+        """Return the text with a dotted path as this module calls it; None where it has no name for it.
 
         >>> Imports(cst.parse_module("import torch.nn.functional as F")).spell("torch.nn.functional.relu(x)",
         ...     "torch.nn.functional")
@@ -39,11 +39,11 @@ class Imports:
         return None
 
     def can_add(self, path: str) -> bool:
-        """Whether `import` of the path's package would bind a name that means nothing else here."""
+        """Return whether `import` of the path's package would bind a name that means nothing else here."""
         return path.partition(".")[0] not in self._clashes
 
     def place(self, path: str) -> cst.CSTNode | None:
-        """The statement at the top level before which an import of the path's package may stand.
+        """Return the statement at the top level before which an import of the path's package may stand.
 
         That is the first import that sorts behind it, or else what follows the docstring and the imports from the
         future; None for an empty module.
@@ -76,7 +76,9 @@ def _imported(module: cst.Module) -> Iterator[tuple[str, str]]:
 
 
 def _tried(statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """The statement itself, or what is in the body of a `try`: an import that may fail, and whose name is used."""
+    """Yield the statement itself, or what is in the body of a `try`: an import that may fail, and whose name is
+    used.
+    """
     if isinstance(statement, cst.Try):
         yield from statement.body.body
     else:
@@ -91,13 +93,15 @@ def _bound(statement: cst.CSTNode) -> Iterator[tuple[str, str]]:
 
 
 def _renamed(imported: set[tuple[str, str]], bound: dict[str, str]) -> set[str]:
-    """The names that some import, inside of a function perhaps, binds to another thing than the top level does."""
+    """Return the names that some import, inside of a function perhaps, binds to another thing than the top level
+    does.
+    """
     meant = {name: path for path, name in bound.items()}
     return {name for path, name in imported if meant.get(name, path) != path}
 
 
 def _modules(statement: cst.CSTNode) -> list[str]:
-    """What a line of imports imports from; nothing for other statements."""
+    """Return what a line of imports imports from; nothing for other statements."""
     small = statement.body if isinstance(statement, cst.SimpleStatementLine) else ()
     found = []
     for one in small:
@@ -136,7 +140,7 @@ def _dotted(node: cst.BaseExpression) -> str:
 
 
 def _comes_first(statement: cst.CSTNode) -> bool:
-    """Whether a statement has to stay before the imports: the docstring, and what comes from the future."""
+    """Return whether a statement has to stay before the imports: the docstring, and what comes from the future."""
     if not isinstance(statement, cst.SimpleStatementLine):
         return False
     first = statement.body[0]
@@ -185,7 +189,7 @@ class _Stores(cst.CSTVisitor):
 
 
 def _fallbacks(handler: cst.ExceptHandler) -> Iterator[cst.AssignTarget]:
-    """The targets of `name = None` in a handler."""
+    """Yield the targets of `name = None` in a handler."""
     for statement in handler.body.body:
         small = statement.body if isinstance(statement, cst.SimpleStatementLine) else ()
         for one in small:

@@ -40,7 +40,7 @@ class Locator:
         self._places = places
 
     def fix(self, repair: Repair) -> Fix | None:
-        """The fix that a repair asks for; None where the statement's form or a taken name stands against it.
+        """Return the fix that a repair asks for; None where the statement's form or a taken name stands against it.
 
         A fix that would take a comment away is not safe, whatever the repair says of itself.
         """
@@ -104,7 +104,7 @@ class Locator:
             yield self._removed(change.node)
 
     def _changed(self, node: cst.CSTNode, text: str) -> Edit:
-        """A node's stretch with new content, in the rows of the old one, in brackets where it needs them."""
+        """Return a node's stretch with new content, in the rows of the old one, in brackets where it needs them."""
         span = self._places.whole(node)
         start, end = self._source.offset(span.start), self._source.offset(span.end)
         bare = node.with_changes(lpar=(), rpar=()) if isinstance(node, cst.BaseExpression) else node
@@ -129,7 +129,7 @@ class Locator:
             yield self._new_import(path.partition(".")[0], place)
 
     def _new_import(self, package: str, place: cst.CSTNode) -> Edit:
-        """An import on a row of its own before a statement, apart from what is no import."""
+        """Return an import on a row of its own before a statement, apart from what is no import."""
         first = (
             place.decorators[0] if isinstance(place, (cst.FunctionDef, cst.ClassDef)) and place.decorators else place
         )
@@ -140,14 +140,14 @@ class Locator:
         return _insert(start, f"import {package}" + self._module.default_newline * (1 + rows))
 
     def _alone(self, node: cst.CSTNode) -> Span:
-        """The statement around a node, which must have its rows for itself."""
+        """Return the statement around a node, which must have its rows for itself."""
         statement = self._places.statement(node)
         if statement is None or len(statement.body) != 1:
             raise _ImpossibleError
         return self._places.whole(statement)
 
     def _headed(self, node: cst.CSTNode) -> Span:
-        """The statement around a node, or the definition that it is."""
+        """Return the statement around a node, or the definition that it is."""
         return self._places.whole(node) if isinstance(node, cst.FunctionDef) else self._alone(node)
 
     def _end_of_row(self, line: Span) -> Position:
@@ -155,7 +155,7 @@ class Locator:
         return Position(line.end.row, len(self._lines[line.end.row - 1]) + 1)
 
     def _assigned(self, node: cst.CSTNode, name: str | None = None) -> tuple[cst.Assign, str]:
-        """The statement that assigns a node to one name, and nothing else."""
+        """Return the statement that assigns a node to one name, and nothing else."""
         statement = self._places.statement(node)
         assign = None if statement is None else statement.body[0]
         if not isinstance(assign, cst.Assign) or assign.value is not node or len(assign.targets) != 1:
@@ -175,7 +175,7 @@ class Locator:
         yield self._wrapped(self._alone(node), header)
 
     def _read_through(self, change: Reading) -> Iterator[Edit]:
-        """Each reading of what the statement assigns, inside of the value that it assigns."""
+        """Yield each reading of what the statement assigns, inside of the value that it assigns."""
         statement = self._places.statement(change.node)
         assign = None if statement is None else statement.body[0]
         readings = readings_of(assign, change.node) if isinstance(assign, cst.Assign) else []
@@ -185,7 +185,7 @@ class Locator:
             yield self._changed(reading, f"{cst.Module([]).code_for_node(reading)}.{change.method}()")
 
     def _reduced(self, change: Reduced) -> Edit:
-        """The expression through the method, or a statement before that does so with the name in it."""
+        """Return the expression through the method, or a statement before that does so with the name in it."""
         behind = self._places.behind(change.node)
         if change.name is None or not read_as_number(change.name, behind):
             return self._changed(change.node, f"{operand(change.node)}.{change.method}()")
@@ -193,11 +193,11 @@ class Locator:
         return _insert(line.start, f"{change.name} = {change.name}.{change.method}()" + self._new_line(line))
 
     def _wrapped(self, line: Span, header: str) -> Edit:
-        """The header before the statement, whose first row moves one level in."""
+        """Return the header before the statement, whose first row moves one level in."""
         return _insert(line.start, header + self._new_line(line) + self._module.default_indent)
 
     def _headed_rows(self, change: Below, repair: Repair) -> Iterator[Edit]:
-        """A header before several statements, and each of their rows one level in."""
+        """Yield a header before several statements, and each of their rows one level in."""
         span = self._needing(change.node)
         header = self._spelled(change.header, repair)
         if repair.changes[0] == Remove(change.node):  # The header takes the place of the first statement.
@@ -209,7 +209,7 @@ class Locator:
             yield self._wrapped(span, header)
 
     def _needing(self, node: cst.CSTNode) -> Span:
-        """The statement around a node, and those of its block that need what it assigns."""
+        """Return the statement around a node, and those of its block that need what it assigns."""
         line, others = self._alone(node), self._needed(node)
         return Span(line.start, self._places.whole(others[-1]).end if others else line.end)
 
@@ -221,7 +221,7 @@ class Locator:
         return others
 
     def _moved_in(self, edits: list[Edit], repair: Repair) -> Iterator[Edit]:
-        """The edits, and the other rows of the statements that are wrapped, moved one level in as well."""
+        """Yield the edits, and the other rows of the statements that are wrapped, moved one level in as well."""
         lines = [self._alone(change.node) for change in repair.changes if isinstance(change, Wrap)]
         lines += [self._needing(change.node) for change in repair.changes if isinstance(change, Below)]
         unit = self._module.default_indent
@@ -239,7 +239,7 @@ class Locator:
         return self._module.default_newline + self._lines[line.start.row - 1][: line.start.column - 1]
 
     def _removed(self, node: cst.CSTNode) -> Edit:
-        """A statement becomes `pass` where it is the only one of its block, and nothing otherwise."""
+        """Return a statement becomes `pass` where it is the only one of its block, and nothing otherwise."""
         statement = self._places.statement(node)
         if statement is None or len(statement.body) != 1:
             raise _ImpossibleError
@@ -268,7 +268,7 @@ class Locator:
             return edit
 
     def _loses_comments(self, repair: Repair, edits: list[Edit]) -> bool:
-        """Whether a comment inside of what changes is in none of the new texts."""
+        """Return whether a comment inside of what changes is in none of the new texts."""
         before = _Comments()
         for change in repair.changes:
             if isinstance(change, (Change, Statement)):

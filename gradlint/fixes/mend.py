@@ -32,7 +32,8 @@ Result = TypeVar("Result", bound=HasFindings)
 def mend(
     text: str, checked: Result, check: Callable[[str], Result], wanted: Callable[[Finding, str], bool]
 ) -> tuple[Result, Mended]:
-    """The text with all wanted fixes, and what a check of it comes to; `wanted` is asked with the text as it stands.
+    """Return the text with all wanted fixes, and what a check of it comes to; `wanted` is asked with the text as it
+    stands.
 
     `checked` is what a check of the text came to. A fix after which the text would not parse, or after which the
     same is found in the same place, is not made, and its rule makes no more of them here.
@@ -74,7 +75,7 @@ def _applied(text: str, found: Sequence[Finding]) -> tuple[str, list[Finding]]:
 
 
 def _useless(before: str, after: str, applied: Sequence[Finding], checked: HasFindings) -> set[str]:
-    """The codes of the fixes behind which the same is found again, in the same place."""
+    """Return the codes of the fixes behind which the same is found again, in the same place."""
     text = Text(after)
     left = {(finding.claim, text.offset(finding.span.start)) for finding in checked.findings}
     return {
@@ -85,7 +86,7 @@ def _useless(before: str, after: str, applied: Sequence[Finding], checked: HasFi
 
 
 def without_fix_on_other_rows(finding: Finding, text: str, parsed: str) -> Finding:
-    """The finding without a fix that edits a row which the parser has not read as it stands in the text.
+    """Return the finding without a fix that edits a row which the parser has not read as it stands in the text.
 
     libcst forgets a form feed in front of a statement, so that the columns behind it are too small.
     """

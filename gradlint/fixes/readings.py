@@ -8,7 +8,7 @@ import libcst as cst
 
 
 def readings_of(assign: cst.Assign, node: cst.CSTNode) -> list[cst.BaseExpression]:
-    """The readings, inside the value, of the names and attributes that an assignment to one target sets.
+    """Return the readings, inside the value, of the names and attributes that an assignment to one target sets.
 
     The node is that value, or one of several that are assigned side by side.
     """
@@ -22,7 +22,7 @@ def readings_of(assign: cst.Assign, node: cst.CSTNode) -> list[cst.BaseExpressio
 
 
 def _sources(target: cst.BaseExpression) -> list[str]:
-    """What is assigned, as source; a part of something, such as an item of a list, is left out."""
+    """Return what is assigned, as source; a part of something, such as an item of a list, is left out."""
     if isinstance(target, (cst.Tuple, cst.List)):
         return [source for element in target.elements for source in _sources(element.value)]
     return [cst.Module([]).code_for_node(target)] if isinstance(target, (cst.Name, cst.Attribute)) else []
@@ -50,7 +50,7 @@ class _Readings(cst.CSTVisitor):
 
 
 def read_as_number(name: str, statements: Sequence[cst.BaseStatement]) -> bool:
-    """Whether one of the statements calls `name.item()` or `float(name)`."""
+    """Return whether one of the statements calls `name.item()` or `float(name)`."""
     numbers = _Numbers(name)
     for statement in statements:
         statement.visit(numbers)
@@ -78,7 +78,7 @@ class _Numbers(cst.CSTVisitor):
 
 
 def needing(first: cst.BaseStatement, others: Sequence[cst.BaseStatement]) -> Sequence[cst.BaseStatement] | None:
-    """The statements down to the last that reads what the first assigns, or what is computed from that.
+    """Return the statements down to the last that reads what the first assigns, or what is computed from that.
 
     None where one of them trains, which needs a graph, where one defines something, and where the first is the end or
     hands its value to an object, which others read later. A flag of what is read behind is no such value.
@@ -139,7 +139,7 @@ _TRAINING = frozenset({"backward", "step", "grad"})
 
 
 def _bases(target: cst.BaseExpression) -> set[str]:
-    """The names that a target binds, or of whose objects it changes a part."""
+    """Return the names that a target binds, or of whose objects it changes a part."""
     if isinstance(target, (cst.Tuple, cst.List)):
         return {name for element in target.elements for name in _bases(element.value)}
     while isinstance(target, (cst.Attribute, cst.Subscript)):

@@ -18,7 +18,7 @@ _UNITS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.List, ast.Dict, 
 
 
 def rewritten(real: str, generated: str, wanted: str, newline: str) -> str:
-    """The text `wanted`, where it agrees with `generated` in the white space of `real`.
+    """Return the text `wanted`, where it agrees with `generated` in the white space of `real`.
 
     libcst writes a node without the indentation of the block in which it stands, and with its own line ends. So
     `generated`, the old node as libcst writes it, tells which parts of the real text the new one keeps.
@@ -41,7 +41,7 @@ def rewritten(real: str, generated: str, wanted: str, newline: str) -> str:
 
 
 def bracketed(text: str, start: int, end: int, content: str) -> str:
-    """The content in brackets, if in the place of a stretch of the text it would fall apart without them.
+    """Return the content in brackets, if in the place of a stretch of the text it would fall apart without them.
 
     Python's own parser is asked: brackets that change nothing are not in its tree. Where brackets cannot stand,
     there are none, as around a statement or the name behind a dot.
@@ -86,7 +86,9 @@ _SIGNS = {cst.Add: "+", cst.Subtract: "-", cst.Multiply: "*", cst.Divide: "/"}
 
 
 def rows_to_indent(text: str) -> Iterator[int]:
-    """The rows, counted from zero, that an indentation of the whole text moves: not the first, none inside a string."""
+    """Yield the rows, counted from zero, that an indentation of the whole text moves: not the first, none inside a
+    string.
+    """
     inside = _rows_inside_strings(text)
     for row, line in enumerate(re.split(r"\r\n|\r|\n", text)):
         if row > 0 and row not in inside and line.strip():
@@ -94,7 +96,7 @@ def rows_to_indent(text: str) -> Iterator[int]:
 
 
 def indented(text: str, unit: str) -> str:
-    """The text with its rows behind the first moved in."""
+    """Return the text with its rows behind the first moved in."""
     rows = set(rows_to_indent(text))
     pieces = re.split(r"(\r\n|\r|\n)", text)
     return "".join(
@@ -103,7 +105,7 @@ def indented(text: str, unit: str) -> str:
 
 
 def _rows_inside_strings(text: str) -> set[int]:
-    """The rows whose first letter belongs to a string that began above; within brackets, any text has tokens."""
+    """Return the rows whose first letter belongs to a string that began above; within brackets, any text has tokens."""
     inside: set[int] = set()
     opened: list[int] = []
     for token in tokenize.generate_tokens(io.StringIO(f"({text}\n)").readline):

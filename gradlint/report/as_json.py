@@ -10,7 +10,7 @@ from gradlint.domain.finding import Assumed, Edit, Finding, Fix, Position, Relat
 
 
 def as_json(findings: Iterable[Finding], urls: Mapping[str, str | None]) -> str:
-    """All findings in one document; `urls` gives the page about each code."""
+    """Return all findings in one document; `urls` gives the page about each code."""
     return json.dumps([_finding(finding, urls.get(finding.code)) for finding in findings], indent=2)
 
 
@@ -34,7 +34,7 @@ def _finding(finding: Finding, url: str | None) -> dict[str, object]:
 
 
 def assumptions(assumed: Iterable[Assumed]) -> list[dict[str, object]]:
-    """What something rests on: what each assumption is drawn from, its text, and its place."""
+    """Return what something rests on: what each assumption is drawn from, its text, and its place."""
     return [{"kind": one.kind, "text": one.text, "location": _position(one.place.span.start)} for one in assumed]
 
 

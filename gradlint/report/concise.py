@@ -24,13 +24,13 @@ def concise(findings: Iterable[Finding], paint: Paint, fixes: Fixes, *, repros: 
 
 
 def repro(finding: Finding) -> Iterator[str]:
-    """The program that shows the fault, indented, where torch was asked and there is one."""
+    """Yield the program that shows the fault, indented, where torch was asked and there is one."""
     if finding.confirmation is not None and finding.confirmation.repro is not None:
         yield from ("    " + line for line in finding.confirmation.repro.splitlines())
 
 
 def verdict(finding: Finding) -> str:
-    """What torch says of the finding, where it was asked."""
+    """Return what torch says of the finding, where it was asked."""
     asked = finding.confirmation
     if asked is None:
         return ""
@@ -39,10 +39,10 @@ def verdict(finding: Finding) -> str:
 
 
 def star(finding: Finding, paint: Paint, fixes: Fixes) -> str:
-    """The mark of a finding that `--fix` mends, as ruff makes it."""
+    """Return the mark of a finding that `--fix` mends, as ruff makes it."""
     return f" [{paint.faint('*')}]" if fixes(finding) else ""
 
 
 def on_one_line(text: str) -> str:
-    """The text without line ends, which would tear a line of the report in two."""
+    """Return the text without line ends, which would tear a line of the report in two."""
     return " ".join(text.split())

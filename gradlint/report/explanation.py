@@ -68,7 +68,7 @@ def _value(value: Value) -> Iterator[str]:
 
 
 def _assumed(one: Assumed) -> str:
-    """An assumption: what it is drawn from, the text, and the place, which may be in another file."""
+    """Return an assumption: what it is drawn from, the text, and the place, which may be in another file."""
     row = one.place.span.start.row
     place = f"line {row}" if one.place.filename is None else f"{one.place.filename}:{row}"
     return f"({one.kind}): {one.text} ({place})"

@@ -24,7 +24,7 @@ class Mark:
 
 
 def draw(lines: Sequence[str], marks: Sequence[Mark], paint: Paint) -> list[str]:
-    """The marked rows in order, each with its marks below; a gap of more than one row shows as dots."""
+    """Return the marked rows in order, each with its marks below; a gap of more than one row shows as dots."""
     rows = sorted({min(mark.span.start.row, len(lines)) for mark in marks})
     width = len(str(rows[-1]))
     bar = paint.faint(f"{'':{width}} |")
@@ -62,7 +62,7 @@ def _underline(mark: Mark, line: str, paint: Paint) -> str:
 
 
 def _shown(line: str) -> str:
-    """The row as it may go to a terminal: tabs as spaces, and no control character that could steer it."""
+    """Return the row as it may go to a terminal: tabs as spaces, and no control character that could steer it."""
     return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in line.expandtabs(TAB))
 
 

@@ -14,7 +14,7 @@ from gradlint.source.lines import split_lines
 def full(
     findings: Iterable[Finding], texts: Mapping[str, str], paint: Paint, fixes: Fixes, *, repros: bool = False
 ) -> Iterator[str]:
-    """A paragraph for each finding; one about a file without text has no frame."""
+    """Yield a paragraph for each finding; one about a file without text has no frame."""
     for finding in findings:
         yield "\n".join(_paragraph(finding, texts.get(finding.filename, ""), paint, fixes, repros)) + "\n"
 

@@ -14,18 +14,18 @@ _LINK = re.compile(r"https?://[^\s<>)\"'`]+")
 
 
 def url_of(rule: Rule) -> str | None:
-    """The first page that the rule's documentation refers to."""
+    """Return the first page that the rule's documentation refers to."""
     found = _LINK.search(rule.__doc__ or "")
     return found[0].rstrip(".,;") if found else None
 
 
 def page(rule: Rule) -> str:
-    """The whole page in Markdown."""
+    """Return the whole page in Markdown."""
     return "\n".join(_page(rule)).rstrip() + "\n"
 
 
 def as_data(rule: Rule) -> dict[str, object]:
-    """The same for programs."""
+    """Return the same for programs."""
     return {
         "code": rule.code,
         "name": rule.name,
@@ -43,7 +43,7 @@ def as_data(rule: Rule) -> dict[str, object]:
 
 
 def summary_of(rule: Rule) -> str:
-    """The first line of the documentation."""
+    """Return the first line of the documentation."""
     return _documentation(rule).partition("\n")[0]
 
 
@@ -62,7 +62,7 @@ def _page(rule: Rule) -> Iterator[str]:
 
 
 def _explanation(rule: Rule) -> str:
-    """The documentation behind its first line, its paragraphs under Markdown headings."""
+    """Return the documentation behind its first line, its paragraphs under Markdown headings."""
     written: list[str] = []
     for line in _documentation(rule).splitlines()[1:]:
         heading = _HEADING.match(line)

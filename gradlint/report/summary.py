@@ -15,7 +15,7 @@ MOST = 20
 
 
 def summary(outcome: Outcome) -> str:
-    """How much was found in how much that was looked at."""
+    """Return how much was found in how much that was looked at."""
     findings, crashed = outcome.findings, len(outcome.crashes)
     files = len(outcome.files) - crashed
     read = sum(1 for file in outcome.files if file.interpreted)
@@ -31,7 +31,7 @@ def summary(outcome: Outcome) -> str:
 
 
 def fixes(outcome: Outcome, config: Config, *, only_shown: bool = False) -> Iterator[str]:
-    """What was fixed, and what could be."""
+    """Yield what was fixed, and what could be."""
     made = sum(sum(mended.made.values()) for mended in outcome.mended.values())
     if made:
         yield f"{'Would fix' if only_shown else 'Fixed'} {_count(made, 'finding')}."

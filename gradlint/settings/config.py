@@ -33,7 +33,7 @@ class FileIgnore(NamedTuple):
     codes: tuple[str, ...]
 
     def covers(self, rule: Rule, path: Path) -> bool:
-        """Whether findings of the rule in the file at the absolute path do not count."""
+        """Return whether findings of the rule in the file at the absolute path do not count."""
         if not any(matches(code, rule) for code in self.codes) or not path.is_relative_to(self.root):
             return False
         return _spec(self.pattern).match_file(path.relative_to(self.root).as_posix())
@@ -56,13 +56,13 @@ class Config:
     unfixable: tuple[str, ...] = ()
 
     def fixes(self, finding: Finding) -> bool:
-        """Whether the fix of a finding may be made."""
+        """Return whether the fix of a finding may be made."""
         if finding.fix is None or not (finding.fix.safe or self.unsafe_fixes):
             return False
         return longest(finding, self.fixable) > longest(finding, self.unfixable)
 
     def ignores(self, rule: Rule, filename: str) -> bool:
-        """Whether the rule is switched off for this one file."""
+        """Return whether the rule is switched off for this one file."""
         return any(ignore.covers(rule, Path(filename).absolute()) for ignore in self.per_file_ignores)
 
 
@@ -80,7 +80,7 @@ class Overrides:
     unfixable: tuple[str, ...] = ()
 
     def apply(self, config: Config) -> Config:
-        """The configuration with these wishes on top."""
+        """Return the configuration with these wishes on top."""
         return replace(
             config,
             selections=(*config.selections, self.selection),

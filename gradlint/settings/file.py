@@ -27,12 +27,12 @@ KEYS = (
 
 
 def load(path: Path) -> Config:
-    """The configuration in one file, which must be there; a `pyproject.toml` may lack our table."""
+    """Return the configuration in one file, which must be there; a `pyproject.toml` may lack our table."""
     return _config_of(path, _our_table(path) or {})
 
 
 def configured_in(directory: Path) -> Config | None:
-    """The configuration that stands in the directory itself; `gradlint.toml` goes before `pyproject.toml`."""
+    """Return the configuration that stands in the directory itself; `gradlint.toml` goes before `pyproject.toml`."""
     for path in (directory / name for name in FILES):
         table = _our_table(path) if path.is_file() else None
         if table is not None:

@@ -17,7 +17,7 @@ class Configs:
         self._found: dict[Path, Config] = {}
 
     def of(self, directory: Path) -> Config:
-        """The configuration that holds for the files in an absolute directory: the nearest, going up."""
+        """Return the configuration that holds for the files in an absolute directory: the nearest, going up."""
         if self._fixed is not None:
             return self._fixed
         if directory not in self._found:

@@ -45,17 +45,17 @@ class Selection:
 
 
 def matches(word: str, rule: Named) -> bool:
-    """Whether a code, a prefix of one, a rule's name, or `ALL` speaks of the rule, or of a finding of it."""
+    """Return whether a code, a prefix of one, a rule's name, or `ALL` speaks of the rule, or of a finding of it."""
     return word == ALL or rule.code.startswith(word) or rule.name == word
 
 
 def unknown_word(words: Iterable[str], rules: Sequence[Rule]) -> str | None:
-    """The first word that speaks of no rule at all."""
+    """Return the first word that speaks of no rule at all."""
     return next((word for word in words if not any(matches(word, rule) for rule in rules)), None)
 
 
 def select(rules: Sequence[Rule], layers: Iterable[Selection]) -> tuple[Rule, ...]:
-    """The rules that the layers leave on."""
+    """Return the rules that the layers leave on."""
     chosen = {rule.code for rule in rules if rule.default}
     for layer in layers:
         if layer.select is not None:
@@ -73,7 +73,7 @@ def _wanted(rule: Rule, layer: Selection, before: bool) -> bool:
 
 
 def longest(rule: Named, words: Iterable[str]) -> int:
-    """How exactly the words name the rule: 0 for not at all, `ALL` least, then by length of the prefix."""
+    """Return how exactly the words name the rule: 0 for not at all, `ALL` least, then by length of the prefix."""
     return max((_exactness(word, rule) for word in words if matches(word, rule)), default=0)
 
 

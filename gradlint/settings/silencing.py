@@ -34,7 +34,7 @@ class Silencing:
     def apply(
         self, found: tuple[Finding, ...], text: str, filename: str, config: Config
     ) -> tuple[tuple[Finding, ...], int]:
-        """The findings that remain, with one for each comment that silences nothing; and how many do not."""
+        """Return the findings that remain, with one for each comment that silences nothing; and how many do not."""
         if config.ignore_noqa:
             return found, 0
         unused = tuple(self._unused(found, text, filename))
@@ -54,7 +54,9 @@ class Silencing:
                 yield _finding(rule, comment, needless, text, filename)
 
     def _is_needless(self, code: str, comment: Listed, found: tuple[Finding, ...]) -> bool:
-        """Whether a code is ours, all its rules have judged the file, and none found anything that it silences."""
+        """Return whether a code is ours, all its rules have judged the file, and none found anything that it
+        silences.
+        """
         if not code.startswith(_OURS):
             return False
         selected = {rule.code for rule in self.selected}
@@ -69,12 +71,12 @@ class Silencing:
 
 
 def _is_off(meant: Sequence[Rule], selected: set[str]) -> bool:
-    """Whether a code speaks of rules that are off, all of them."""
+    """Return whether a code speaks of rules that are off, all of them."""
     return bool(meant) and not any(rule.code in selected for rule in meant)
 
 
 def _is_comment(text: str, comment: Listed) -> bool:
-    """Whether it is a comment for Python, too, and no part of a string."""
+    """Return whether it is a comment for Python, too, and no part of a string."""
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     return any(
         token.type == tokenize.COMMENT and token.start[0] == comment.row and token.start[1] <= comment.start

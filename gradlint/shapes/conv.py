@@ -34,7 +34,7 @@ def window(
     *,
     ceil: bool | None = False,
 ) -> Dim:
-    """How many places a window takes along one dimension; `ceil` lets the last one hang over the end."""
+    """Return how many places a window takes along one dimension; `ceil` lets the last one hang over the end."""
     if not isinstance(kernel, int) or not isinstance(padding, int) or not isinstance(dilation, int):
         return Sym()
     reach = dilation * (kernel - 1)
@@ -56,7 +56,7 @@ def _spatial(args: Args, name: str, count: int, default: object) -> tuple[object
 
 
 def _split_rank(shape: Shape, count: int) -> tuple[tuple[Dim, ...], tuple[Dim, ...], tuple[Dim, ...]] | None:
-    """The batch (empty without one), the channels and the spatial dimensions of an input."""
+    """Return the batch (empty without one), the channels and the spatial dimensions of an input."""
     if shape is None or len(shape) not in (count + 1, count + 2):
         return None
     batch = shape[: len(shape) - count - 1]
@@ -64,7 +64,7 @@ def _split_rank(shape: Shape, count: int) -> tuple[tuple[Dim, ...], tuple[Dim, .
 
 
 def convolved(self: Shape, weight: Shape, args: Args, count: int) -> Shape:
-    """The shape of a convolution over `count` dimensions."""
+    """Return the shape of a convolution over `count` dimensions."""
     parts = _split_rank(self, count)
     if parts is None:
         return None
@@ -82,7 +82,7 @@ def convolved(self: Shape, weight: Shape, args: Args, count: int) -> Shape:
 
 
 def deconvolved(self: Shape, weight: Shape, args: Args, count: int) -> Shape:
-    """The shape of a transposed convolution over `count` dimensions."""
+    """Return the shape of a transposed convolution over `count` dimensions."""
     parts = _split_rank(self, count)
     if parts is None:
         return None
@@ -137,7 +137,7 @@ def _pooled(args: Args, count: int) -> Shape:
 
 
 def _adaptive(args: Args, count: int) -> Shape:
-    """The output has the size asked for, and the input's own where None is asked for."""
+    """Return the output has the size asked for, and the input's own where None is asked for."""
     parts = _split_rank(tensor(args).shape, count)
     if parts is None:
         return None

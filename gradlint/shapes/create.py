@@ -81,7 +81,7 @@ def _arange(args: Args) -> Result:
 
 
 def _count(start: object, end: object, step: object, *, exact: bool) -> Dim:
-    """How many steps lead to the end, but not into it, counted in double precision as in torch."""
+    """Return how many steps lead to the end, but not into it, counted in double precision as in torch."""
     if start == 0 and step == 1 and isinstance(end, Sym):
         return end
     bounds = [value for value in (start, end, step) if isinstance(value, int | float)]
@@ -117,7 +117,7 @@ def _from_numpy(args: Args) -> Result:
 
 
 def nested_shape(data: object) -> Shape:
-    """The shape of `torch.tensor(data)`."""
+    """Return the shape of `torch.tensor(data)`."""
     if isinstance(data, Operand):
         return data.shape
     if isinstance(data, bool | int | float | complex | Sym):
@@ -131,7 +131,7 @@ def nested_shape(data: object) -> Shape:
 
 
 def _inner_shape(data: Sequence[object]) -> Shape:
-    """The shape of the entries of a list: they all have the same, so the first one that tells is enough.
+    """Return the shape of the entries of a list: they all have the same, so the first one that tells is enough.
 
     A tensor in a list has to have one element, which is taken as a number; an array may have more.
     """
@@ -149,7 +149,7 @@ def _inner_shape(data: Sequence[object]) -> Shape:
 
 
 def nested_type(data: object) -> DType:
-    """The type of `torch.tensor(data)`: that in which all its numbers meet."""
+    """Return the type of `torch.tensor(data)`: that in which all its numbers meet."""
     if isinstance(data, Operand):
         return _number_type(data.dtype) if data.scalar else data.dtype
     if isinstance(data, bool | int | float | complex):
@@ -190,7 +190,7 @@ def _tril_indices(args: Args) -> Result:
 
 @rule("triu_indices")
 def _triu_indices(args: Args) -> Result:
-    """What is not in the lower triangle one diagonal below."""
+    """Return what is not in the lower triangle one diagonal below."""
     rows, columns, offset = args.get("row"), args.get("col"), args.get("offset", 0)
     below = _lower_triangle(rows, columns, offset - 1 if isinstance(offset, int) else None)
     known = below is not None and isinstance(rows, int) and isinstance(columns, int)

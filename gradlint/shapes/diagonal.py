@@ -61,7 +61,7 @@ def _diagflat(args: Args) -> Result:
 
 
 def _embedded(shape: tuple[Dim, ...], offset: object, one: object, other: object) -> Shape:
-    """The last dimension laid along the diagonal of two new ones."""
+    """Return the last dimension laid along the diagonal of two new ones."""
     first, second = axis(one, len(shape) + 1), axis(other, len(shape) + 1)
     if not shape or first is None or second is None or first == second:
         return None

@@ -30,7 +30,7 @@ class Sizes(NamedTuple):
 
 
 def result_shape(state: State, record: Instance, name: str, args: Args) -> Shape:
-    """The shape of what a method of a distribution gives; None where that is not known."""
+    """Return the shape of what a method of a distribution gives; None where that is not known."""
     sizes = _sizes(state, record)
     if sizes is None or args.open or args.keywords:
         return None
@@ -77,7 +77,7 @@ def _independent(state: State, values: tuple[Value, ...]) -> Sizes | None:
 
 
 def _shape_of(state: State, value: Value) -> Shape:
-    """The shape of a parameter; a number is as good as a tensor without sizes."""
+    """Return the shape of a parameter; a number is as good as a tensor without sizes."""
     record = state.heap.get(value.id) if isinstance(value, Ref) else None
     if isinstance(record, Tensor):
         return record.shape  # The sizes are ints and symbols.

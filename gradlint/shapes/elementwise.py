@@ -36,7 +36,7 @@ _OTHERS = ("other", "exponent", "tensor2", "n", "k")
 
 
 def keep(args: Args) -> Result:
-    """The input's own size and type."""
+    """Return the input's own size and type."""
     self = tensor(args)
     return Operand(self.shape, self.dtype)
 
@@ -51,7 +51,7 @@ def _testing(args: Args) -> Result:
 
 
 def pair_of(args: Args) -> tuple[Operand, Operand]:
-    """The two operands of a binary operation."""
+    """Return the two operands of a binary operation."""
     left = tensor(args, "input", "self", "x", "real", "abs")
     return left, tensor(args, *_OTHERS, "imag", "angle", "min", "max", "values", "q")
 
@@ -194,7 +194,7 @@ def _where(args: Args) -> Result:
 
 
 def _positions(condition: Operand) -> Result:
-    """The coordinates of the true elements: one index tensor for each dimension, at least one."""
+    """Return the coordinates of the true elements: one index tensor for each dimension, at least one."""
     index = Operand((Sym(),), "int64")
     if condition.shape is None:
         return Several(None, index)
@@ -208,7 +208,7 @@ def _type_as(args: Args) -> Result:
 
 @rule("to", "type")
 def _to(args: Args) -> Result:
-    """A cast or a move. Given an argument of which nothing is known, it may be either.
+    """Return a cast or a move. Given an argument of which nothing is known, it may be either.
 
     The overloads differ in what their first argument is, so it is told by its value rather than by its name.
     """

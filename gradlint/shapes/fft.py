@@ -24,7 +24,7 @@ from gradlint.shapes.rule import (
 
 
 def _transform(dtype: Callable[[DType], DType], length: Callable[[Dim], Dim]) -> Rule:
-    """A transform along one dimension, of which `n` may cut or pad the input."""
+    """Return a transform along one dimension, of which `n` may cut or pad the input."""
 
     def transform(args: Args) -> Result:
         self = tensor(args)
@@ -67,7 +67,7 @@ rule("fft.irfft", "fft.hfft")(_transform(_to_float_real, _twice))
 
 
 def _transform_many(dtype: Callable[[DType], DType], last: Callable[[Dim], Dim], default: object) -> Rule:
-    """A transform along several dimensions, the last of which may change its length."""
+    """Return a transform along several dimensions, the last of which may change its length."""
 
     def transform(args: Args) -> Result:
         self = tensor(args)

@@ -28,7 +28,7 @@ _Step: TypeAlias = Dim | _Picked
 
 
 def indexed(shape: Shape, index: object) -> Indexed:
-    """The result of `x[index]` for an `x` of the given shape.
+    """Return the result of `x[index]` for an `x` of the given shape.
 
     Integers, slices, None and Ellipsis make a view. Lists, tensors, arrays and masks make a copy, and so does
     a lone True or False; an integer tensor without dimensions counts as an integer.
@@ -54,7 +54,7 @@ def _getitem(args: Args) -> Result:
 
 
 def _entries(index: object) -> list[object] | None:
-    """The entries of a subscript; None when their number is not known.
+    """Return the entries of a subscript; None when their number is not known.
 
     A lone list is one index if it holds plain numbers. If it holds anything else torch 2.13 takes it for a
     tuple and announces to take it for a tensor, so nothing is certain.
@@ -67,7 +67,7 @@ def _entries(index: object) -> list[object] | None:
 
 
 def _is_basic(entry: object) -> bool | None:
-    """Whether an entry keeps the result a view.
+    """Return whether an entry keeps the result a view.
 
     An integer tensor without dimensions is taken as its number, a mask without dimensions is not.
     """
@@ -84,7 +84,7 @@ def _is_basic(entry: object) -> bool | None:
 
 
 def _uses(entry: object) -> int | None:
-    """How many dimensions of the tensor an entry stands for; None when that is not known."""
+    """Return how many dimensions of the tensor an entry stands for; None when that is not known."""
     if entry is None or isinstance(entry, bool):
         return 0
     if isinstance(entry, list | tuple):
@@ -97,7 +97,7 @@ def _uses(entry: object) -> int | None:
 
 
 def _steps(shape: tuple[Dim, ...], entries: Sequence[object]) -> list[_Step] | None:
-    """What becomes of each dimension, in order; an integer leaves nothing."""
+    """Return what becomes of each dimension, in order; an integer leaves nothing."""
     if sum(entry is Ellipsis for entry in entries) > 1:
         return None
     uses = [0 if entry is Ellipsis else _uses(entry) for entry in entries]
@@ -134,7 +134,7 @@ def _step(entry: object, dims: tuple[Dim, ...]) -> _Step | list[_Step]:
 
 
 def _picked(index: Operand) -> _Picked | None:
-    """A mask uses as many dimensions as it has and picks who knows how many; positions use one."""
+    """Return a mask uses as many dimensions as it has and picks who knows how many; positions use one."""
     if index.scalar or (index.shape == () and index.dtype not in ("bool", "uint8", None, "int")):
         return _Picked((), 1)
     if index.dtype is None or index.dtype in ("uint8", "int"):
@@ -145,7 +145,7 @@ def _picked(index: Operand) -> _Picked | None:
 
 
 def _picked_list(entries: Sequence[object]) -> _Picked | None:
-    """A list is turned into a tensor: of positions if it holds numbers, a mask if it holds booleans."""
+    """Return a list is turned into a tensor: of positions if it holds numbers, a mask if it holds booleans."""
     shape: list[Dim] = []
     level: object = entries
     while isinstance(level, list | tuple):
@@ -168,7 +168,7 @@ def _flatten(entries: object) -> list[object]:
 
 
 def sliced(dim: Dim, part: slice) -> Dim:
-    """How many elements a slice leaves of a dimension."""
+    """Return how many elements a slice leaves of a dimension."""
     start, stop, step = part.start, part.stop, part.step
     step = 1 if step is None else step
     if isinstance(dim, int) and all(value is None or isinstance(value, int) for value in (start, stop, step)):
@@ -179,7 +179,7 @@ def sliced(dim: Dim, part: slice) -> Dim:
 
 
 def _assembled(steps: Sequence[_Step]) -> Shape:
-    """The dimensions that stay, and the broadcast positions where they were picked.
+    """Return the dimensions that stay, and the broadcast positions where they were picked.
 
     The positions stand where the picked dimensions stood if these were side by side, and in front otherwise.
     """

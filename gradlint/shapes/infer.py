@@ -68,7 +68,7 @@ _resolved: dict[str, Rule | None] = {}
 
 
 def result(op: str, args: Args) -> Result:
-    """The result of one call: `op` by any of its names, arguments by torch's parameter names.
+    """Return the result of one call: `op` by any of its names, arguments by torch's parameter names.
 
     `input` and `self` are the same argument. An operation without a rule gives a result of which nothing is known.
     """
@@ -85,7 +85,7 @@ def result(op: str, args: Args) -> Result:
 
 
 def has_rule(op: str) -> bool:
-    """Whether the size of the results of an operation is known at all."""
+    """Return whether the size of the results of an operation is known at all."""
     if op not in _resolved:
         _resolved[op] = _resolve(op)
     return _resolved[op] is not None
@@ -101,20 +101,20 @@ def _resolve(op: str) -> Rule | None:
 
 
 def _itself(args: Args) -> Result:
-    """An in-place operation gives the tensor it wrote to, of the size and type it had before."""
+    """Return an in-place operation gives the tensor it wrote to, of the size and type it had before."""
     target = args.get("self", args.get("input"))
     return Operand(target.shape, target.dtype) if isinstance(target, Operand) and not target.scalar else NOTHING
 
 
 def _written(answer: Result, out: object) -> Result:
-    """What was written into `out=` has its type, and the size of the result, to which torch resizes it."""
+    """Return what was written into `out=` has its type, and the size of the result, to which torch resizes it."""
     if isinstance(answer, Operand):
         return Operand(answer.shape, out.dtype if isinstance(out, Operand) else None)
     return NOTHING
 
 
 def item(results: Several, index: int) -> Result:
-    """One item of a tuple of results; out of range, nothing is known.
+    """Return one item of a tuple of results; out of range, nothing is known.
 
     Where their number is unknown and the sizes of one dimension differ, that dimension is a fresh symbol each
     time.
@@ -129,7 +129,7 @@ def item(results: Several, index: int) -> Result:
 
 
 def under_other_default(answer: Result) -> Result:
-    """What stays known of a result in a program that changes torch's default type."""
+    """Return what stays known of a result in a program that changes torch's default type."""
     return _retyped(answer, forget_default)
 
 

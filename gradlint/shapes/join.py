@@ -29,7 +29,7 @@ MOST_PIECES: Final = 1024
 
 
 def _items(args: Args) -> tuple[tuple[Operand, ...] | None, Operand]:
-    """The tensors of a list, or, when their number is not known, what holds for each of them."""
+    """Return the tensors of a list, or, when their number is not known, what holds for each of them."""
     value = given(args, "tensors", "input")
     if isinstance(value, Several):
         each = value.each if isinstance(value.each, Operand) and value.items is None else NOTHING
@@ -110,7 +110,7 @@ def _stacked(shapes: Sequence[Shape], count: Dim, dim: object) -> Shape:
 
 
 def raised(shape: Shape, rank: int) -> Shape:
-    """The shape with at least `rank` dimensions, filled as `atleast_1d`, `atleast_2d` and `atleast_3d` do."""
+    """Return the shape with at least `rank` dimensions, filled as `atleast_1d`, `atleast_2d` and `atleast_3d` do."""
     if shape is None or len(shape) >= rank:
         return shape
     if rank < 3:
@@ -221,7 +221,7 @@ def _split(args: Args) -> Result:
 
 
 def _parts(self: Operand, index: int | None, lengths: Sequence[Dim]) -> Several:
-    """The pieces of one tensor with the given sizes along one dimension."""
+    """Return the pieces of one tensor with the given sizes along one dimension."""
     if self.shape is None or index is None:
         return Several((Operand(None, self.dtype),) * len(lengths))
     shape = self.shape
@@ -229,7 +229,7 @@ def _parts(self: Operand, index: int | None, lengths: Sequence[Dim]) -> Several:
 
 
 def _pieces(self: Operand, shape: tuple[Dim, ...], index: int) -> Several:
-    """An unknown number of pieces; the last one may be smaller than the others."""
+    """Return an unknown number of pieces; the last one may be smaller than the others."""
     return Several(None, Operand(replace(shape, index, Sym()), self.dtype), ragged=index)
 
 
@@ -280,7 +280,7 @@ def _dsplit(args: Args) -> Result:
 
 
 def _split_evenly(args: Args, dim: object) -> Result:
-    """A number of pieces as even as can be, or the pieces between given borders."""
+    """Return a number of pieces as even as can be, or the pieces between given borders."""
     self = tensor(args)
     how = given(args, "indices_or_sections", "indices", "sections", "tensor_indices_or_sections")
     index = None if self.shape is None else axis(dim, len(self.shape))
@@ -299,7 +299,7 @@ def _split_evenly(args: Args, dim: object) -> Result:
 
 
 def _between(length: int, borders: Sequence[object]) -> list[Dim]:
-    """The sizes between borders, each taken as the bound of a slice."""
+    """Return the sizes between borders, each taken as the bound of a slice."""
     lengths: list[Dim] = []
     for start, stop in zip((0, *borders), (*borders, length), strict=True):
         if isinstance(start, int) and isinstance(stop, int):

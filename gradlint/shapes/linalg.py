@@ -91,7 +91,7 @@ def _matrix_norm(args: Args) -> Result:
 
 
 def solved(left: Shape, right: Shape) -> Shape:
-    """The shape of X in `A X = B`; B is a batch of vectors if it has the shape of A without the last size."""
+    """Return the shape of X in `A X = B`; B is a batch of vectors if it has the shape of A without the last size."""
     if left is None or right is None or len(left) < 2 or not right:
         return None
     if len(right) == 1:
@@ -222,7 +222,7 @@ def _lu_factor(args: Args) -> Result:
 
 @rule("lstsq")
 def _lstsq(args: Args) -> Result:
-    """The solution; what the other three are depends on the driver."""
+    """Return the solution; what the other three are depends on the driver."""
     left, right = tensor(args, "A", "self", "input"), tensor(args, "B", "b")
     shape: Shape = None
     if left.shape and right.shape and len(left.shape) == len(right.shape) == 2:

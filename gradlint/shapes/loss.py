@@ -12,7 +12,7 @@ Losses = Callable[[Args], Shape]
 
 
 def is_reduced(args: Args, default: str = "mean") -> bool | None:
-    """Whether a loss comes as one number; the old `size_average` and `reduce` win over `reduction`."""
+    """Return whether a loss comes as one number; the old `size_average` and `reduce` win over `reduction`."""
     size_average, reduce = args.get("size_average"), args.get("reduce")
     if reduce is not None:
         return reduce if isinstance(reduce, bool) else None
@@ -26,7 +26,7 @@ def is_reduced(args: Args, default: str = "mean") -> bool | None:
 
 
 def loss_result(args: Args, unreduced: Shape, dtype: DType) -> Operand:
-    """The result of a loss that is `unreduced` without reduction."""
+    """Return the result of a loss that is `unreduced` without reduction."""
     reduced = is_reduced(args)
     return Operand(() if reduced else unreduced if reduced is False else None, dtype)
 
@@ -70,7 +70,7 @@ def _binary(args: Args) -> Result:
 
 
 def _classified(args: Args) -> Result:
-    """One number for each sample and place: the input without its dimension of classes."""
+    """Return one number for each sample and place: the input without its dimension of classes."""
     self, target = tensor(args), tensor(args, "target")
     shape = self.shape
     if shape is None:
@@ -84,7 +84,7 @@ rule("cross_entropy", "nll_loss")(_classified)
 
 
 def _without_last(args: Args) -> Result:
-    """One number for each sample: the last dimension is used up."""
+    """Return one number for each sample: the last dimension is used up."""
     self = tensor(args)
     return loss_result(args, self.shape[:-1] if self.shape else self.shape, self.dtype)
 
@@ -120,7 +120,7 @@ def _triplet(args: Args) -> Result:
 
 @rule("ctc_loss")
 def _ctc(args: Args) -> Result:
-    """One number for each sample of the batch, which is the second dimension of the scores."""
+    """Return one number for each sample of the batch, which is the second dimension of the scores."""
     scores = tensor(args, "log_probs")
     shape: Shape = None
     if scores.shape is not None and len(scores.shape) in (2, 3):

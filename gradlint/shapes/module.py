@@ -33,7 +33,7 @@ MODULES: dict[str, ModuleRule] = {}
 
 
 def module_result(cls: str, config: Config, inputs: Args) -> Result:
-    """The result of calling a module: its class, its constructor's arguments, and those of the call.
+    """Return the result of calling a module: its class, its constructor's arguments, and those of the call.
 
     Both are bound by torch's parameter names, `input` for what a module calls so.
     """
@@ -73,7 +73,7 @@ def _keeping(config: Config, inputs: Args) -> Result:
 
 
 def _calling(name: str) -> ModuleRule:
-    """A module that calls a function with its own settings; those of the call come last."""
+    """Return a module that calls a function with its own settings; those of the call come last."""
 
     def call(config: Config, inputs: Args) -> Result:
         return RULES[name]({**config, **inputs})
@@ -122,7 +122,7 @@ def _embedding_bag(config: Config, inputs: Args) -> Result:
 
 
 def _weight_type(config: Config) -> str | None:
-    """The type of a module's weights: some floating one, for a module may be cast after it was made."""
+    """Return the type of a module's weights: some floating one, for a module may be cast after it was made."""
     return "float" if config.get("dtype") is None else None
 
 
@@ -164,7 +164,7 @@ def _padding(count: int) -> ModuleRule:
 
 @module("PoissonNLLLoss")
 def _poisson_loss(config: Config, inputs: Args) -> Result:
-    """The call's `log_input` is the prediction, the constructor's says whether it is a logarithm."""
+    """Return the call's `log_input` is the prediction, the constructor's says whether it is a logarithm."""
     return RULES["poisson_nll_loss"]({**config, "input": inputs.get("log_input"), **inputs})
 
 
@@ -185,7 +185,7 @@ def _adaptive_softmax(config: Config, inputs: Args) -> Result:
 
 
 def _states(config: Config, inputs: Args) -> tuple[Shape, Shape, Operand]:
-    """The shapes of the output and of the last hidden state of a recurrent module, and its input."""
+    """Return the shapes of the output and of the last hidden state of a recurrent module, and its input."""
     self = tensor(inputs)
     directions = _directions(config)
     batch_first = flag(config, "batch_first", False)
@@ -202,7 +202,7 @@ def _states(config: Config, inputs: Args) -> tuple[Shape, Shape, Operand]:
 
 
 def _projected(width: Dim, projection: object) -> Dim:
-    """The width of the output; a projection to zero is none at all."""
+    """Return the width of the output; a projection to zero is none at all."""
     if projection == 0:
         return width
     return projection if isinstance(projection, Sym) and projection.many else _number(projection)

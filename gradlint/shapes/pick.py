@@ -62,7 +62,7 @@ def _masked_select(args: Args) -> Result:
 
 @rule("nonzero", "argwhere")
 def _nonzero(args: Args) -> Result:
-    """One row of coordinates for each element that is not zero."""
+    """Return one row of coordinates for each element that is not zero."""
     self, apart = tensor(args), flag(args, "as_tuple", False)
     if apart is False:
         return Operand((Sym(), Sym() if self.shape is None else len(self.shape)), "int64")
@@ -100,7 +100,7 @@ def _embedding(args: Args) -> Result:
 
 @rule("embedding_bag")
 def _embedding_bag(args: Args) -> Result:
-    """One row for each bag: for each row of the input, or for each offset (the last may be only an end)."""
+    """Return one row for each bag: for each row of the input, or for each offset (the last may be only an end)."""
     self, weight, offsets = tensor(args), tensor(args, "weight"), tensor(args, "offsets")
     columns: Dim = weight.shape[1] if weight.shape is not None and len(weight.shape) == 2 else Sym()
     bags: Dim = Sym()
@@ -113,7 +113,7 @@ def _embedding_bag(args: Args) -> Result:
 
 @rule("one_hot")
 def _one_hot(args: Args) -> Result:
-    """A new last dimension, as long as there are classes; -1 counts them at run time."""
+    """Return a new last dimension, as long as there are classes; -1 counts them at run time."""
     self, classes = tensor(args, "input", "tensor", "self"), args.get("num_classes", -1)
     if self.shape is None:
         return Operand(None, "int64")
@@ -158,7 +158,7 @@ def _histc(args: Args) -> Result:
 
 @rule("unique", "unique_consecutive", "_unique2")
 def _unique(args: Args) -> Result:
-    """The values, then where they came from and how many there were, if asked for."""
+    """Return the values, then where they came from and how many there were, if asked for."""
     self = tensor(args)
     inverse, counts = flag(args, "return_inverse", False), flag(args, "return_counts", False)
     values = Operand((Sym(),) if args.get("dim") is None else _along(self.shape, args["dim"]), self.dtype)

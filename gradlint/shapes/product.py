@@ -25,14 +25,14 @@ from gradlint.shapes.rule import (
 
 
 def agreed(*operands: Operand) -> DType:
-    """The type of operands that torch demands to be of one type: the first that is known exactly."""
+    """Return the type of operands that torch demands to be of one type: the first that is known exactly."""
     known = [operand.dtype for operand in operands if operand.dtype is not None]
     exact = [dtype for dtype in known if dtype not in ("float", "int")]
     return exact[0] if exact else known[0] if known else None
 
 
 def multiplied(one: Shape, other: Shape) -> Shape:
-    """The shape of a matrix product, of vectors, matrices or batches of matrices."""
+    """Return the shape of a matrix product, of vectors, matrices or batches of matrices."""
     if one is None or other is None or not one or not other:
         return None
     if len(one) == 1 or len(other) == 1:
@@ -49,7 +49,7 @@ def _matmul(args: Args) -> Result:
 
 @rule("dot", "vdot")
 def _dot(args: Args) -> Result:
-    """A number: torch takes vectors only, and refuses anything else."""
+    """Return a number: torch takes vectors only, and refuses anything else."""
     return Operand((), agreed(tensor(args), tensor(args, "other", "tensor")))
 
 
@@ -71,7 +71,7 @@ def _multi_dot(args: Args) -> Result:
 
 @rule("addmm", "addmv", "sspaddmm")
 def _addmm(args: Args) -> Result:
-    """The result has the shape of the product, into which the input is broadcast."""
+    """Return the result has the shape of the product, into which the input is broadcast."""
     self, one, other = tensor(args), tensor(args, "mat1", "mat"), tensor(args, "mat2", "vec")
     return Operand(multiplied(one.shape, other.shape), agreed(self, one, other))
 
@@ -149,7 +149,7 @@ def _einsum(args: Args) -> Result:
 
 
 def summed(equation: str, shapes: Sequence[Shape]) -> Shape:
-    """The shape that an einsum equation without blanks gives."""
+    """Return the shape that an einsum equation without blanks gives."""
     left, arrow, right = equation.partition("->")
     terms = left.split(",")
     if len(terms) != len(shapes):
@@ -184,7 +184,7 @@ def _bind_labels(term: str, shape: Shape, sizes: dict[str, Dim], ellipsis: Shape
 
 
 def _label(known: Dim | None, dim: Dim) -> Dim:
-    """A label has one size, though an operand in which it is one is broadcast."""
+    """Return a label has one size, though an operand in which it is one is broadcast."""
     if known is None or known == 1:
         return dim
     if dim == 1 or known is dim:
@@ -261,7 +261,7 @@ def _cosine_similarity(args: Args) -> Result:
 
 @rule("pairwise_distance")
 def _pairwise_distance(args: Args) -> Result:
-    """The norm of the difference along the last dimension."""
+    """Return the norm of the difference along the last dimension."""
     one, other = tensor(args, "x1"), tensor(args, "x2")
     shape, keepdim = broadcast(one.shape, other.shape), flag(args, "keepdim", False)
     dtype = dtypes.to_real(dtypes.to_float(promoted((one, other))))
@@ -287,7 +287,7 @@ def _vecdot(args: Args) -> Result:
 
 @rule("multi_head_attention_forward")
 def _multi_head_attention(args: Args) -> Result:
-    """The result has the shape of the query, which comes before batch; weights only if they are asked for."""
+    """Return the result has the shape of the query, which comes before batch; weights only if they are asked for."""
     query, key = tensor(args, "query"), tensor(args, "key")
     weights = flag(args, "need_weights", True)
     averaged = flag(args, "average_attn_weights", True)
@@ -301,7 +301,7 @@ def _multi_head_attention(args: Args) -> Result:
 def attention_weights(
     query: Operand, key: Operand, heads: object, averaged: bool | None, *, batch_first: bool | None
 ) -> Operand:
-    """The weights of attention: batch, heads unless they are averaged, target length, source length."""
+    """Return the weights of attention: batch, heads unless they are averaged, target length, source length."""
     if query.shape is None or key.shape is None or averaged is None or batch_first is None:
         return Operand(None, query.dtype)
     if len(query.shape) not in (2, 3) or len(key.shape) != len(query.shape):

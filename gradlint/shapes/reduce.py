@@ -25,7 +25,7 @@ from gradlint.shapes.rule import (
 
 
 def reduced(shape: Shape, dim: object, keepdim: bool | None) -> Shape:
-    """The shape after reducing `dim`: one or several dimensions, or all of them if it is None or empty."""
+    """Return the shape after reducing `dim`: one or several dimensions, or all of them if it is None or empty."""
     if dim is None or dim == ():
         if keepdim is False:
             return ()
@@ -44,7 +44,7 @@ def reduced(shape: Shape, dim: object, keepdim: bool | None) -> Shape:
 
 
 def _reduced_somewhere(shape: tuple[Dim, ...], dim: object, keepdim: bool) -> Shape:
-    """Which dimension is not known, but it is one dimension: only the rank of the result is known."""
+    """Return which dimension is not known, but it is one dimension: only the rank of the result is known."""
     if not isinstance(dim, Operand) or not dim.scalar:
         return None
     return unknowns(len(shape) if keepdim else max(len(shape) - 1, 0))
@@ -89,7 +89,7 @@ def _all(args: Args) -> Result:
 
 
 def _spread_shape(args: Args) -> Shape:
-    """The overloads differ in what is given: a truth value is `unbiased`, anything else the dimension."""
+    """Return the overloads differ in what is given: a truth value is `unbiased`, anything else the dimension."""
     dim, unbiased = _dim_of(args), args.get("unbiased", True)
     if isinstance(dim, bool):
         dim = None
@@ -110,7 +110,7 @@ def _spread_and_mean(args: Args) -> Result:
 
 
 def values_and_indices(shape: Shape, dtype: DType) -> Several:
-    """The named tuple of an operation that picks elements and says where they were."""
+    """Return the named tuple of an operation that picks elements and says where they were."""
     return Several((Operand(shape, dtype), Operand(shape, "int64")), fields=("values", "indices"))
 
 

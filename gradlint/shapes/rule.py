@@ -84,7 +84,7 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
 
 
 def as_operand(value: object) -> Operand:
-    """A value as an operand of arithmetic: a tensor, a Python number, or something unknown."""
+    """Return a value as an operand of arithmetic: a tensor, a Python number, or something unknown."""
     if isinstance(value, Operand):
         return value
     if isinstance(value, _NUMBERS):
@@ -95,7 +95,7 @@ def as_operand(value: object) -> Operand:
 
 
 def tensor(args: Args, *names: str) -> Operand:
-    """The first of the named arguments that is given, as an operand; without names, the one worked upon."""
+    """Return the first of the named arguments that is given, as an operand; without names, the one worked upon."""
     for name in names or _WORKED_UPON:
         if name in args:
             return as_operand(args[name])
@@ -103,7 +103,7 @@ def tensor(args: Args, *names: str) -> Operand:
 
 
 def given(args: Args, *names: str, default: object = None) -> object:
-    """The first of the named arguments that is given, as it is."""
+    """Return the first of the named arguments that is given, as it is."""
     for name in names:
         if name in args:
             return args[name]
@@ -111,27 +111,27 @@ def given(args: Args, *names: str, default: object = None) -> object:
 
 
 def tensors(value: object) -> tuple[Operand, ...] | None:
-    """The operands of a tuple or list, or None when it is not one or its length is not known."""
+    """Return the operands of a tuple or list, or None when it is not one or its length is not known."""
     if isinstance(value, _SEQUENCES):
         return tuple([as_operand(item) for item in value])
     return None
 
 
 def unpacked(value: object) -> tuple[Operand, ...] | None:
-    """The operands of an argument that takes `*tensors` or one list of them."""
+    """Return the operands of an argument that takes `*tensors` or one list of them."""
     if isinstance(value, _SEQUENCES) and len(value) == 1 and not isinstance(value[0], Operand):
         return tensors(value[0])
     return tensors(value)
 
 
 def flag(args: Args, name: str, default: bool) -> bool | None:
-    """A boolean argument, or None when it is not known."""
+    """Return a boolean argument, or None when it is not known."""
     value = args.get(name, default)
     return bool(value) if isinstance(value, int) else None
 
 
 def size(value: object) -> Dim:
-    """A size given as an argument; a fresh symbol when it is not known."""
+    """Return a size given as an argument; a fresh symbol when it is not known."""
     if isinstance(value, Sym):
         return value
     if isinstance(value, int):
@@ -146,7 +146,7 @@ def sizes(value: object) -> tuple[Dim, ...] | None:
 
 
 def listed(value: object) -> Sequence[object] | None:
-    """The entries of an argument that takes `*size` or one tuple, or None when their number is not known.
+    """Return the entries of an argument that takes `*size` or one tuple, or None when their number is not known.
 
     A lone entry of which nothing is known may itself be the tuple.
     """
@@ -162,7 +162,7 @@ def listed(value: object) -> Sequence[object] | None:
 
 
 def pair(value: object, length: int) -> tuple[object, ...] | None:
-    """An argument that stands for `length` entries: one number for all of them, or a tuple."""
+    """Return an argument that stands for `length` entries: one number for all of them, or a tuple."""
     if isinstance(value, _SEQUENCES):
         if len(value) == length:
             return tuple(value)
@@ -171,7 +171,7 @@ def pair(value: object, length: int) -> tuple[object, ...] | None:
 
 
 def axes(value: object, rank: int) -> tuple[int, ...] | None:
-    """The dimensions that an argument names, counted from the front, or None when they are not known."""
+    """Return the dimensions that an argument names, counted from the front, or None when they are not known."""
     if isinstance(value, int):
         index = axis(value, rank)
         return None if index is None else (index,)
@@ -182,7 +182,7 @@ def axes(value: object, rank: int) -> tuple[int, ...] | None:
 
 
 def type_of(value: object) -> DType:
-    """The type that a `dtype=` argument names: a name, or one of Python's number types."""
+    """Return the type that a `dtype=` argument names: a name, or one of Python's number types."""
     if isinstance(value, str):
         return value if dtypes.is_name(value) else None
     if value is bool:
@@ -195,13 +195,13 @@ def type_of(value: object) -> DType:
 
 
 def typed(args: Args, otherwise: DType) -> DType:
-    """The type that `dtype=` asks for, or the given one when it asks for none."""
+    """Return the type that `dtype=` asks for, or the given one when it asks for none."""
     value = args.get("dtype")
     return otherwise if value is None else type_of(value)
 
 
 def ranked(operand: Operand) -> Ranked:
-    """An operand as promotion sees it."""
+    """Return an operand as promotion sees it."""
     if operand.scalar:
         return Ranked(operand.dtype, "number")
     if operand.shape is None:
@@ -210,7 +210,7 @@ def ranked(operand: Operand) -> Ranked:
 
 
 def promoted(operands: Sequence[Operand]) -> DType:
-    """The type in which operands meet."""
+    """Return the type in which operands meet."""
     first = operands[0].dtype
     if first in ("float32", "float64") and all(operand.dtype == first for operand in operands):
         return dtypes.DEFAULT if all(operand.scalar for operand in operands) else first

@@ -23,7 +23,7 @@ from gradlint.shapes.rule import (
 
 
 def reshaped(shape: Shape, entries: Sequence[object] | None) -> Shape:
-    """The shape of a view of the given sizes, one of which may be -1.
+    """Return the shape of a view of the given sizes, one of which may be -1.
 
     A single entry that is not known is what the others leave for it, just as -1 is.
     """
@@ -51,7 +51,7 @@ def _view(args: Args) -> Result:
 
 
 def _bitcast(self: Operand, wanted: object) -> Operand:
-    """A view as another type keeps the shape but for the last size, which goes by the width."""
+    """Return a view as another type keeps the shape but for the last size, which goes by the width."""
     dtype = type_of(wanted)
     if dtype is not None and dtype == self.dtype:
         return self
@@ -216,7 +216,7 @@ def _expanded(shape: Shape, entries: Sequence[object]) -> Shape:
 
 @rule("repeat", "tile")
 def _repeat(args: Args) -> Result:
-    """Each size times its count; `tile` fills missing counts with one, and so may `repeat` never need to."""
+    """Return each size times its count; `tile` fills missing counts with one, and so may `repeat` never need to."""
     self = tensor(args)
     counts = sizes(given(args, "repeats", "dims"))
     if self.shape is None or counts is None:
@@ -313,7 +313,7 @@ def _as_strided(args: Args) -> Result:
 
 @rule("sum_to_size")
 def _sum_to_size(args: Args) -> Result:
-    """A tensor that has the size already may be returned as it is, without the type of a sum."""
+    """Return a tensor that has the size already may be returned as it is, without the type of a sum."""
     self = tensor(args)
     return Operand(sizes(args.get("size")), self.dtype if dtypes.to_sum(self.dtype) == self.dtype else None)
 

@@ -42,7 +42,7 @@ class Discovery:
     _gitignores: Gitignores = field(default_factory=Gitignores)
 
     def files(self, names: Iterable[str]) -> list[Found]:
-        """Every file once, in the order of the arguments, sorted below each."""
+        """Return every file once, in the order of the arguments, sorted below each."""
         found: dict[Path, Found] = {}
         for name in names:
             for file in self._below(name):
@@ -59,7 +59,7 @@ class Discovery:
             yield Found(name, path, self.configs.of(path.parent), explicit=True, problem=problem)
 
     def _walk(self, directory: Path, name: str) -> Iterator[Found]:
-        """The Python files in and below one directory; an entry that is kept out is not even looked into."""
+        """Yield the Python files in and below one directory; an entry that is kept out is not even looked into."""
         config = self.configs.of(directory)
         try:
             with os.scandir(directory) as entries:
@@ -84,7 +84,7 @@ class Discovery:
         return config.respect_gitignore and self._gitignores.ignore(path, is_directory=is_directory)
 
     def _kept_out(self, path: Path, *, is_directory: bool) -> bool:
-        """Whether a path that was named would not have been found: it or a directory above it is excluded."""
+        """Return whether a path that was named would not have been found: it or a directory above it is excluded."""
         config = self.configs.of(path if is_directory else path.parent)
         above = [parent for parent in path.parents if config.root in parent.parents]
         return self._excluded(path, config, is_directory=is_directory) or any(
@@ -93,7 +93,7 @@ class Discovery:
 
 
 def excludes(config: Config, path: Path, *, is_directory: bool) -> bool:
-    """Whether `exclude` names this very entry.
+    """Return whether `exclude` names this very entry.
 
     A pattern without a slash is a name, wherever it stands; one with a slash is a path from the
     configuration's directory, in the syntax of `.gitignore`."""

@@ -25,13 +25,15 @@ class Files(Layout):
         self._units: dict[str, Unit | None] = {}
 
     def unit(self, path: str) -> Unit | None:
-        """The file at a path, read and parsed; None where it is a folder or cannot be read."""
+        """Return the file at a path, read and parsed; None where it is a folder or cannot be read."""
         unit = self._units.pop(path) if path in self._units else _read(path)
         self._units[path] = unit
         return unit
 
     def own(self, path: str, text: str) -> Unit | Unusable:
-        """The file that is checked, whose text is at hand. From here on, what was not used for long is let go."""
+        """Return the file that is checked, whose text is at hand. From here on, what was not used for long is let
+        go.
+        """
         self._make_room()
         known = self._units.get(path)
         if known is not None and known.text == text:

@@ -14,7 +14,7 @@ class Gitignores:
         self._specs: dict[Path, tuple[tuple[Path, GitIgnoreSpec], ...]] = {}
 
     def ignore(self, path: Path, *, is_directory: bool) -> bool:
-        """Whether git would leave this entry of a directory out; the deepest file with an opinion decides.
+        """Return whether git would leave this entry of a directory out; the deepest file with an opinion decides.
 
         That a directory above is left out is for the caller to know, who comes from there.
         """
@@ -31,7 +31,7 @@ class Gitignores:
         return self._specs[directory]
 
     def _outer(self, directory: Path) -> tuple[tuple[Path, GitIgnoreSpec], ...]:
-        """What holds from further up: to the root of the repository, or, outside of any, of the walk."""
+        """Return what holds from further up: to the root of the repository, or, outside of any, of the walk."""
         parent = directory.parent
         if (directory / ".git").exists() or parent == directory:
             return ()
@@ -40,14 +40,14 @@ class Gitignores:
 
 
 def _read(directory: Path) -> list[tuple[Path, GitIgnoreSpec]]:
-    """The rules of one directory; at the root of a repository also those that are private to the clone."""
+    """Return the rules of one directory; at the root of a repository also those that are private to the clone."""
     texts = [_text(directory / ".git" / "info" / "exclude"), _text(directory / ".gitignore")]
     lines = [line for text in texts for line in text.splitlines()]
     return [(directory, GitIgnoreSpec.from_lines(lines))] if lines else []
 
 
 def _text(path: Path) -> str:
-    """The content; empty where there is none or git itself could not read it."""
+    """Return the content; empty where there is none or git itself could not read it."""
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -8,5 +8,5 @@ LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 def split_lines(text: str) -> list[str]:
-    """The rows without their line ends; row `n` of a position is element `n - 1`."""
+    """Return the rows without their line ends; row `n` of a position is element `n - 1`."""
     return LINE_END.split(text)

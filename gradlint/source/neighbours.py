@@ -38,7 +38,8 @@ class Layout:
         self._roots = lru_cache(_KEPT)(self._find_roots)
 
     def find(self, importer: str, dotted: str, level: int) -> str | None:
-        """The file of a module as `importer` names it, with `level` dots before it; a package is its `__init__.py`,
+        """Return the file of a module as `importer` names it, with `level` dots before it; a package is its
+        `__init__.py`,
         or its folder where it has none."""
         parts = tuple(dotted.split(".")) if dotted else ()
         folder = os.path.dirname(importer)
@@ -54,7 +55,7 @@ class Layout:
         return None
 
     def below(self, package: str, name: str) -> str | None:
-        """The file of a module inside a package."""
+        """Return the file of a module inside a package."""
         if os.path.basename(package) == INIT:
             return self._inside(os.path.dirname(package), (name,))
         return None if package.endswith(".py") else self._inside(package, (name,))
@@ -85,14 +86,14 @@ class Layout:
         return folder if any(name.endswith(".py") for name in entries) else None
 
     def _limit(self, folder: str) -> str:
-        """The outermost folder of the project."""
+        """Return the outermost folder of the project."""
         return _climb(folder, self._is_marked) or self._outermost(folder) or folder
 
     def _is_marked(self, folder: str) -> bool:
         return any(mark in self._entries(folder) for mark in MARKS)
 
     def _outermost(self, folder: str) -> str | None:
-        """The outermost package around a folder that is a package."""
+        """Return the outermost package around a folder that is a package."""
         found = None
         while self._entries(folder).get(INIT) is False:
             found, folder = folder, os.path.dirname(folder)
@@ -124,7 +125,7 @@ def _climb(folder: str, holds) -> str | None:  # type: ignore[no-untyped-def]
 
 
 def _list(folder: str) -> Mapping[str, bool]:
-    """What a folder holds, and whether each of it is a folder; nothing, if it cannot be read."""
+    """Return what a folder holds, and whether each of it is a folder; nothing, if it cannot be read."""
     try:
         with os.scandir(folder) as entries:
             return {entry.name: entry.is_dir() for entry in entries}

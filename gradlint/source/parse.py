@@ -34,7 +34,7 @@ _NOT_BRACKETS = bytes(set(range(256)) - set(b"()[]{}"))
 
 
 def parse(text: str) -> cst.Module | Unusable:
-    """The module, with every node once in the tree; never raises for what the text contains."""
+    """Return the module, with every node once in the tree; never raises for what the text contains."""
     if "\0" in text:
         return _invalid_at(text, text.index("\0"), "the file contains a NUL byte, which Python refuses")
     if _may_be_deep(text):
@@ -80,7 +80,7 @@ _INDENTED = re.compile(rf"^[ \t]{{{MANY_LEVELS}}}", re.MULTILINE)
 
 
 def _has_long_statement(text: str) -> bool:
-    """An estimate, found fast: a bracket in a string may hold a statement open, which errs to the safe side."""
+    """Return an estimate, found fast: a bracket in a string may hold a statement open, which errs to the safe side."""
     depth = length = 0
     for line in split_lines(text):
         length += len(line)
@@ -94,7 +94,7 @@ def _has_long_statement(text: str) -> bool:
 
 
 def bracket_depth(text: str) -> int:
-    """An estimate of how deep brackets nest, found fast: those in strings and comments count as well."""
+    """Return an estimate of how deep brackets nest, found fast: those in strings and comments count as well."""
     brackets = text.encode("ascii", "ignore").translate(None, _NOT_BRACKETS)
     steps = (1 if bracket in b"([{" else -1 for bracket in brackets)
     return max(itertools.accumulate(steps), default=0)
@@ -107,7 +107,7 @@ class _Refusal:
 
 
 def _refusal_of_cpython(text: str) -> _Refusal | None:
-    """What the running Python says against the text; None if it accepts it."""
+    """Return what the running Python says against the text; None if it accepts it."""
     try:
         with warnings.catch_warnings():
             # An invalid escape sequence warns; that is no business of ours.

@@ -39,31 +39,31 @@ class Places:
         self._sheets: dict[int, _Sheet] = {}
 
     def __contains__(self, node: cst.CSTNode) -> bool:
-        """Whether the node stands in this module."""
+        """Return whether the node stands in this module."""
         return node in self._owners
 
     def span(self, node: cst.CSTNode) -> Span:
-        """Where the node stands; of a statement with a body, its header up to the colon."""
+        """Return where the node stands; of a statement with a body, its header up to the colon."""
         return self._of(node).span(node)
 
     def whole(self, node: cst.CSTNode) -> Span:
-        """All of the node, without the parentheses around an expression."""
+        """Return all of the node, without the parentheses around an expression."""
         return self._of(node).whole(node)
 
     def statement(self, node: cst.CSTNode) -> cst.SimpleStatementLine | None:
-        """The line of simple statements in which a node stands."""
+        """Return the line of simple statements in which a node stands."""
         return self._of(node).statement(node)
 
     def is_statement(self, node: cst.CSTNode) -> bool:
-        """Whether a simple statement consists of a node."""
+        """Return whether a simple statement consists of a node."""
         return self._of(node).is_statement(node)
 
     def is_only_child(self, statement: cst.SimpleStatementLine) -> bool:
-        """Whether a block would be empty without the statement."""
+        """Return whether a block would be empty without the statement."""
         return any(len(block.body) == 1 and block.body[0] is statement for block in self._of(statement).blocks)
 
     def following(self, statement: cst.SimpleStatementLine) -> list[cst.BaseStatement]:
-        """The statements of the same block behind a statement."""
+        """Return the statements of the same block behind a statement."""
         bodies = [block.body for block in self._of(statement).blocks]
         for body in (*bodies, self._module.body):
             if statement in body:
@@ -71,7 +71,9 @@ class Places:
         return []
 
     def behind(self, node: cst.CSTNode) -> list[cst.BaseStatement]:
-        """The lines of simple statements of a function, or of the module, that begin behind the statement of a node."""
+        """Return the lines of simple statements of a function, or of the module, that begin behind the statement of a
+        node.
+        """
         sheet = self._of(node)
         found = sheet.behind(node)
         if sheet.function_around(node) is None:
@@ -80,7 +82,7 @@ class Places:
         return found
 
     def rows(self, span: Span) -> tuple[int, int]:
-        """The first and last row of the statement in which the span begins.
+        """Return the first and last row of the statement in which the span begins.
 
         A compound statement counts as its header, as Python's own logical lines do: a comment behind a `def`
         says nothing about the body."""
@@ -123,7 +125,7 @@ class Places:
 
 
 def _outside_functions(node: cst.CSTNode) -> Iterator[cst.SimpleStatementLine]:
-    """The lines of simple statements in a node, but for those of functions."""
+    """Yield the lines of simple statements in a node, but for those of functions."""
     if isinstance(node, cst.SimpleStatementLine):
         yield node
     elif not isinstance(node, cst.FunctionDef):
@@ -149,18 +151,18 @@ class _Sheet:
         return [node for node in self._ranges if isinstance(node, cst.IndentedBlock)]
 
     def span(self, node: cst.CSTNode) -> Span:
-        """Where the node stands; of a statement with a body, its header up to the colon."""
+        """Return where the node stands; of a statement with a body, its header up to the colon."""
         whole = self._range(node)
         end = self._end_of_header(node) if isinstance(node, _HEADED) else whole.end
         return Span(self._position(whole.start), self._position(end))
 
     def whole(self, node: cst.CSTNode) -> Span:
-        """All of the node, without the parentheses around an expression."""
+        """Return all of the node, without the parentheses around an expression."""
         whole = self._range(node)
         return Span(self._position(whole.start), self._position(whole.end))
 
     def statement(self, node: cst.CSTNode) -> cst.SimpleStatementLine | None:
-        """The line of simple statements in which a node stands."""
+        """Return the line of simple statements in which a node stands."""
         at = self.whole(node)
         index = bisect_right(self._simple_starts, at.start) - 1
         if index < 0:
@@ -169,20 +171,20 @@ class _Sheet:
         return line if at.end <= self.whole(line).end else None
 
     def is_statement(self, node: cst.CSTNode) -> bool:
-        """Whether a simple statement consists of a node."""
+        """Return whether a simple statement consists of a node."""
         at = self.whole(node)
         index = bisect_right(self._small_starts, at.start) - 1
         around = self._small[index][1] if index >= 0 else None
         return around is node or (isinstance(around, cst.Expr) and around.value is node)
 
     def behind(self, node: cst.CSTNode) -> list[cst.BaseStatement]:
-        """The lines of simple statements in the same function that begin behind the statement of a node."""
+        """Return the lines of simple statements in the same function that begin behind the statement of a node."""
         at, scope = self.whole(node), self.function_around(node)
         statements = [one for one in self._ranges if isinstance(one, cst.SimpleStatementLine)]
         return [one for one in statements if at.end < self.whole(one).start and self.function_around(one) is scope]
 
     def function_around(self, node: cst.CSTNode) -> cst.CSTNode | None:
-        """The innermost function around a node; None at the level of the module."""
+        """Return the innermost function around a node; None at the level of the module."""
         at = self.whole(node)
         functions = [one for one in self._ranges if isinstance(one, cst.FunctionDef)]
         around = [one for one in functions if self.whole(one).start < at.start and at.end <= self.whole(one).end]
@@ -207,7 +209,7 @@ class _Sheet:
         return [start for start, _ in self._simple]
 
     def rows(self, span: Span) -> tuple[int, int]:
-        """The first and last row of the statement in which the span begins.
+        """Return the first and last row of the statement in which the span begins.
 
         A compound statement counts as its header, as Python's own logical lines do: a comment behind a `def`
         says nothing about the body."""
@@ -225,7 +227,7 @@ class _Sheet:
         return self._range(statement).end.line + self._offset
 
     def _end_of_header(self, statement: cst.CSTNode) -> CodePosition:
-        """The white space behind the colon begins where the header ends."""
+        """Return the white space behind the colon begins where the header ends."""
         if isinstance(statement, cst.Match):
             return self._range(statement.whitespace_after_colon).start
         body = getattr(statement, "body", None)

@@ -24,7 +24,7 @@ _SPELLINGS = (
 
 
 def find_python2(text: str, refused_row: int) -> tuple[str, int] | None:
-    """What is Python 2 about the text, and in which row; None if nothing speaks for it.
+    """Return what is Python 2 about the text, and in which row; None if nothing speaks for it.
 
     The refused row may hold any of the old spellings; elsewhere only a print statement counts, since it alone
     is unmistakable. Ask only about a file that does not parse: a docstring may hold old code in a good file.

@@ -17,7 +17,7 @@ _KINDS = ((stat.S_ISDIR, "a directory"), (stat.S_ISFIFO, "a FIFO"), (stat.S_ISSO
 
 
 def read_bytes(path: Path) -> bytes | Unusable:
-    """The content of a regular file; anything else is refused unopened, for a FIFO would block."""
+    """Return the content of a regular file; anything else is refused unopened, for a FIFO would block."""
     try:
         mode = os.stat(path).st_mode
         if not stat.S_ISREG(mode):
@@ -29,12 +29,12 @@ def read_bytes(path: Path) -> bytes | Unusable:
 
 
 def mentions_torch(content: bytes) -> bool:
-    """Whether the file can be about torch at all; no source encoding of Python hides an ASCII word."""
+    """Return whether the file can be about torch at all; no source encoding of Python hides an ASCII word."""
     return b"torch" in content
 
 
 def is_about_torch(text: str) -> bool:
-    """Whether a text speaks of torch, or is a piece of a training loop that was cut out below its imports."""
+    """Return whether a text speaks of torch, or is a piece of a training loop that was cut out below its imports."""
     return "torch" in text or (".backward(" in text and all(map(_is_companion, _IMPORT.findall(text))))
 
 
@@ -46,13 +46,13 @@ _COMPANIONS = frozenset(
 
 
 def _is_companion(imported: str) -> bool:
-    """Whether what stands behind an `import` or `from` begins with a module of Python's own, or a companion."""
+    """Return whether what stands behind an `import` or `from` begins with a module of Python's own, or a companion."""
     name = re.match(r"\w+", imported)
     return name is not None and (name[0] in sys.stdlib_module_names or name[0] in _COMPANIONS)
 
 
 def decode(content: bytes) -> str | Unusable:
-    """The text of a Python file, by the rules of the language (PEP 263), its line ends as they stand."""
+    """Return the text of a Python file, by the rules of the language (PEP 263), its line ends as they stand."""
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
     except SyntaxError as error:

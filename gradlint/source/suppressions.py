@@ -26,7 +26,7 @@ class Silence:
     prefixes: tuple[str, ...]
 
     def covers(self, code: str) -> bool:
-        """Whether a finding with this code is silenced."""
+        """Return whether a finding with this code is silenced."""
         return not self.prefixes or code.startswith(self.prefixes)
 
 
@@ -48,7 +48,7 @@ class Suppressions:
         return cls(file, {row: _silence(found) for row, found in matches if found})
 
     def cover(self, finding: Finding) -> bool:
-        """Whether a comment silences the finding: one for the file, or one in any row of its statement."""
+        """Return whether a comment silences the finding: one for the file, or one in any row of its statement."""
         if any(silence.covers(finding.code) for silence in self.file):
             return True
         first, last = finding.lines
@@ -68,7 +68,7 @@ class Listed:
 
 
 def listed(text: str) -> list[Listed]:
-    """The comments that list codes, with the places of the codes, in characters from the start of the row."""
+    """Return the comments that list codes, with the places of the codes, in characters from the start of the row."""
     if "noqa" not in text.lower():
         return []
     found = []

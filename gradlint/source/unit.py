@@ -43,10 +43,10 @@ class Neighbours(Protocol):
     """The files that a file may import, by the path of the file or, for a package without one, of its folder."""
 
     def find(self, importer: str, dotted: str, level: int) -> str | None:
-        """The file of a module, as the importer names it; None where the project has none of that name."""
+        """Return the file of a module, as the importer names it; None where the project has none of that name."""
 
     def below(self, package: str, name: str) -> str | None:
-        """The file of a module inside a package."""
+        """Return the file of a module inside a package."""
 
     def unit(self, path: str) -> Unit | None:
-        """The file, read and parsed; None where it cannot be."""
+        """Return the file, read and parsed; None where it cannot be."""

@@ -20,10 +20,10 @@ class Unusable:
 
 
 def invalid(message: str, row: int = 1, column: int = 1) -> Unusable:
-    """A file that was read and is no Python program."""
+    """Return a file that was read and is no Python program."""
     return Unusable(INVALID_SYNTAX, message, Position(max(row, 1), max(column, 1)))
 
 
 def unreadable(message: str) -> Unusable:
-    """A file or directory that the system does not let us read."""
+    """Return a file or directory that the system does not let us read."""
     return Unusable(UNREADABLE_FILE, message, Position(1, 1))

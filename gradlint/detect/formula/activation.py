@@ -28,7 +28,7 @@ _SCORES = AFFINE | ACTIVATIONS
 
 @judges(*LOSSES_OF_SCORES, *LOSSES_OF_LOG_PROBABILITIES, *LOSSES_OF_PROBABILITIES)
 def _loss(state: State, it: Operated) -> Iterator[WrongActivation]:
-    """A loss over the last activation of a network."""
+    """Yield a loss over the last activation of a network."""
     found = it.operands.get("input", it.operands.get("log_probs"))
     if not isinstance(found, Term):
         return
@@ -40,7 +40,7 @@ def _loss(state: State, it: Operated) -> Iterator[WrongActivation]:
 
 
 def _taken(loss: str) -> tuple[Activation, Trait]:
-    """What a loss takes, and what it certainly must not get."""
+    """Return what a loss takes, and what it certainly must not get."""
     if loss in LOSSES_OF_LOG_PROBABILITIES:
         return "log-probabilities", PROBABILITIES | _SCORES
     if loss in LOSSES_OF_PROBABILITIES:
@@ -50,14 +50,14 @@ def _taken(loss: str) -> tuple[Activation, Trait]:
 
 
 def _kind(op: str) -> Activation:
-    """What an operation gives."""
+    """Return what an operation gives."""
     if op in PROBABILITIES:
         return "probabilities"
     return "log-probabilities" if op in LOG_PROBABILITIES else "scores"
 
 
 def _before(found: Term) -> Term:
-    """The activation behind views and joins."""
+    """Return the activation behind views and joins."""
     for _ in range(4):
         found = unwrapped(found)
         if op_of(found) not in JOINS:

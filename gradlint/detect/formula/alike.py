@@ -11,7 +11,7 @@ from gradlint.facts.traits import STEADY
 
 
 def is_alike(one: Node, other: Node, unwritten: Callable[[Node], bool], depth: int = LONGEST) -> bool:
-    """Whether two results are certainly equal. `unwritten`: nothing has been written to a leaf.
+    """Return whether two results are certainly equal. `unwritten`: nothing has been written to a leaf.
 
     Data that no graph is recorded of may have changed in between: both operations must have saved them, at the same
     version.
@@ -40,7 +40,7 @@ def _is_same_input(left: Edge, right: Edge, kept: bool, unwritten: Callable[[Nod
 
 
 def _settings(node: Node) -> dict[str, object]:
-    """The operands that are no tensors; those that are stand among the edges."""
+    """Return the operands that are no tensors; those that are stand among the edges."""
     return {name: value for name, value in node.operands.items() if not isinstance(value, Term)}
 
 

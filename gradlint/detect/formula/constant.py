@@ -10,7 +10,9 @@ from gradlint.facts.traits import CLAMPS, ELEMENTS, ONES, ZEROS
 
 
 def constant(state: State, found: Term, depth: int = LONGEST) -> float | None:
-    """The number that a leaf begins with, or that is computed from it; None where it is not known, or not one."""
+    """Return the number that a leaf begins with, or that is computed from it; None where it is not known, or not
+    one.
+    """
     name, node = op_of(found), found.node
     if node.leaf is not None:
         made = term(node, "value")
@@ -33,18 +35,18 @@ def constant(state: State, found: Term, depth: int = LONGEST) -> float | None:
 
 
 def _filled(name: str) -> float | None:
-    """The number that a creation function fills a tensor with."""
+    """Return the number that a creation function fills a tensor with."""
     return 0.0 if name in ZEROS else 1.0 if name in ONES else None
 
 
 def is_written(state: State, leaf: Node) -> bool:
-    """Whether anything has been written to a leaf, as far as is known."""
+    """Return whether anything has been written to a leaf, as far as is known."""
     record = state.heap.get(leaf.leaf or 0)
     return not isinstance(record, Tensor) or bool(state.writes(record.counter) or state.writes(record.memory))
 
 
 def _trace(state: State, found: Term) -> float | None:
-    """The trace of a unit matrix that nothing has been written to."""
+    """Return the trace of a unit matrix that nothing has been written to."""
     node = found.node
     made = term(node, "value") if node.leaf is not None and not is_written(state, node) else None
     size = found.shape[0] if made is not None and op_of(made) == "eye" and found.shape else None

@@ -20,7 +20,7 @@ Sizes: TypeAlias = "tuple[Dim, ...]"
 
 @judges(*DISTANCES)
 def _pointwise(state: State, it: Operated) -> Iterator[CrossedShapes]:
-    """A loss that compares element by element."""
+    """Yield a loss that compares element by element."""
     prediction, target = it.operands.get("input"), it.operands.get("target")
     if not isinstance(prediction, Term) or not isinstance(target, Term):
         return
@@ -67,18 +67,18 @@ def _crossings(it: Operated, found: Term, depth: int) -> Iterator[CrossedShapes]
 
 
 def _assumed(it: Operated, one: Sizes, other: Sizes) -> tuple[Assumption, ...]:
-    """What a crossing rests on: that sizes that are not known are more than one."""
+    """Return what a crossing rests on: that sizes that are not known are more than one."""
     known = all(dim == 1 or at_least_two(dim) for dim in (*one, *other))
     return () if known else (several_rows(it.op, it.node),)
 
 
 def _is_row(found: Term) -> bool:
-    """Whether a term has one dimension, with more than one element in general."""
+    """Return whether a term has one dimension, with more than one element in general."""
     return found.shape is not None and len(found.shape) == 1 and found.shape[0] != 1
 
 
 def _is_column(found: Term, depth: int = 8) -> bool:
-    """Whether a term has the shape (N, 1) because the layer behind it has one output."""
+    """Return whether a term has the shape (N, 1) because the layer behind it has one output."""
     shape = found.shape
     if shape is None or len(shape) != 2 or shape[1] != 1 or shape[0] == 1:
         return False
@@ -96,7 +96,7 @@ def _is_column(found: Term, depth: int = 8) -> bool:
 
 
 def are_crossed(one: Sizes, other: Sizes) -> bool:
-    """Whether two shapes broadcast so that both grow: `(N, 1)` against `(N,)` gives `(N, N)`."""
+    """Return whether two shapes broadcast so that both grow: `(N, 1)` against `(N,)` gives `(N, N)`."""
     rank = max(len(one), len(other))
     mine = (*([1] * (rank - len(one))), *one)
     theirs = (*([1] * (rank - len(other))), *other)

@@ -106,7 +106,7 @@ def _uncast(mask: Term) -> Term:
 
 
 def excluded(condition: Term, taken: bool) -> list[Excluded]:
-    """What is left out of the elements for which a condition is true, or for which it is false."""
+    """Return what is left out of the elements for which a condition is true, or for which it is false."""
     name, node = op_of(condition), condition.node
     if name in ("logical_not", "bitwise_not"):
         inner = term(node)
@@ -129,7 +129,7 @@ def excluded(condition: Term, taken: bool) -> list[Excluded]:
 
 
 def _against(subject: Term, kept: str, bound: float) -> Excluded:
-    """What `subject kept bound` leaves out: zero itself, and numbers below zero."""
+    """Return what `subject kept bound` leaves out: zero itself, and numbers below zero."""
     compare = _COMPARE[kept]
     negative = not all(compare(number, bound) for number in (-math.inf, min(bound, _BELOW_ZERO), _BELOW_ZERO))
     return Excluded(subject.node, not compare(0, bound), negative)
@@ -167,7 +167,8 @@ def _hidden(
 
 
 def singular(values: Term, without: Excluded | None, steps: int = 24) -> Node | None:
-    """The operation in a formula that divides by the subject, or takes its root or logarithm, where it is excluded.
+    """Return the operation in a formula that divides by the subject, or takes its root or logarithm, where it is
+    excluded.
 
     Without a subject any such operation counts, for something is known to be infinite or NaN.
     """
@@ -210,7 +211,7 @@ def _is_singular(node: Node, without: Excluded | None) -> bool:
 
 
 def vanishes_with(node: Node, subject: Node, steps: int = 4) -> bool:
-    """Whether a value is zero wherever the subject is: a product with it, or a power of one."""
+    """Return whether a value is zero wherever the subject is: a product with it, or a power of one."""
     if node is subject:
         return True
     if not steps or canonical(node.op) not in ZERO_AT_ZERO:

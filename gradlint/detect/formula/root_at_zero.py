@@ -49,7 +49,7 @@ def _pow(state: State, it: Operated) -> Iterator[SingularPoint]:
 
 
 def _input(state: State, it: Operated) -> Term | None:
-    """What an operation is computed of, if a gradient flows back to it."""
+    """Return what an operation is computed of, if a gradient flows back to it."""
     found = it.operands.get("input", it.operands.get("self"))
     return found if isinstance(found, Term) and found.grad is True and state.grad is True else None
 
@@ -63,7 +63,7 @@ def _judge(state: State, it: Operated) -> Iterator[SingularPoint]:
 
 @judges("std", "var")
 def _spread(state: State, it: Operated) -> Iterator[SingularPoint]:
-    """The standard deviation of one element, of which there is none: 0 / 0."""
+    """Yield the standard deviation of one element, of which there is none: 0 / 0."""
     found = _input(state, it)
     if found is None:
         return

@@ -83,7 +83,7 @@ def _reciprocal(state: State, it: Operated) -> Iterator[UnstableFormula]:
 
 
 def _inverse(state: State, it: Operated, below: Term) -> Iterator[UnstableFormula]:
-    """One over `1 + exp(-x)`: the value is right everywhere, and the gradient is NaN where `exp` overflows."""
+    """Yield one over `1 + exp(-x)`: the value is right everywhere, and the gradient is NaN where `exp` overflows."""
     if state.grad is False or below.grad is False:
         return
     exponential = _one_plus_exp(below)
@@ -92,7 +92,7 @@ def _inverse(state: State, it: Operated, below: Term) -> Iterator[UnstableFormul
 
 
 def _same_exp(one: Term, other: Term) -> bool:
-    """Whether two terms are the exponential of the same value."""
+    """Return whether two terms are the exponential of the same value."""
     if one.node is other.node:
         return True
     mine, theirs = term(one.node), term(other.node)
@@ -100,7 +100,7 @@ def _same_exp(one: Term, other: Term) -> bool:
 
 
 def _one_plus_exp(found: Term) -> Term | None:
-    """The exponential in `1 + exp(x)`, unless x is certainly small."""
+    """Return the exponential in `1 + exp(x)`, unless x is certainly small."""
     if op_of(found) != "add" or operand(found.node, "alpha") is not None:
         return None
     for one, exponential in (pair(found.node), pair(found.node)[::-1]):
@@ -110,7 +110,7 @@ def _one_plus_exp(found: Term) -> Term | None:
 
 
 def _bounded_exponent(exponential: Term) -> bool:
-    """Whether the exponential of a term cannot overflow: its exponent is bounded from above."""
+    """Return whether the exponential of a term cannot overflow: its exponent is bounded from above."""
     exponent = term(exponential.node)
     return exponent is not None and is_bounded(exponent)
 

@@ -12,7 +12,7 @@ from gradlint.facts.traits import ELEMENTS
 
 
 def operand(node: Node, *names: str) -> object:
-    """The first operand under one of the names; None where there is none, or None is given."""
+    """Return the first operand under one of the names; None where there is none, or None is given."""
     for name in names:
         if name in node.operands:
             return node.operands[name]
@@ -20,13 +20,13 @@ def operand(node: Node, *names: str) -> object:
 
 
 def term(node: Node, *names: str) -> Term | None:
-    """The first operand under one of the names, where it is a tensor."""
+    """Return the first operand under one of the names, where it is a tensor."""
     found = operand(node, *(names or ("input",)))
     return found if isinstance(found, Term) else None
 
 
 def is_number(value: object, number: float) -> bool:
-    """Whether an operand is certainly this number."""
+    """Return whether an operand is certainly this number."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value == number
 
 
@@ -36,7 +36,7 @@ def pair(node: Node) -> tuple[object, object]:
 
 
 def unwrapped(found: Term) -> Term:
-    """The term whose elements a term repeats, behind views, picks, and moves."""
+    """Return the term whose elements a term repeats, behind views, picks, and moves."""
     for _ in range(LONGEST):
         node = found.node
         if canonical(node.op) not in ELEMENTS:
@@ -55,5 +55,5 @@ LONGEST = 32
 
 
 def op_of(found: object) -> str:
-    """The canonical name of the operation that a term is the result of; empty for what is no term."""
+    """Return the canonical name of the operation that a term is the result of; empty for what is no term."""
     return canonical(found.node.op) if isinstance(found, Term) else ""

@@ -28,7 +28,7 @@ _BOUNDED = BOUNDED | COMPARISONS | ZEROS | ONES | {"linspace", "logspace"}
 
 
 def is_bounded(found: Term, depth: int = LONGEST) -> bool:
-    """Whether the values are certainly bounded from above by a small number, so that `exp` does not overflow."""
+    """Return whether the values are certainly bounded from above by a small number, so that `exp` does not overflow."""
     name, node = op_of(found), found.node
     if name in _BOUNDED:
         return True
@@ -60,7 +60,9 @@ def is_bounded(found: Term, depth: int = LONGEST) -> bool:
 
 
 def _is_guard(found: Term) -> bool:
-    """Whether a selection puts small numbers in the place of others: `x.masked_fill(x > 18, 0)`; -inf is no guard."""
+    """Return whether a selection puts small numbers in the place of others: `x.masked_fill(x > 18, 0)`; -inf is no
+    guard.
+    """
     filled = operand(found.node, "value", "other")
     if isinstance(filled, Term):
         return op_of(filled) in _CONSTANT
@@ -81,7 +83,7 @@ def _is_difference_bounded(left: object, right: object, depth: int) -> bool:
 
 
 def _is_scaled_bounded(left: object, right: object, depth: int) -> bool:
-    """A product with numbers; a negative number turns what is never negative into what is never positive."""
+    """Return a product with numbers; a negative number turns what is never negative into what is never positive."""
     terms = [one for one in (left, right) if isinstance(one, Term)]
     numbers = [one for one in (left, right) if not isinstance(one, Term)]
     if len(terms) == 1 and numbers:
@@ -97,12 +99,12 @@ def _is_scaled_bounded(left: object, right: object, depth: int) -> bool:
 
 
 def is_bounded_twice(found: Term, depth: int = LONGEST) -> bool:
-    """Whether the values are certainly bounded on both sides."""
+    """Return whether the values are certainly bounded on both sides."""
     return op_of(found) not in LOG_PROBABILITIES | {"neg", "sub"} and is_bounded(found, depth)
 
 
 def is_never_negative(found: Term, depth: int = LONGEST) -> bool:
-    """Whether no value is below zero."""
+    """Return whether no value is below zero."""
     name, node = op_of(found), found.node
     if name in NEVER_NEGATIVE:
         return True
@@ -137,7 +139,7 @@ def _is_operand_never_negative(one: object, depth: int) -> bool:
 
 
 def _is_peak(found: Term, depth: int = 8) -> bool:
-    """Whether a term is the maximum of something, or comes close to it."""
+    """Return whether a term is the maximum of something, or comes close to it."""
     name = op_of(found)
     if name in PEAKS:
         return True
@@ -153,7 +155,7 @@ def _is_peak(found: Term, depth: int = 8) -> bool:
 
 
 def _is_unit(found: Term, depth: int = 8) -> bool:
-    """Whether a term holds normalised vectors, perhaps turned."""
+    """Return whether a term holds normalised vectors, perhaps turned."""
     name = op_of(found)
     if name in ("normalize", "softmax"):
         return True

@@ -30,7 +30,7 @@ class Zeros(NamedTuple):
 
 
 def zeros_in(state: State, found: Term, depth: int = LONGEST) -> Zeros | None:
-    """The zeros that a term certainly has."""
+    """Return the zeros that a term certainly has."""
     name, node = op_of(found), found.node
     if node.leaf is not None:
         return _fresh_zeros(state, node)
@@ -61,7 +61,7 @@ def zeros_in(state: State, found: Term, depth: int = LONGEST) -> Zeros | None:
 
 
 def _of_zeros(state: State, loss: Node, prediction: Term, target: Term) -> Zeros | None:
-    """The loss of zeros against zeros that have no name, and so are what they were made as."""
+    """Return the loss of zeros against zeros that have no name, and so are what they were made as."""
     made, call = target.node.syntax, loss.syntax
     unnamed = isinstance(call, cst.Call) and made in [arg.value for arg in call.args]
     return zeros_in(state, prediction) if unnamed and op_of(target) in ZEROS else None
@@ -76,7 +76,7 @@ def _lets_zero_pass(node: Node) -> bool:
 
 
 def _fresh_zeros(state: State, node: Node) -> Zeros | None:
-    """A leaf made of zeros that nothing has been written to."""
+    """Return a leaf made of zeros that nothing has been written to."""
     made = term(node, "value")
     if made is None or op_of(made) not in ZEROS or is_written(state, node):
         return None
@@ -119,7 +119,7 @@ class Inserted(NamedTuple):
 
 
 def inserted(found: Term) -> Inserted | None:
-    """The tensor behind `x.unsqueeze(d)`, `x[:, None]`, `x.view(n, 1, d)`, and expansions of these."""
+    """Return the tensor behind `x.unsqueeze(d)`, `x[:, None]`, `x.view(n, 1, d)`, and expansions of these."""
     name, node = op_of(found), found.node
     inner = term(node)
     if inner is None:
@@ -145,7 +145,7 @@ def _from_the_front(dim: object, rank: int | None) -> int | None:
 
 
 def _axis_of_none(index: object) -> int | None:
-    """The place of the one None in a subscript of whole slices."""
+    """Return the place of the one None in a subscript of whole slices."""
     entries = index if isinstance(index, tuple) else (index,)
     if sum(entry is None for entry in entries) != 1:
         return None
@@ -156,7 +156,7 @@ def _axis_of_none(index: object) -> int | None:
 
 
 def _axis_of_one(before: Shape, after: Shape) -> int | None:
-    """The one place where a size of one was put in."""
+    """Return the one place where a size of one was put in."""
     if before is None or after is None or len(after) != len(before) + 1:
         return None
     places = [at for at, size in enumerate(after) if size == 1 and (*after[:at], *after[at + 1 :]) == before]

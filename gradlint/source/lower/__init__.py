@@ -12,7 +12,7 @@ from gradlint.source.lower.statement import lower_statements
 
 
 def lower_module(module: cst.Module) -> Code:
-    """The code of a module's top level; function bodies are lowered when they are first interpreted."""
+    """Return the code of a module's top level; function bodies are lowered when they are first interpreted."""
     return Code("<module>", module, [])
 
 

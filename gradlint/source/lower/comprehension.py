@@ -35,7 +35,7 @@ Comprehension: TypeAlias = "cst.ListComp | cst.SetComp | cst.DictComp | cst.Gene
 
 
 def lower_comprehension(scope: Scope, node: Comprehension) -> Operand:
-    """A list, set or dict built by a loop; a generator expression that is walked at once is read as a list."""
+    """Return a list, set or dict built by a loop; a generator expression that is walked at once is read as a list."""
     out = scope.temp()
     copied = _copied(node)
     if copied is not None:
@@ -56,7 +56,7 @@ def lower_comprehension(scope: Scope, node: Comprehension) -> Operand:
 
 
 def _copied(node: Comprehension) -> cst.BaseExpression | None:
-    """The state dict that `{name: value for name, value in model.state_dict().items()}` is a shallow copy of."""
+    """Return the state dict that `{name: value for name, value in model.state_dict().items()}` is a shallow copy of."""
     if not isinstance(node, cst.DictComp) or node.for_in.ifs or node.for_in.inner_for_in is not None:
         return None
     target, items = node.for_in.target, node.for_in.iter
@@ -76,7 +76,7 @@ def _is_method(call: cst.Call, name: str) -> bool:
 
 
 def lower_kept(scope: Scope, node: cst.GeneratorExp, dest: Dest | None) -> Operand:
-    """A generator expression that is assigned or returned: nothing of it is run before somebody walks it."""
+    """Return a generator expression that is assigned or returned: nothing of it is run before somebody walks it."""
     first = lower_expression(scope, node.for_in.iter)
     function, out = scope.temp(), scope.temp() if dest is None else dest
     code = Code("<genexpr>", node, [Param(_FIRST, "", False, False, None, node)], scope.renames)

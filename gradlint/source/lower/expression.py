@@ -64,7 +64,9 @@ def _string(scope: Scope, node: cst.SimpleString, dest: Dest | None) -> Operand:
 
 
 def _text(node: cst.BaseString) -> str | bytes | None:
-    """What a literal says, or several side by side; most need no parser for it. None for one with holes in it."""
+    """Return what a literal says, or several side by side; most need no parser for it. None for one with holes in
+    it.
+    """
     if isinstance(node, cst.ConcatenatedString):
         left, right = _text(node.left), _text(node.right)
         if isinstance(left, bytes) and isinstance(right, bytes):
@@ -124,7 +126,7 @@ def _subscript(scope: Scope, node: cst.Subscript, dest: Dest | None) -> Operand:
 
 
 def lower_index(scope: Scope, node: cst.Subscript) -> Operand:
-    """The index of a subscript: one operand, a tuple where there are several elements."""
+    """Return the index of a subscript: one operand, a tuple where there are several elements."""
     elements = [_index_element(scope, element.slice) for element in node.slice]
     last = node.slice[-1]
     if len(elements) == 1 and not elements[0][0] and not isinstance(last.comma, cst.Comma):
@@ -200,7 +202,7 @@ def _unary(scope: Scope, node: cst.UnaryOperation, dest: Dest | None) -> Operand
 
 
 def nested(scope: Scope, lower: Callable[[], None]) -> Block:
-    """The block that `lower` emits, instead of adding it to the open one."""
+    """Return the block that `lower` emits, instead of adding it to the open one."""
     outer, scope.block = scope.block, []
     lower()
     inner, scope.block = scope.block, outer

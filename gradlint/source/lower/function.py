@@ -50,7 +50,7 @@ def _bind(
 
 
 def lower_parameters(scope: Scope, node: cst.Parameters) -> tuple[list[Param], dict[str, Operand]]:
-    """The parameters in order, and the operands of their defaults, which are evaluated here and now."""
+    """Return the parameters in order, and the operands of their defaults, which are evaluated here and now."""
     params: list[Param] = []
     defaults: dict[str, Operand] = {}
 

@@ -41,7 +41,7 @@ def _cases(scope: Scope, node: cst.Match, subject: Operand, cases: list[cst.Matc
 
 
 def _fits(scope: Scope, case: cst.MatchCase, pattern: cst.MatchPattern, subject: Operand) -> Operand:
-    """A test that says whether the pattern fits; unknown where it looks inside the subject."""
+    """Return a test that says whether the pattern fits; unknown where it looks inside the subject."""
     out = scope.temp()
     if isinstance(pattern, cst.MatchValue):
         scope.emit(Compare(case, out, "==", subject, lower_expression(scope, pattern.value)))

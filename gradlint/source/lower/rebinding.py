@@ -10,7 +10,7 @@ from gradlint.source.lower.syntax import parts
 
 
 def lost_bindings(loop: cst.For) -> dict[cst.CSTNode, str]:
-    """The assignments to a variable of the loop behind which the body does not name it again, with the name."""
+    """Return the assignments to a variable of the loop behind which the body does not name it again, with the name."""
     names = {name.value for name in _names(loop.target)}
     if not any(_assigns(line, names) for line in _statements(loop.body)):
         return {}
@@ -33,7 +33,7 @@ def _assigns(line: cst.BaseSmallStatement, names: set[str]) -> bool:
 
 
 def _statements(node: cst.CSTNode) -> Iterator[cst.BaseSmallStatement]:
-    """The small statements of a block, and of the blocks in it that are no loops."""
+    """Yield the small statements of a block, and of the blocks in it that are no loops."""
     if isinstance(node, cst.BaseSmallStatement):
         yield node
     elif isinstance(node, (cst.BaseSuite, cst.SimpleStatementLine, cst.If, cst.Else, cst.With)):

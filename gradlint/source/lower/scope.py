@@ -36,21 +36,21 @@ class Scope:
         self.block.append(instr)
 
     def temp(self) -> int:
-        """A temporary that no statement around this one uses."""
+        """Return a temporary that no statement around this one uses."""
         self.taken += 1
         return self.taken
 
     def rename(self, name: str) -> str:
-        """A name of its own for the variable of a comprehension: a dot cannot stand in any other."""
+        """Return a name of its own for the variable of a comprehension: a dot cannot stand in any other."""
         self.renames[name] = renamed = f"{name}.{next(_renamed)}"
         return renamed
 
     def read(self, name: str) -> Operand:
-        """The operand for a variable."""
+        """Return the operand for a variable."""
         return self.renames.get(name, name)
 
     def is_outer(self, name: str) -> bool:
-        """Whether an assignment to `name` goes to an enclosing scope."""
+        """Return whether an assignment to `name` goes to an enclosing scope."""
         return name in self.globals or name in self.nonlocals
 
     def copied(self, node: cst.CSTNode, operand: Operand, dest: Dest | None) -> Operand:

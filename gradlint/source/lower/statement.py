@@ -55,7 +55,7 @@ def lower_statements(scope: Scope, body: Sequence[cst.CSTNode]) -> None:
 
 
 def lower_suite(scope: Scope, suite: cst.BaseSuite) -> Block:
-    """The block of an indented or one-line suite."""
+    """Return the block of an indented or one-line suite."""
     if isinstance(suite, cst.SimpleStatementSuite):
         line = cst.SimpleStatementLine(suite.body)
         return nested(scope, lambda: lower_statements(scope, [line]))
@@ -76,7 +76,7 @@ def _expr(scope: Scope, node: cst.Expr) -> None:
 
 
 def _is_path(node: cst.BaseExpression) -> bool:
-    """Whether an expression is `a.b.c`, which may be read twice."""
+    """Return whether an expression is `a.b.c`, which may be read twice."""
     while isinstance(node, cst.Attribute):
         node = node.value
     return isinstance(node, cst.Name)
@@ -99,7 +99,7 @@ def _assign(scope: Scope, node: cst.Assign) -> None:
 
 
 def _kept(scope: Scope, node: cst.BaseExpression, dest: Dest | None = None) -> Operand:
-    """A value that goes into a variable, an attribute, or back to a caller: a generator stays one."""
+    """Return a value that goes into a variable, an attribute, or back to a caller: a generator stays one."""
     return lower_kept(scope, node, dest) if type(node) is cst.GeneratorExp else lower_expression(scope, node, dest)
 
 

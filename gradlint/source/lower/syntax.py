@@ -17,7 +17,7 @@ _NO_NODES = (str, bool, type(None), cst.MaybeSentinel)
 
 
 def parts(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """The nodes directly below one, in the order of their fields, without blanks, comments, and punctuation."""
+    """Yield the nodes directly below one, in the order of their fields, without blanks, comments, and punctuation."""
     for name in _fields(type(node)):
         value = getattr(node, name)
         kind = type(value)

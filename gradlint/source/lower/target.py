@@ -12,7 +12,7 @@ from gradlint.source.lower.scope import Scope
 
 
 def simple_dest(scope: Scope, target: cst.BaseExpression) -> Dest | None:
-    """The variable, where the target is a plain local one that an instruction can write to itself."""
+    """Return the variable, where the target is a plain local one that an instruction can write to itself."""
     if isinstance(target, cst.Name) and not scope.is_outer(target.value):
         return scope.renames.get(target.value, target.value)
     return None
@@ -70,7 +70,7 @@ def delete(scope: Scope, node: cst.CSTNode, target: cst.BaseExpression) -> None:
 
 
 def target_names(target: cst.BaseExpression) -> Iterator[str]:
-    """The variables that a target binds."""
+    """Yield the variables that a target binds."""
     if isinstance(target, cst.Name):
         yield target.value
     elif isinstance(target, (cst.Tuple, cst.List)):
