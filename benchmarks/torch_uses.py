@@ -107,7 +107,7 @@ class _Finder(ast.NodeVisitor):
             self.visit(statement)
         self._scopes.pop()
 
-    visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815  # The name is ast's.
+    visit_AsyncFunctionDef = visit_FunctionDef  # The name is ast's.
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         """A class: attributes of `self` stand in its scope, under their dotted name."""

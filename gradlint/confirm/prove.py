@@ -23,7 +23,7 @@ from gradlint.confirm.prepare.sketch import sketch
 from gradlint.confirm.prepare.slice import Slice, slices
 from gradlint.confirm.prepare.values import agree, forward_values
 from gradlint.confirm.run.sandbox import Sandbox, TorchMissingError
-from gradlint.confirm.run.search import MOST_RUNS, Found, filled
+from gradlint.confirm.run.search import MOST_RUNS, Found, Inquiry, filled
 from gradlint.domain.confirmation import Confirmation
 from gradlint.domain.finding import Finding
 from gradlint.source.neighbours import Layout
@@ -84,7 +84,7 @@ class Prover:
         if first is None or first.verdict.verdict != "confirmed":
             return False
         second = self._try(mended, after, sliced=False)
-        if second is None:
+        if second is None or second.verdict.verdict == "confirmed":
             return False
         broken, whole = self._way(before, finding, first), self._way(after, mended, first)
         passed = second.verdict.verdict == "refuted" or second.passed
@@ -200,21 +200,19 @@ class Prover:
         if measure is not None:
             silence = Silence(finding, measure, self._sandbox, end, self._shrink, most)
             verdict = silence.confirm(made)
-            shown = verdict, silence.is_slow, silence.found, silence.has_passed, silence.failed
-            measured = _Asked(*shown, idle=silence.is_idle)
+            measured = _Asked.of(verdict, silence)._replace(idle=silence.is_idle)
             if verdict.verdict != "unconfirmed" or pattern is None:
                 return measured
         # What loses a gradient may lose the last one, and then torch says so.
         case = Raising(Claim.of(finding, pattern), self._sandbox, self._errors, end, self._shrink)
         for number, way in enumerate(ways_to(made, finding.span.start.row)):
-            found = case.try_way(way, most)
-            if found is not None:
-                return _Asked(found, case.is_slow, Found(number, case.values))
+            if (found := case.try_way(number, way, most)) is not None:
+                return _Asked.of(found, case)
             if case.is_refuted(made.dropped) or self._sandbox.clock() > end:
                 break
         if measured is not None:
             return measured._replace(slow=measured.slow or case.is_slow)
-        return _Asked(case.defeat(made.dropped), case.is_slow, None, case.has_passed, case.failed)
+        return _Asked.of(case.defeat(made.dropped), case)
 
 
 def _length(tree: ast.Module) -> int:
@@ -237,3 +235,8 @@ class _Asked(NamedTuple):
     program: int = 0
     idle: bool = False
     """Whether no run had anything to measure."""
+
+    @classmethod
+    def of(cls, verdict: Confirmation, runs: Inquiry) -> _Asked:
+        """What the runs have come to."""
+        return cls(verdict, runs.is_slow, runs.found, runs.has_passed, runs.failed)

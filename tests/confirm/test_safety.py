@@ -70,8 +70,8 @@ def test_the_reason_is_said(script: str, reason: str) -> None:
 
 
 def test_probes_pass_the_same_gate() -> None:
-    """With the names of the measures, and nothing else."""
+    """On the names of the program."""
     script = "import torch\nw = torch.ones(2)\n"
-    assert admit(script, ["w.grad is None", "changes_with(lambda: w.sum(), w)"]) == []
+    assert admit(script, ["w.grad is None", "len([w]) > 0"]) == []
     assert admit(script, ["open('x')"]) == ["`open` is a builtin that is not allowed"]
     assert admit(script, ["torch.load"]) == ["line 1: `torch.load` is not allowed"]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gradlint.confirm.check.verdict import Expectation, judge
+from gradlint.confirm.check.verdict import doubt
 from gradlint.confirm.run.protocol import Probed
 from gradlint.confirm.run.sandbox import Sandbox
 from gradlint.rules.base import Bad
@@ -54,9 +54,8 @@ def test_the_walls_are_told(sandbox: Sandbox) -> None:
 def test_a_name_that_nobody_knows_does_not_pass_the_gate(sandbox: Sandbox, bad: Bad) -> None:
     """A slip of the pen is executed where it is said to be one, and only there."""
     slips = tuple(re.findall(r"attribute '(\w+)'", str(bad.error)))
-    expected = Expectation("raises", bad.error, None)
-    assert judge(expected, sandbox.run(bad.code)).verdict == "unconfirmed"
-    assert judge(expected, sandbox.run(bad.code, slips=slips)).verdict == "confirmed"
+    assert doubt(sandbox.run(bad.code), bad.error) is not None
+    assert doubt(sandbox.run(bad.code, slips=slips), bad.error) is None
 
 
 @pytest.mark.parametrize(
@@ -80,13 +79,12 @@ def test_the_walls_leave_torch_as_it_is(sandbox: Sandbox, bad: Bad) -> None:
     assert bad.error is not None
     marks = marks_of(bad.code)
     line = marks.first_finding if marks.raises is None else marks.raises[0]
-    assert judge(Expectation("raises", bad.error, line), sandbox.run(bad.code)).verdict == "confirmed"
+    assert doubt(sandbox.run(bad.code), bad.error, line) is None
 
 
-@pytest.mark.parametrize("device", ["cpu", "meta"])
-def test_an_error_has_a_text_and_a_place(sandbox: Sandbox, device: str) -> None:
-    """The innermost line of the repro, and the way to it, on both devices."""
-    ran = sandbox.run(CALLED, device="meta" if device == "meta" else "cpu")
+def test_an_error_has_a_text_and_a_place(sandbox: Sandbox) -> None:
+    """The innermost line of the repro, and the way to it."""
+    ran = sandbox.run(CALLED)
     assert (ran.outcome, ran.error_type, ran.line, ran.lines, ran.forced) == (
         "raised",
         "RuntimeError",
@@ -100,7 +98,7 @@ def test_an_error_has_a_text_and_a_place(sandbox: Sandbox, device: str) -> None:
 def test_probes_are_evaluated_after_a_repro(sandbox: Sandbox) -> None:
     """Plain values come back as they are, tensors of one number as the number, others as text."""
     script = "import torch\nw = torch.ones(2, requires_grad=True)\nw.sum().backward()\n"
-    probes = ("w.grad is None", "w.grad.sum()", "grad_is_zero(w)", "[1, 2]", "float('nan')", "None", "w.grad.item()")
+    probes = ("w.grad is None", "w.grad.sum()", "not w.grad.any()", "[1, 2]", "float('nan')", "None", "w.grad.item()")
     values = sandbox.run(script, probes).values
     plain = [value.value for value in values[:-1]]
     assert plain == [False, 2.0, False, "[1, 2]", "nan", None]
@@ -134,9 +132,9 @@ def test_there_may_be_no_result(sandbox: Sandbox, script: str, outcome: str, mes
 def test_only_the_time_counts_in_which_a_repro_computes(sandbox: Sandbox) -> None:
     """One that waits for its turn on a busy machine is not late; one that neither ends nor computes is."""
     wait = "import time\ntime.sleep({})\n"
-    assert sandbox.run_past_the_gate(wait.format(0.6), (), "cpu", 0.2).outcome == "finished"
+    assert sandbox.run_past_the_gate(wait.format(0.6), (), 0.2).outcome == "finished"
     before = sandbox.clock()
-    ran = sandbox.run_past_the_gate(wait.format(60), (), "cpu", 0.1)
+    ran = sandbox.run_past_the_gate(wait.format(60), (), 0.1)
     assert (ran.outcome, ran.message) == ("timeout", "no end within 1 s by the clock")
     assert sandbox.clock() - before >= 1.0
 

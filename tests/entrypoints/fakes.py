@@ -41,7 +41,7 @@ def fake_interpret(module: cst.Module, lines: int, path: str, neighbours: Neighb
     first: list[cst.CSTNode] = []
 
     class Visitor(cst.CSTVisitor):
-        def visit_Name(self, node: cst.Name) -> None:  # noqa: N802  (libcst calls it by this name)
+        def visit_Name(self, node: cst.Name) -> None:
             if node.value == "crash":
                 raise RuntimeError("the fake interpreter\nbroke")
             if node.value == "given_up":

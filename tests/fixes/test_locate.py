@@ -34,7 +34,7 @@ def calls(module: cst.Module, name: str) -> list[cst.Call]:
     found: list[cst.Call] = []
 
     class Finder(cst.CSTVisitor):
-        def visit_Call(self, node: cst.Call) -> None:  # noqa: N802  (the name that libcst looks for)
+        def visit_Call(self, node: cst.Call) -> None:
             if isinstance(node.func, cst.Name) and node.func.value == name:
                 found.append(node)
 

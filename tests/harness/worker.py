@@ -24,7 +24,7 @@ from typing import Any, TextIO
 import torch
 import torch.utils.data
 
-from gradlint.confirm.worker.measures import MEASURES
+from tests.harness.measures import MEASURES
 from tests.harness.program import FILENAME, Fact, Outcome, Raised, Revealed
 
 _PATIENCE = 10.0

@@ -91,7 +91,7 @@ class _Scope(ast.NodeVisitor):
         targets = [inner for generator in node.generators for inner in ast.walk(generator.target)]
         self._within({inner.id for inner in targets if isinstance(inner, ast.Name)}, node)
 
-    visit_GeneratorExp = visit_DictComp = visit_ListComp  # noqa: N815 - the names ast calls
+    visit_GeneratorExp = visit_DictComp = visit_ListComp
 
     def _within(self, names: set[str], node: ast.AST) -> None:
         self._inner.append(names)

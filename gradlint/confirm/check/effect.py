@@ -12,7 +12,7 @@ from gradlint.confirm.prepare.instrument import ASKED, INSTRUMENTS, LOSS, instru
 from gradlint.confirm.prepare.script import Script, spaced
 from gradlint.confirm.run.protocol import Probed, Ran
 from gradlint.confirm.run.sandbox import Sandbox
-from gradlint.confirm.run.search import MOST_RUNS, Found, attempts, failed_row, guarded
+from gradlint.confirm.run.search import ENOUGH, GUARDS, MOST_RUNS, Found, Inquiry, attempts, passing
 from gradlint.confirm.run.shrink import shrunk
 from gradlint.domain.confirmation import Confirmation
 from gradlint.domain.finding import Finding
@@ -23,8 +23,6 @@ MADE_UP = "with made-up values"
 _NOTHING = "no run had anything to measure"
 _NO_PLACE = "what would have to be watched has no place of its own in the program"
 
-_ENOUGH = 4
-_GUARDS = 5
 _LAST_SECONDS = 4.0
 
 
@@ -34,27 +32,18 @@ def _names_in(made: Sketch) -> set[str]:
     return {node.id for node in nodes if isinstance(node, ast.Name)} - INSTRUMENTS
 
 
-class Silence:
+class Silence(Inquiry):
     """One finding of a silent effect, and how it is measured."""
 
     def __init__(
         self, finding: Finding, measure: Measure, sandbox: Sandbox, end: float, shrink: float, most: int = MOST_RUNS
     ) -> None:
-        """`shrink` is the time for cutting down a proof, `most` the number of values to try."""
+        """`most` is the number of values to try."""
+        super().__init__(sandbox, end, shrink)
         self._most = most
-        self.has_passed = False
-        """Whether some run came to its end, and did not show the effect."""
-        self.failed: int | None = None
-        """The row of the outermost statement that failed, of the run that came furthest."""
         self._finding = finding
         self._measure = measure
-        self._sandbox = sandbox
-        self._end = end
-        self._shrink = shrink
-        self._why = "no run came to the place"
-        self.is_slow = False
         self._way = 0
-        self.found: Found | None = None
 
     @property
     def is_idle(self) -> bool:
@@ -104,17 +93,15 @@ class Silence:
                     return Confirmation("refuted", f"measured: it is not so that {self._measure.said}")
             else:
                 self._why = f"the repro ends otherwise: {(ran.message or ran.outcome)[:120]}"
-                self.is_slow |= ran.outcome == "timeout"
-                self.failed = max(self.failed or 0, failed_row(script, ran)) or None
-            if passed >= _ENOUGH or self._is_late():
+                self._note_failure(script, ran)
+            if passed >= ENOUGH or self._is_late():
                 break
         return None
 
     def _behind(self, script: Script, ran: Ran) -> tuple[Script, bool]:
         """The program goes on behind an error that came after the effect; whether it then shows the effect."""
-        for _ in range(_GUARDS):
-            again = next((one for number in reversed(ran.lines) if (one := guarded(script, number)) is not None), None)
-            if again is None:
+        for _ in range(GUARDS):
+            if (again := passing(script, ran)) is None:
                 break
             script, ran = again, self._run(again, self._measure.variants[0])
             if ran.outcome != "raised":
@@ -149,9 +136,6 @@ class Silence:
         # Values made for the purpose may be the wrong ones to see a difference with.
         return False if measured and self._measure.proof == "" else None
 
-    def _is_late(self) -> bool:
-        return self._sandbox.clock() > self._end
-
     def _first_run(self, script: Script) -> Ran:
         return self._run(script, self._measure.variants[0])
 
@@ -160,7 +144,7 @@ class Silence:
         compared = () if self._measure.compared is None else (f"str({self._measure.compared})",)
         probes = (*self._measure.probes, *compared)
         text = variant.around(script.text)
-        ran = self._sandbox.run(text, probes, seconds=max(0.2, min(2.0, self._end - self._sandbox.clock())))
+        ran = self._sandbox.run(text, probes, seconds=self._seconds())
         shift = text[: text.index(script.text.split("\n")[0])].count("\n")
         lines = tuple(line - shift for line in ran.lines if 0 < line - shift <= len(script.lines))
         return ran._replace(lines=lines, line=lines[-1] if lines else None)

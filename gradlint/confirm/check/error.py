@@ -8,21 +8,17 @@ from dataclasses import dataclass
 
 from gradlint.confirm.check.effect import MADE_UP
 from gradlint.confirm.check.evidence import slips_of
-from gradlint.confirm.check.verdict import Expectation, judge
+from gradlint.confirm.check.verdict import doubt
 from gradlint.confirm.prepare.entry import Way
-from gradlint.confirm.prepare.placeholder import Made
 from gradlint.confirm.prepare.script import Script, spaced, with_marks
 from gradlint.confirm.run.protocol import Ran
 from gradlint.confirm.run.sandbox import Sandbox
-from gradlint.confirm.run.search import attempts, failed_row, guarded
+from gradlint.confirm.run.search import ENOUGH, GUARDS, Found, Inquiry, attempts, passing
 from gradlint.confirm.run.shrink import shrunk
 from gradlint.domain.confirmation import Confirmation
 from gradlint.domain.finding import Finding
 
 RAN_THROUGH = f"{MADE_UP} it ran through"
-_GUARDS = 5
-_ENOUGH = 4
-"""After so many runs that came by the place and showed nothing, no other values are made up."""
 _MARK = "reached"
 _WALKS = re.compile(r"\.backward\(|\bgrad\(|\.apply\(")
 
@@ -45,48 +41,38 @@ class Claim:
         return cls(pattern, finding.effect == "raises", own.union(*related), own, slips_of(finding))
 
 
-class Raising:
+class Raising(Inquiry):
     """One claim, and what the runs so far have shown."""
 
     def __init__(self, claim: Claim, sandbox: Sandbox, errors: re.Pattern[str], end: float, shrink: float) -> None:
-        """`shrink`: for how many seconds a proof may be shortened; 0 for one that is given as it was found."""
+        """`errors` are all that gradlint finds, of whatever finding."""
+        super().__init__(sandbox, end, shrink)
         self._claim = claim
-        self._sandbox = sandbox
         self._errors = errors
-        self._end = end
-        self._shrink = shrink
-        self._why = "no run came to the place"
-        self.is_slow = False
-        self.values: tuple[Made, ...] = ()
-        self.failed: int | None = None
-        """The row of the outermost statement that failed, of the run that came furthest."""
         self._passed = 0
         self._passed_exactly = False
 
-    def try_way(self, way: Way, most: int) -> Confirmation | None:
-        """Run one program with several made-up values; None if no run is a proof."""
+    def try_way(self, number: int, way: Way, most: int) -> Confirmation | None:
+        """Run one program, the way of this number, with several made-up values; None if no run is a proof."""
         for tried in attempts(way.script, way.holes, self._run, most):
             script, ran, exact = tried.script, tried.ran, not way.holes and not way.driven
-            for _ in range(_GUARDS):
+            for _ in range(GUARDS):
                 if self._shows(script, ran):
-                    self.values = tried.values
+                    self.found = Found(number, tried.values)
                     return self._confirmed(script, ran)
                 # The same error at another place is that of another finding; it refutes nothing.
                 exact = exact and not self._says(ran)
                 known = not way.holes or self._knows(ran)
-                if not known or self._is_here(script, ran) or not (again := self._behind(script, ran)):
+                if not known or self._is_here(script, ran) or ran.outcome != "raised":
+                    break
+                if (again := passing(script, ran)) is None:
                     break
                 # What runs behind an error of the program's own is no longer the program.
                 script, ran, exact = again, self._run(again), False
             self._note(script, ran, exact=exact)
-            if self._is_late() or self._passed >= _ENOUGH:
+            if self._is_late() or self._passed >= ENOUGH:
                 return None
         return None
-
-    @property
-    def has_passed(self) -> bool:
-        """Whether some run came by the place, and torch raised nothing."""
-        return self._passed > 0
 
     def is_refuted(self, dropped: int) -> bool:
         """Whether the program itself came by the place, with nothing made up, and torch raised nothing."""
@@ -105,7 +91,7 @@ class Raising:
 
     def _says(self, ran: Ran) -> bool:
         """Whether torch raised the stated error, wherever."""
-        return judge(Expectation("raises", self._claim.pattern), ran).verdict == "confirmed"
+        return doubt(ran, self._claim.pattern) is None
 
     def _is_here(self, script: Script, ran: Ran) -> bool:
         """Whether an error came by a place of the finding."""
@@ -125,15 +111,6 @@ class Raising:
     def _meets(self, script: Script, number: int, rows: Iterable[int]) -> bool:
         first, last = script.origin(number)
         return first > 0 and any(first <= row <= last for row in rows)
-
-    def _behind(self, script: Script, ran: Ran) -> Script | None:
-        """Another error came first: go on behind it, as the finding takes for granted."""
-        if ran.outcome != "raised" or ran.line is None or not 0 < ran.line <= len(script.lines):
-            return None
-        for number in reversed(ran.lines):
-            if (again := guarded(script, number)) is not None:
-                return again
-        return None
 
     def _confirmed(self, script: Script, ran: Ran) -> Confirmation:
         small, final = script, ran
@@ -157,14 +134,14 @@ class Raising:
         if ran.outcome == "finished":
             if self._came_by(script):
                 self._passed += 1
+                self.has_passed = True
                 self._passed_exactly |= exact
             elif not self._passed:
                 self._why = "no run came to the place"
             return
-        self.is_slow |= ran.outcome == "timeout"
-        self.failed = max(self.failed or 0, failed_row(script, ran)) or None
+        self._note_failure(script, ran)
         if not self._passed:
-            self._why = judge(Expectation("raises", self._claim.pattern, -1), ran).reason
+            self._why = doubt(ran, self._claim.pattern, -1) or self._why
 
     def _came_by(self, script: Script) -> bool:
         """Whether the lines of the finding are executed: the same run, with marks at them."""
@@ -172,12 +149,8 @@ class Raising:
         ran = self._run(marked, (f"len({_MARK}) > 0",))
         return ran.outcome == "finished" and ran.values[0].value is True
 
-    def _is_late(self) -> bool:
-        return self._sandbox.clock() > self._end
-
     def _run(self, script: Script, probes: tuple[str, ...] = ()) -> Ran:
-        seconds = max(0.2, min(2.0, self._end - self._sandbox.clock()))
-        return self._sandbox.run(script.text, probes, seconds=seconds, slips=self._claim.slips)
+        return self._sandbox.run(script.text, probes, seconds=self._seconds(), slips=self._claim.slips)
 
 
 _PASSING = re.compile(r"version \d+|0x[0-9a-f]+")

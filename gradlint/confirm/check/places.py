@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
+from gradlint.confirm.prepare.syntax import root_of
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import STEEP
 
@@ -72,7 +73,7 @@ class Watcher(ast.NodeTransformer):
         for loop in loops:
             if ast.unparse(_gone_over(loop)) in texts:
                 self.found += 1
-                _watch_turns(loop)
+                loop.iter = _watched_turns(loop.iter)
         self.generic_visit(node)
         if self._arriving:
             for owner in ast.walk(node):
@@ -175,14 +176,6 @@ def _arguments(node: ast.expr, most: int) -> int:
     return given
 
 
-def _watch_input(node: ast.expr) -> bool:
-    return _arguments(node, 1) == 1
-
-
-def _watch_pair(node: ast.expr) -> bool:
-    return _arguments(node, 2) == 2
-
-
 def _watch_receiver(node: ast.expr) -> bool:
     read = node.func if isinstance(node, ast.Call) else node
     if not isinstance(read, ast.Attribute):
@@ -210,7 +203,7 @@ def _watch_exponents(node: ast.expr) -> bool:
     inner = [part for part in found if not any(_holds(part, other) for other in found)]
     for part in inner:
         assert isinstance(part.func, ast.Attribute), "steep functions are attributes"
-        if _root(part.func.value) in _FUNCTIONS_OF and part.args:
+        if root_of(part.func.value) in _FUNCTIONS_OF and part.args:
             part.args[0] = _strain(part.args[0])
         else:
             part.func.value = call(STRAINED, part.func.value)
@@ -258,15 +251,12 @@ def _gone_over(node: ast.For) -> ast.expr:
     return inner
 
 
-def _watch_turns(node: ast.For) -> None:
-    inner, above = _gone_over(node), node.iter
-    if above is inner:
-        node.iter = call(WATCHED, inner)
-    while isinstance(above, ast.Call) and above is not inner:
-        if above.args[0] is inner:
-            above.args[0] = call(WATCHED, inner)
-            break
-        above = above.args[0]
+def _watched_turns(node: ast.expr) -> ast.expr:
+    """What a loop goes over, watched; below `enumerate` and the like."""
+    if isinstance(node, ast.Call) and node.args:
+        node.args[0] = _watched_turns(node.args[0])
+        return node
+    return call(WATCHED, node)
 
 
 _STATEMENTS: dict[str, Callable[[ast.stmt], bool]] = {
@@ -275,8 +265,8 @@ _STATEMENTS: dict[str, Callable[[ast.stmt], bool]] = {
 }
 
 _WATCHES: dict[str, Callable[[ast.expr], bool]] = {
-    "input": _watch_input,
-    "pair": _watch_pair,
+    "input": lambda node: _arguments(node, 1) == 1,
+    "pair": lambda node: _arguments(node, 2) == 2,
     "receiver": _watch_receiver,
     "networks": _watch_networks,
     "exponents": _watch_exponents,
@@ -298,12 +288,6 @@ def _is_steep(node: ast.Call) -> bool:
 
 def _holds(outer: ast.AST, inner: ast.AST) -> bool:
     return inner is not outer and any(part is inner for part in ast.walk(outer))
-
-
-def _root(node: ast.expr) -> str:
-    while isinstance(node, (ast.Attribute, ast.Subscript)):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _first_argument(node: ast.expr) -> ast.expr | None:
@@ -357,7 +341,7 @@ def _note_written(node: ast.stmt) -> ast.stmt | None:
         target = node.targets[0]
     else:
         return None
-    name = _root(target)
+    name = root_of(target)
     return ast.Expr(call(WATCHED, ast.Name(name, ast.Load()))) if name else None
 
 
@@ -373,7 +357,7 @@ def _behind_data(node: ast.expr) -> Iterator[ast.expr]:
     while isinstance(node, (ast.Attribute, ast.Call, ast.Subscript)):
         if isinstance(node, ast.Attribute) and node.attr == "data":
             yield node.value
-        if isinstance(node, ast.Call) and _root(node.func) in _FUNCTIONS_OF and node.args:
+        if isinstance(node, ast.Call) and root_of(node.func) in _FUNCTIONS_OF and node.args:
             node = node.args[0]
         else:
             node = node.func if isinstance(node, ast.Call) else node.value

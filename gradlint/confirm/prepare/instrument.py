@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 
 from gradlint.confirm.check.places import STRAINED, WATCHED, Place, Watcher, call
 from gradlint.confirm.prepare.candidates import Sketch, statement
 from gradlint.confirm.prepare.script import render
+from gradlint.confirm.prepare.syntax import blocks_of
 
 LOSS, ASKED, VALUE, TURN = "noted", "asked", WATCHED, "end_of_turn"
 INSTRUMENTS = frozenset({LOSS, ASKED, VALUE, TURN, STRAINED})
@@ -58,7 +59,7 @@ def _note_turns(tree: ast.Module, row: int) -> int:
     """Put a note at the end of the innermost loop around a row; without one, each call is a turn."""
     around = [node for node in ast.walk(tree) if isinstance(node, (ast.For, ast.While)) and _holds(node, row)]
     loop = max(around, key=lambda node: node.lineno, default=None)
-    for block in _blocks(tree):
+    for block in (block for node in ast.walk(tree) for block in blocks_of(node)):
         for index, node in enumerate(block):
             kept = _kept_by(node) if getattr(node, "lineno", 0) == row else None
             if kept is not None:
@@ -67,14 +68,6 @@ def _note_turns(tree: ast.Module, row: int) -> int:
                 (block if loop is None else loop.body).insert(index + 1 if loop is None else len(loop.body), note)
                 return 1
     return 0
-
-
-def _blocks(tree: ast.AST) -> Iterator[list[ast.stmt]]:
-    for node in ast.walk(tree):
-        for name in ("body", "orelse", "finalbody"):
-            block = getattr(node, name, None)
-            if isinstance(block, list):
-                yield block
 
 
 def _kept_by(node: ast.stmt) -> ast.expr | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from gradlint.facts.table import load
 from gradlint.facts.traits import FACTORIES, FROM_SIZES
@@ -48,19 +48,20 @@ _SIZES = FROM_SIZES | FACTORIES | {"randint", "randperm"}
 
 def kinds_of(text: str, scope: Iterable[ast.AST], parents: Parents) -> tuple[str, ...]:
     """The kinds that the uses of an expression speak for, the most spoken for first."""
-    votes: Counter[str] = Counter()
-    for node in scope:
-        if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load) and _is(node, text):
-            for kind, weight in _votes(node, parents):
-                votes[kind] += weight
-    return tuple(kind for kind, _ in votes.most_common()) or guesses.kinds(text.rpartition(".")[2])
+    uses = (
+        node
+        for node in scope
+        if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load) and _is(node, text)
+    )
+    return kinds_at(uses, parents) or guesses.kinds(text.rpartition(".")[2])
 
 
-def kinds_at(node: ast.expr, parents: Parents) -> tuple[str, ...]:
-    """The kinds that one place speaks for."""
+def kinds_at(places: Iterable[ast.expr], parents: Parents) -> tuple[str, ...]:
+    """The kinds that some places speak for."""
     votes: Counter[str] = Counter()
-    for kind, weight in _votes(node, parents):
-        votes[kind] += weight
+    for node in places:
+        for kind, weight in _votes(node, parents):
+            votes[kind] += weight
     return tuple(kind for kind, _ in votes.most_common())
 
 
@@ -74,13 +75,29 @@ _Votes = Iterable[tuple[str, int]]
 
 
 def _votes(node: ast.expr, parents: Parents) -> _Votes:
+    """What the place of a node speaks for, and how much."""
     parent = parents.get(node)
-    judge = _JUDGES.get(type(parent))
-    return judge(node, parent, parents) if judge is not None and parent is not None else ()
+    match parent:
+        case ast.Attribute():
+            return _attribute(parent, parents)
+        case ast.Call():
+            return _call(node, parent, parents)
+        case ast.keyword():
+            return _keyword(parent.arg or "")
+        case ast.For() | ast.comprehension():
+            return _iterated(parent) if parent.iter is node else []
+        case ast.Assign(targets=[ast.Tuple(elts) | ast.List(elts), *_]) if parent.value is node:
+            return [({2: "pair", 3: "triple"}.get(len(elts), "list"), 5)]
+        case ast.Subscript():
+            return _subscript(node, parent, parents)
+        case ast.BinOp():
+            above = parents.get(parent)
+            counts = isinstance(above, ast.Call) and isinstance(above.func, ast.Name) and above.func.id == "range"
+            return [("int", 5)] if counts else [("tensor", 1), ("float", 1)]
+    return _BY_PARENT.get(type(parent), ())
 
 
-def _attribute(node: ast.expr, parent: ast.AST, parents: Parents) -> _Votes:
-    assert isinstance(parent, ast.Attribute), "asked for attributes only"
+def _attribute(parent: ast.Attribute, parents: Parents) -> _Votes:
     name, called = parent.attr, isinstance(parents.get(parent), ast.Call)
     if name in _MODULE:
         return [("module", 4)]
@@ -105,8 +122,7 @@ def _attribute(node: ast.expr, parent: ast.AST, parents: Parents) -> _Votes:
     return [(NAMESPACE, 5)]
 
 
-def _call(node: ast.expr, parent: ast.AST, parents: Parents) -> _Votes:
-    assert isinstance(parent, ast.Call), "asked for calls only"
+def _call(node: ast.expr, parent: ast.Call, parents: Parents) -> _Votes:
     if parent.func is node:
         return _called(node, parent, parents.get(parent))
     function = ast.unparse(parent.func)
@@ -144,9 +160,7 @@ def _called(node: ast.expr, parent: ast.Call, above: ast.AST | None) -> _Votes:
     return [("module", 3), ("function", 1)]
 
 
-def _keyword(node: ast.expr, parent: ast.AST, parents: Parents) -> _Votes:
-    assert isinstance(parent, ast.keyword), "asked for keywords only"
-    name = parent.arg or ""
+def _keyword(name: str) -> _Votes:
     if guesses.is_number(name):
         return [("float", 4)]
     if name == "device":
@@ -164,10 +178,6 @@ def _keyword(node: ast.expr, parent: ast.AST, parents: Parents) -> _Votes:
     return [("int", 1), ("float", 1)]
 
 
-def _loop(node: ast.expr, parent: ast.AST, parents: Parents) -> _Votes:
-    return _iterated(parent) if getattr(parent, "iter", None) is node else []
-
-
 def _iterated(parent: ast.AST | None, *, second: bool = False) -> _Votes:
     target = getattr(parent, "target", None)
     if second and isinstance(target, ast.Tuple) and len(target.elts) == 2:
@@ -177,52 +187,25 @@ def _iterated(parent: ast.AST | None, *, second: bool = False) -> _Votes:
     return [("loader", 2), ("list", 2), ("tensor", 1)]
 
 
-def _assigned(node: ast.expr, parent: ast.AST, parents: Parents) -> _Votes:
-    assert isinstance(parent, ast.Assign), "asked for assignments only"
-    target = parent.targets[0]
-    if parent.value is node and isinstance(target, (ast.Tuple, ast.List)):
-        return [({2: "pair", 3: "triple"}.get(len(target.elts), "list"), 5)]
-    return []
-
-
-def _subscript(node: ast.expr, parent: ast.AST, parents: Parents) -> _Votes:
-    assert isinstance(parent, ast.Subscript), "asked for subscripts only"
+def _subscript(node: ast.expr, parent: ast.Subscript, parents: Parents) -> _Votes:
     if parent.value is not node:
         return [("int", 2), ("target", 1)]
     if isinstance(parent.slice, ast.Constant) and isinstance(parent.slice.value, str):
         return [("dict", 4)]
     above = parents.get(parent)
-    if isinstance(above, ast.Attribute) and (NAMESPACE, 5) in _attribute(parent, above, parents):
+    if isinstance(above, ast.Attribute) and (NAMESPACE, 5) in _attribute(above, parents):
         return [(NAMESPACE, 5)]
     return [("tensor", 2), ("list", 1)]
 
 
-def _operand(node: ast.expr, parent: ast.AST, parents: Parents) -> _Votes:
-    above = parents.get(parent)
-    counts = isinstance(above, ast.Call) and isinstance(above.func, ast.Name) and above.func.id == "range"
-    return [("int", 5)] if counts else [("tensor", 1), ("float", 1)]
-
-
-def _fixed(*votes: tuple[str, int]) -> Callable[[ast.expr, ast.AST, Parents], _Votes]:
-    return lambda node, parent, parents: votes
-
-
-_JUDGES: dict[type[ast.AST] | type[None], Callable[[ast.expr, ast.AST, Parents], _Votes]] = {
-    ast.Attribute: _attribute,
-    ast.Call: _call,
-    ast.keyword: _keyword,
-    ast.For: _loop,
-    ast.comprehension: _loop,
-    ast.Assign: _assigned,
-    ast.Subscript: _subscript,
-    ast.List: _fixed(("int", 1)),
-    ast.Tuple: _fixed(("int", 1)),
-    ast.BinOp: _operand,
-    ast.AugAssign: _fixed(("tensor", 1), ("float", 1)),
-    ast.UnaryOp: _fixed(("tensor", 1), ("bool", 1)),
-    ast.If: _fixed(("bool", 2)),
-    ast.IfExp: _fixed(("bool", 1)),
-    ast.While: _fixed(("bool", 1)),
-    ast.BoolOp: _fixed(("bool", 2)),
-    ast.Compare: _fixed(("float", 1), ("int", 1), ("str", 1)),
+_BY_PARENT: dict[type[ast.AST] | type[None], _Votes] = {
+    ast.List: [("int", 1)],
+    ast.Tuple: [("int", 1)],
+    ast.AugAssign: [("tensor", 1), ("float", 1)],
+    ast.UnaryOp: [("tensor", 1), ("bool", 1)],
+    ast.If: [("bool", 2)],
+    ast.IfExp: [("bool", 1)],
+    ast.While: [("bool", 1)],
+    ast.BoolOp: [("bool", 2)],
+    ast.Compare: [("float", 1), ("int", 1), ("str", 1)],
 }

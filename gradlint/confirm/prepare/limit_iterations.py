@@ -6,6 +6,7 @@ import ast
 import copy
 
 from gradlint.confirm.prepare.candidates import Sketch, statement
+from gradlint.confirm.prepare.syntax import name_of
 
 _TURNS = 4
 _TRAINS = frozenset({"backward", "step", "grad"})
@@ -37,10 +38,4 @@ def _trainers(tree: ast.Module) -> frozenset[str]:
 
 
 def _trains(node: ast.AST, trainers: set[str] | frozenset[str]) -> bool:
-    return any(isinstance(part, ast.Call) and _name(part.func) in _TRAINS | trainers for part in ast.walk(node))
-
-
-def _name(func: ast.expr) -> str:
-    if isinstance(func, ast.Name):
-        return func.id
-    return func.attr if isinstance(func, ast.Attribute) else ""
+    return any(isinstance(part, ast.Call) and name_of(part.func) in _TRAINS | trainers for part in ast.walk(node))

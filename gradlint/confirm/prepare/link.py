@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gradlint.confirm.prepare.bindings import Names, bound_by
+from gradlint.confirm.prepare.syntax import is_main_guard
 from gradlint.domain.finding import Finding, Position, Related, Span
 from gradlint.source.neighbours import Layout
 from gradlint.source.read import decode, read_bytes
@@ -157,7 +158,7 @@ class _Linker:
             _Unlinked(self, file).run()
             ast.increment_lineno(file.tree, lower)
             lower += file.length
-            body += file.tree.body if file is main else [one for one in file.tree.body if not _is_guard(one)]
+            body += file.tree.body if file is main else [one for one in file.tree.body if not is_main_guard(one)]
         tree = ast.Module(body, [])
         own = range(rows[main.path] + 1, lower + 1)
         tree.body = _used(tree.body, own)
@@ -224,34 +225,22 @@ class _Unlinked(ast.NodeTransformer):
         """A variable, by its name in the program."""
         return ast.copy_location(ast.Name(self._final(node, node.id), node.ctx), node)
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.ClassDef) -> ast.AST:
         """Its name belongs to the scope around it."""
         final = self._final(node, node.name) if self._names.scope_of(node) is self._file.tree else node.name
         self.generic_visit(node)
         node.name = final
         return node
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        """Like a function."""
-        final = self._final(node, node.name) if self._names.scope_of(node) is self._file.tree else node.name
-        self.generic_visit(node)
-        node.name = final
-        return node
+    visit_ClassDef = visit_FunctionDef
 
     def visit_Global(self, node: ast.Global) -> ast.AST:
         """Variables of the module."""
         node.names = [self._linker.final(self._file.path, name) or name for name in node.names]
         return node
 
-    def visit_Import(self, node: ast.Import) -> ast.AST | None:
+    def visit_Import(self, node: ast.Import | ast.ImportFrom) -> ast.AST | None:
         """What is not of the project stays, by its name in the program."""
-        return self._without(node)
-
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
-        """Like any import."""
-        return self._without(node)
-
-    def _without(self, node: ast.Import | ast.ImportFrom) -> ast.AST | None:
         kept = [alias for alias in node.names if (id(node), alias.name) not in self._targets]
         for alias in kept:
             name = alias.asname or alias.name
@@ -260,6 +249,8 @@ class _Unlinked(ast.NodeTransformer):
                 alias.asname = final
         node.names = kept
         return node if kept else None
+
+    visit_ImportFrom = visit_Import
 
 
 def _meaning(file: _File, name: str) -> object:
@@ -315,10 +306,6 @@ def _is_wanted(node: ast.stmt, wanted: set[str]) -> bool:
         {name for part in ast.walk(node) for name in bound_by(part)} if hasattr(node, "value") else set(bound_by(node))
     )
     return not wanted.isdisjoint(bound)
-
-
-def _is_guard(node: ast.stmt) -> bool:
-    return isinstance(node, ast.If) and "__name__" in ast.unparse(node.test)
 
 
 def _dotted(node: ast.expr) -> str:

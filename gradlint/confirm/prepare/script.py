@@ -70,8 +70,8 @@ def _parts(statement: ast.stmt) -> Iterator[ast.stmt]:
     """The statements right below a statement."""
     for name in ("body", "orelse", "finalbody"):
         yield from getattr(statement, name, ())
-    for arm in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
-        yield from arm.body
+    for handler in getattr(statement, "handlers", ()):
+        yield from handler.body
 
 
 def _block(body: Sequence[ast.stmt], depth: int) -> Iterator[Line]:
@@ -84,8 +84,8 @@ def _block(body: Sequence[ast.stmt], depth: int) -> Iterator[Line]:
 def _statement(statement: ast.stmt, depth: int) -> Iterator[Line]:
     indent = "    " * depth
     rows = rows_of(statement)
-    if isinstance(statement, (ast.Try, ast.Match)) or type(statement).__name__ == "TryStar":
-        yield from _arms(statement, depth)
+    if isinstance(statement, ast.Try):
+        yield from _try(statement, depth)
         return
     for decorator in getattr(statement, "decorator_list", ()):
         yield Line(f"{indent}@{ast.unparse(decorator)}", rows)
@@ -112,18 +112,10 @@ def _header(statement: ast.stmt) -> str:
     return ast.unparse(bare).rpartition("\n")[0]
 
 
-def _arms(statement: ast.stmt, depth: int) -> Iterator[Line]:
-    """`try` and `match`: blocks below headers of their own."""
-    indent, rows = "    " * depth, rows_of(statement)
-    if isinstance(statement, ast.Match):
-        yield Line(f"{indent}match {ast.unparse(statement.subject)}:", rows)
-        for case in statement.cases:
-            guard = f" if {ast.unparse(case.guard)}" if case.guard else ""
-            yield Line(f"{indent}    case {ast.unparse(case.pattern)}{guard}:")
-            yield from _block(case.body, depth + 2)
-        return
-    assert isinstance(statement, ast.Try), "the caller looks at the type"
-    yield Line(f"{indent}try:", rows)
+def _try(statement: ast.Try, depth: int) -> Iterator[Line]:
+    """Blocks below headers of their own; `match` and `except*` do not pass the gate."""
+    indent = "    " * depth
+    yield Line(f"{indent}try:", rows_of(statement))
     yield from _block(statement.body, depth + 1)
     for handler in statement.handlers:
         kind = f" {ast.unparse(handler.type)}" if handler.type else ""

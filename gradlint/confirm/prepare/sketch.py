@@ -16,6 +16,7 @@ from gradlint.confirm.prepare.kinds import INSTANCE, NAMESPACE, kinds_at, kinds_
 from gradlint.confirm.prepare.placeholder import choices
 from gradlint.confirm.prepare.replace import Replacer, fill_empty
 from gradlint.confirm.prepare.strip import flags_of, plain
+from gradlint.confirm.prepare.syntax import header_of, name_of
 
 _SCALARS = frozenset({"int", "float", "bool", "str", "none", "device", "dtype", "path", "shape"})
 _ROUNDS = 8
@@ -186,7 +187,7 @@ class _Sketcher:
         """What stands for an expression that is not known; the same attribute is the same value."""
         text = ast.unparse(node)
         if not _is_dotted(node):
-            hole = self._sketch.hole(text, _evident(node) or kinds_at(node, names.parents), _wrapped(node))
+            hole = self._sketch.hole(text, _evident(node) or kinds_at([node], names.parents), _wrapped(node))
             return ast.Name(hole.name, ast.Load())
         root = _root(node)
         scope = names.binder(root, root.id) if root is not None else None
@@ -225,8 +226,7 @@ def _forget_unused(tree: ast.Module) -> None:
 def _wrapped(node: ast.expr) -> tuple[str, ...]:
     """What an unknown function is given alone may be what it gives back: it wraps a network, or prepares it."""
     if isinstance(node, ast.Call) and len(node.args) == 1 and isinstance(node.args[0], (ast.Call, ast.Name)):
-        func = node.func
-        name = func.id if isinstance(func, ast.Name) else func.attr if isinstance(func, ast.Attribute) else ""
+        name = name_of(node.func)
         given = node.args[0]
         made = isinstance(given, ast.Call) and isinstance(given.func, ast.Name) and given.func.id[:1].isupper()
         if made and (name[:1].isupper() or name in ("compile", "prepare", "wrap")):
@@ -249,9 +249,7 @@ def _calls_by_name(tree: ast.Module) -> dict[str, list[ast.Call]]:
     calls: dict[str, list[ast.Call]] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            name = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
-            if name is not None:
-                calls.setdefault(name, []).append(node)
+            calls.setdefault(name_of(node.func), []).append(node)
     return calls
 
 
@@ -285,7 +283,7 @@ def _without(body: list[ast.stmt], bad: frozenset[ast.AST], sketch: Sketch) -> l
     """The statements that hold nothing refused; a compound one loses parts of its body only, if its head is right."""
     kept: list[ast.stmt] = []
     for node in body:
-        if any(part in bad for part in _head(node)):
+        if any(part in bad for part in header_of(node)):
             sketch.dropped += 1
             if isinstance(node, (ast.If, ast.While)):
                 # Which way it goes is not known: taking out the question must not answer it.
@@ -302,12 +300,3 @@ def _without(body: list[ast.stmt], bad: frozenset[ast.AST], sketch: Sketch) -> l
                 setattr(node, name, left or ([ast.Pass()] if name == "body" else []))
         kept.append(node)
     return kept
-
-
-def _head(statement: ast.stmt) -> Iterable[ast.AST]:
-    """The nodes of a statement apart from the statements in it."""
-    waiting: list[ast.AST] = [statement]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        waiting.extend(child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.stmt))

@@ -12,6 +12,7 @@ import copy
 from collections.abc import Collection, Iterable, Iterator
 
 from gradlint.confirm.prepare.bindings import bound_by
+from gradlint.confirm.prepare.syntax import blocks_of, header_of, root_of
 from gradlint.domain.finding import Span
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -91,8 +92,7 @@ class Slice:
     def _build(self, tree: ast.Module, path: list[ast.stmt]) -> None:
         target = path[-1]
         self._direct = _read(_at(target, self._stretch) or target)
-        first = _read(_Header(target)) | (_read(target) if isinstance(target, ast.AugAssign) else set())
-        self._need(first, 1)
+        self._need(_names_in(header_of(target)), 1)
         scopes: list[ast.AST] = [tree, *(node for node in path[:-1] if isinstance(node, _SCOPES))]
         kept: list[ast.stmt] = []
         inner: ast.stmt = target
@@ -145,7 +145,7 @@ class Slice:
         """The target, or the statement around it with what is kept of its block."""
         if node is target:
             return [] if isinstance(node, _SCOPES) else [_bare(node, [])]
-        arms = _own_blocks(node)
+        arms = list(blocks_of(node))
         arm = next((arm for arm in arms if any(part is target or part in path for part in arm)), [])
         inner = self._kept(arm, path, target)
         turns = isinstance(node, (ast.For, ast.While))
@@ -158,7 +158,7 @@ class Slice:
             return inner
         depth = self._depth(_replaced(node))
         self._forget(_replaced(node) if turns else ())
-        self._need(_read(_Header(node)), depth + 1)
+        self._need(_names_in(header_of(node)), depth + 1)
         return [_bare(node, inner)]
 
     def _counts(self, node: ast.stmt) -> bool:
@@ -170,7 +170,7 @@ class Slice:
             return False
         calls = [part.func for part in ast.walk(node) if isinstance(part, ast.Call)]
         walks = any(isinstance(func, ast.Attribute) and func.attr in _WALKS for func in calls)
-        changes = any(_root(func) in self._needed for func in calls if isinstance(func, ast.Attribute))
+        changes = any(root_of(func) in self._needed for func in calls if isinstance(func, ast.Attribute))
         return walks or (isinstance(node, ast.Expr) and changes)
 
     def _defaults(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.stmt]:
@@ -230,18 +230,6 @@ class Slice:
             yield ast.fix_missing_locations(ast.copy_location(made, node))
 
 
-class _Header(ast.AST):
-    """The expressions of a statement apart from the statements in it, as a node of their own."""
-
-    _fields = ("parts",)
-
-    def __init__(self, node: ast.stmt) -> None:
-        super().__init__()
-        self.parts = [
-            child for child in ast.iter_child_nodes(node) if not isinstance(child, (ast.stmt, ast.excepthandler))
-        ]
-
-
 class _Straight(ast.NodeTransformer):
     """What makes sense in a function only becomes what it means without one."""
 
@@ -250,21 +238,11 @@ class _Straight(ast.NodeTransformer):
         tree.body = [self.visit(node) for node in tree.body]
         return tree
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+    def visit_FunctionDef(self, node: ast.AST) -> ast.AST:
         """A definition stays as it is."""
         return node
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        """Like a function."""
-        return node
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        """Like a function."""
-        return node
-
-    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
-        """Like a function."""
-        return node
+    visit_ClassDef = visit_AsyncFunctionDef = visit_Lambda = visit_FunctionDef
 
     def visit_Return(self, node: ast.Return) -> ast.AST:
         """What is returned is computed."""
@@ -281,21 +259,11 @@ class _Straight(ast.NodeTransformer):
         self.generic_visit(node)
         return node.value
 
-    def visit_Global(self, node: ast.Global) -> ast.AST:
-        """All is global."""
+    def visit_Global(self, node: ast.stmt) -> ast.AST:
+        """All is global, and the block around `continue` may be no loop any more."""
         return ast.copy_location(ast.Pass(), node)
 
-    def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.AST:
-        """All is global."""
-        return ast.copy_location(ast.Pass(), node)
-
-    def visit_Continue(self, node: ast.Continue) -> ast.AST:
-        """The block around it may be no loop any more."""
-        return ast.copy_location(ast.Pass(), node)
-
-    def visit_Break(self, node: ast.Break) -> ast.AST:
-        """Like `continue`."""
-        return ast.copy_location(ast.Pass(), node)
+    visit_Nonlocal = visit_Continue = visit_Break = visit_Global
 
 
 def _bare(node: ast.stmt, body: list[ast.stmt]) -> ast.stmt:
@@ -330,7 +298,7 @@ def _path(tree: ast.Module, row: int) -> list[ast.stmt]:
     path: list[ast.stmt] = []
     inside: ast.AST | None = tree
     while inside is not None:
-        children = [node for block in _own_blocks(inside) for node in block]
+        children = [node for block in blocks_of(inside) for node in block]
         inside = next((node for node in children if _first_row(node) <= row <= (node.end_lineno or 0)), None)
         if inside is not None:
             path.append(inside)
@@ -342,17 +310,12 @@ def _first_row(node: ast.stmt) -> int:
     return min([node.lineno, *rows])
 
 
-def _own_blocks(node: ast.AST) -> list[list[ast.stmt]]:
-    arms = [arm.body for arm in (*getattr(node, "handlers", ()), *getattr(node, "cases", ()))]
-    return [*(block for name in _BLOCKS if isinstance(block := getattr(node, name, None), list)), *arms]
-
-
 def _blocks(tree: ast.Module) -> Iterator[list[ast.stmt]]:
     """All blocks outside of definitions, the innermost last."""
     waiting: list[ast.AST] = [tree]
     while waiting:
         node = waiting.pop(0)
-        for block in _own_blocks(node):
+        for block in blocks_of(node):
             yield block
             waiting.extend(part for part in block if not isinstance(part, _SCOPES))
 
@@ -368,8 +331,18 @@ def _at(node: ast.stmt, stretch: Stretch) -> ast.expr | None:
 
 
 def _read(node: ast.AST) -> set[str]:
-    names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)}
-    return names | {_root(part.target) for part in ast.walk(node) if isinstance(part, ast.AugAssign)}
+    return _names_in(ast.walk(node))
+
+
+def _names_in(nodes: Iterable[ast.AST]) -> set[str]:
+    """The names that are read, those that an augmented assignment writes to among them."""
+    found: set[str] = set()
+    for part in nodes:
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
+            found.add(part.id)
+        elif isinstance(part, ast.AugAssign):
+            found.add(root_of(part.target))
+    return found
 
 
 def _bound(node: ast.stmt) -> list[str]:
@@ -378,13 +351,7 @@ def _bound(node: ast.stmt) -> list[str]:
         return [node.name]
     names = [name for part in ast.walk(node) for name in bound_by(part)]
     stores = [part for part in ast.walk(node) if isinstance(getattr(part, "ctx", None), ast.Store)]
-    return [*names, *(root for part in stores if (root := _root(part)))]
-
-
-def _root(node: ast.AST) -> str:
-    while isinstance(node, (ast.Attribute, ast.Subscript)):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
+    return [*names, *(root for part in stores if (root := root_of(part)))]
 
 
 def slices(tree: ast.Module, span: Span, *, local: bool) -> list[Slice]:

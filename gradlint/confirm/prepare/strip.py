@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import cast
 
 from gradlint.confirm.gate import allowlist as allowed
+from gradlint.confirm.prepare.syntax import is_main_guard, name_of
 
 
 def plain(tree: ast.Module) -> int:
@@ -20,7 +21,9 @@ def plain(tree: ast.Module) -> int:
     changer = _Plain()
     changer.visit(tree)
     _Renamed(_shadowing(tree), _kept_on_self(tree)).visit(tree)
-    tree.body = [one for statement in tree.body for one in _unguarded(statement)]
+    tree.body = [
+        one for statement in tree.body for one in (statement.body if is_main_guard(statement) else [statement])
+    ]
     asks = any(isinstance(node, ast.Attribute) and node.attr == "is_available" for node in ast.walk(tree))
     return 0 if asks else changer.moved
 
@@ -64,12 +67,6 @@ def _default(words: dict[str | None, ast.expr]) -> str:
     return ""
 
 
-def _unguarded(statement: ast.stmt) -> list[ast.stmt]:
-    if isinstance(statement, ast.If) and "__name__" in ast.unparse(statement.test):
-        return statement.body
-    return [statement]
-
-
 def _shadowing(tree: ast.Module) -> frozenset[str]:
     """Names of builtins that no repro may name, and that the program uses for variables of its own."""
     stored = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
@@ -111,10 +108,6 @@ class _Renamed(ast.NodeTransformer):
         return node
 
 
-def _last_name(func: ast.expr) -> str:
-    return func.id if isinstance(func, ast.Name) else func.attr if isinstance(func, ast.Attribute) else ""
-
-
 def _is_given(node: ast.Call, name: str, place: int) -> bool:
     return len(node.args) > place or any(word.arg in (name, None) for word in node.keywords)
 
@@ -143,7 +136,7 @@ class _Plain(ast.NodeTransformer):
         if isinstance(node.func, ast.Attribute) and node.func.attr == "cuda":
             self.moved += 1
             return node.func.value
-        if _last_name(node.func) == "DistributedSampler" and not _is_given(node, "num_replicas", 1):
+        if name_of(node.func) == "DistributedSampler" and not _is_given(node, "num_replicas", 1):
             # Nobody else is there to ask; the first of two is one of them.
             node.keywords += [ast.keyword("num_replicas", ast.Constant(2)), ast.keyword("rank", ast.Constant(0))]
         if called == "print":

@@ -6,8 +6,6 @@ import ast
 import signal
 from typing import Literal, NamedTuple
 
-Device = Literal["cpu", "meta"]
-
 End = Literal["raised", "finished", "timeout", "memory", "denied", "crashed"]
 """How a run ended. `denied`: it tried what the sandbox forbids. `crashed`: the process died, or could not start."""
 
@@ -22,7 +20,6 @@ class Request(NamedTuple):
 
     script: str
     probes: tuple[str, ...]
-    device: Device
     seconds: float
     token: str
     slips: tuple[str, ...] = ()

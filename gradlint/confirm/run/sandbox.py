@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import IO
 
 from gradlint.confirm.gate.admit import admit
-from gradlint.confirm.run.protocol import Device, Ran, Request, decode, patience
+from gradlint.confirm.run.protocol import Ran, Request, decode, patience
 
 _ROOT = Path(__file__).resolve().parents[3]
 _START_SECONDS = 120.0
@@ -112,7 +112,6 @@ class Sandbox:
         self,
         script: str,
         probes: tuple[str, ...] = (),
-        device: Device = "cpu",
         seconds: float = 2.0,
         slips: tuple[str, ...] = (),
     ) -> Ran:
@@ -123,15 +122,15 @@ class Sandbox:
         reasons = admit(script, probes, slips)
         if reasons:
             return Ran("denied", message=reasons[0])
-        return self.run_past_the_gate(script, probes, device, seconds, slips)
+        return self.run_past_the_gate(script, probes, seconds, slips)
 
     def run_past_the_gate(
-        self, script: str, probes: tuple[str, ...], device: Device, seconds: float, slips: tuple[str, ...] = ()
+        self, script: str, probes: tuple[str, ...], seconds: float, slips: tuple[str, ...] = ()
     ) -> Ran:
         """For the tests of the walls alone: what `admit` objects to must not come here."""
         self.start()
         begun = time.monotonic()
-        request = Request(script, probes, device, seconds, secrets.token_hex(16), slips)
+        request = Request(script, probes, seconds, secrets.token_hex(16), slips)
         line = self._ask(request, patience(seconds) + (_GRACE_SECONDS if self._fork else 0.0))
         taken = time.monotonic() - begun
         ran = decode(line, request.token)

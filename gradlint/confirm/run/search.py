@@ -10,11 +10,16 @@ from gradlint.confirm.prepare.candidates import Hole, fill, holes_in
 from gradlint.confirm.prepare.placeholder import Made, MadeText, choices, corrected
 from gradlint.confirm.prepare.script import Line, Script
 from gradlint.confirm.run.protocol import Ran
+from gradlint.confirm.run.sandbox import Sandbox
 
 Execute = Callable[[Script], Ran]
 
 MOST_RUNS = 60
-_GUARDS = 6
+GUARDS = 5
+"""Behind so many errors a program goes on."""
+
+ENOUGH = 4
+"""After so many runs that came by the place and showed nothing, no other values are made up."""
 _VARIABLE = re.compile(r"^\s*(\w+) = made_up_(\d+)$")
 
 
@@ -60,14 +65,43 @@ def attempts(script: Script, holes: Sequence[Hole], execute: Execute, most: int 
         waiting.extend(reversed(others))
 
 
-def failed_row(script: Script, ran: Ran) -> int:
-    """The row of the outermost statement of the file in which a run failed; 0 if there is none."""
-    rows = (script.origin(number)[0] for number in ran.lines) if ran.outcome == "raised" else iter(())
-    return next((row for row in rows if row > 0), 0)
+class Inquiry:
+    """What is asked of the runs of a program, and what they have come to so far.
+
+    `shrink`: for how many seconds a proof may be cut down; 0 for one that is given as it was found.
+    """
+
+    def __init__(self, sandbox: Sandbox, end: float, shrink: float) -> None:
+        self._sandbox = sandbox
+        self._end = end
+        self._shrink = shrink
+        self._why = "no run came to the place"
+        self.is_slow = False
+        self.has_passed = False
+        """Whether some run came by the place, and did not show the fault."""
+        self.failed: int | None = None
+        """The row of the outermost statement that failed, of the run that came furthest."""
+        self.found: Found | None = None
+
+    def _is_late(self) -> bool:
+        return self._sandbox.clock() > self._end
+
+    def _seconds(self) -> float:
+        """What the next run may take."""
+        return max(0.2, min(2.0, self._end - self._sandbox.clock()))
+
+    def _note_failure(self, script: Script, ran: Ran) -> None:
+        self.is_slow |= ran.outcome == "timeout"
+        rows = (script.origin(number)[0] for number in ran.lines) if ran.outcome == "raised" else iter(())
+        self.failed = max(self.failed or 0, next((row for row in rows if row > 0), 0)) or None
 
 
-def guarded(script: Script, number: int) -> Script | None:
-    """The program with the statement of one line in a `try`, so that it goes on behind an error there."""
+def passing(script: Script, ran: Ran) -> Script | None:
+    """The program with the innermost statement that can be on the way of an error in a `try`: it goes on behind it."""
+    return next((one for number in reversed(ran.lines) if (one := _guarded(script, number)) is not None), None)
+
+
+def _guarded(script: Script, number: int) -> Script | None:
     line = script.lines[number - 1]
     if line.text.rstrip().endswith(":") or line.text.lstrip().startswith("@"):
         return None

@@ -5,5 +5,4 @@ child      executes one repro behind the walls and writes down what happened
 walls      limits, namespaces, and the audit hook; each is tried, and said if it stands
 kernel     the filters of the Linux kernel: system calls, files
 blame      whether an error is torch's own or was made by the repro
-measures   what probes may ask of a silent fault
 """

@@ -8,7 +8,7 @@ import os
 import sys
 import types
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
 import torch
@@ -16,7 +16,6 @@ import torch
 from gradlint.confirm.gate import allowlist as allowed
 from gradlint.confirm.run.protocol import Probed, Ran, Request, encode
 from gradlint.confirm.worker.blame import Blame, known_errors, text_of
-from gradlint.confirm.worker.measures import MEASURES
 from gradlint.confirm.worker.snapshot import Snapshot
 from gradlint.confirm.worker.walls import Walls
 
@@ -63,7 +62,8 @@ def _run(request: Request, prepared: Prepared, tell: Tell) -> Ran:
         return Ran("crashed", type(error).__name__, f"the repro is no program: {error}"[:_MESSAGE])
     blame = Blame(code, prepared.errors)
     names = _namespace(request.script, deny)
-    _set_up(request.device)
+    torch.manual_seed(0)
+    warnings.simplefilter("ignore")
     sys.settrace(blame)
     prepared.walls.enclose(request.seconds, frozenset([code, *probes]), deny)
     ran = _execute(code, names, blame)
@@ -72,7 +72,7 @@ def _run(request: Request, prepared: Prepared, tell: Tell) -> Ran:
         return Ran("denied", message=f"{replaced} was replaced")
     # What was noted before an error is worth reading too.
     if ran.outcome in ("finished", "raised"):
-        ran = ran._replace(values=_probe_all(probes, names))
+        ran = ran._replace(values=tuple(_probe(probe, names) for probe in probes))
     return ran
 
 
@@ -115,13 +115,6 @@ def _importer(deny: Callable[[str], NoReturn]) -> Callable[..., types.ModuleType
     return importer
 
 
-def _set_up(device: str) -> None:
-    torch.manual_seed(0)
-    warnings.simplefilter("ignore")
-    if device != "cpu":
-        torch.set_default_device(device)
-
-
 def _execute(code: types.CodeType, names: Names, blame: Blame) -> Ran:
     try:
         exec(code, names)
@@ -142,14 +135,9 @@ def _raised(error: BaseException, blame: Blame) -> Ran:
     return Ran("raised", type(error).__name__, text, lines[-1] if lines else None, lines, forced)
 
 
-def _probe_all(probes: Sequence[types.CodeType], names: Mapping[str, object]) -> tuple[Probed, ...]:
-    return tuple(_probe(probe, names) for probe in probes)
-
-
 def _probe(probe: types.CodeType, names: Mapping[str, object]) -> Probed:
-    """The value of one expression; the names of the measures win over those of the repro."""
     try:
-        return Probed(_plain(eval(probe, {**names, **MEASURES})))
+        return Probed(_plain(eval(probe, {**names})))
     except BaseException as error:
         return Probed(error=f"{type(error).__name__}: {text_of(error)}"[:_TEXT])
 

@@ -1,4 +1,4 @@
-"""Measures of silent faults, which probes and the examples of rules call by name."""
+"""Measures of silent faults, which the lines `# shows:` of examples call by name."""
 
 from __future__ import annotations
 
