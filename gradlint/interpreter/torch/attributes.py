@@ -24,6 +24,7 @@ from gradlint.domain.refusal.tensors import DataIncompatible, FlagOnNonleaf, Gra
 from gradlint.domain.shape import same_shape
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import (
+    Args,
     Bound,
     External,
     Mapping,
@@ -36,7 +37,6 @@ from gradlint.domain.value import (
     Write,
 )
 from gradlint.facts.traits import VIEW_ATTRIBUTES
-from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.apply import apply
 from gradlint.interpreter.torch.backward import REPLACED

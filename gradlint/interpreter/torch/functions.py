@@ -10,6 +10,7 @@ from gradlint.domain.announcement import Clipped, DefaultTypeSet, TorchCalled
 from gradlint.domain.graph import fresh_number
 from gradlint.domain.state import Blocked, State
 from gradlint.domain.value import (
+    Args,
     Bound,
     Context,
     External,
@@ -22,7 +23,6 @@ from gradlint.domain.value import (
     Write,
 )
 from gradlint.facts import load
-from gradlint.interpreter.args import Args
 from gradlint.interpreter.escape import opaque, origins
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.contexts import ONCE
