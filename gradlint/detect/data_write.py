@@ -37,7 +37,7 @@ def _is_kept(machine: Machine, state: State, memory: int) -> bool:
     """Whether a graph that the program still holds, and that nothing has freed, has saved what stands in a memory."""
     if memory not in machine.watched:
         return False
-    values = [value for names in state.frames.values() for value in names.values()]
+    values = [value for frame in state.frames.values() for value in frame.values()]
     held = Search(_LOOKED_AT).graphs(state, values)
 
     def unfreed(node: Node) -> list[Node]:

@@ -16,7 +16,7 @@ import libcst as cst
 from gradlint.domain import dtype as dtypes
 from gradlint.domain import shape as shapes
 from gradlint.domain.graph import Edge, Node, Saved
-from gradlint.domain.likeness import is_cut, is_data, is_passing, kind_of, place_of_write, syntax_of
+from gradlint.domain.likeness import is_cut, is_data, kind_of, place_of_write, syntax_of
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import MISSING, State, fresh_address, shared_until
 from gradlint.domain.value import (
@@ -108,15 +108,13 @@ class Meeting:
         return {number for number in freed if number <= self.mark}
 
     def _frame(self, frame: int, outs: tuple[str | int, ...]) -> list[tuple[int, str | int, Value]]:
-        ours, theirs = self.left.frames[frame], self.right.frames[frame]
+        ours, theirs = self.left.frames[frame].names, self.right.frames[frame].names
         if ours is theirs:
             return []
         changes: list[tuple[int, str | int, Value]] = []
         # Nearly all are the same: they are passed over without a turn of Python's own loop.
         for name in compress(ours, map(is_not, ours.values(), map(theirs.get, ours, repeat(MISSING)))):
             if type(name) is int and name not in outs:
-                continue  # As below, said here without a call.
-            if is_passing(name, outs):
                 continue
             mine, other = ours[name], theirs.get(name, MISSING)
             if other is MISSING:
@@ -127,7 +125,7 @@ class Meeting:
             if value is not mine:
                 changes.append((frame, name, value))
         for name in filterfalse(ours.__contains__, theirs):
-            if not is_passing(name, outs):
+            if type(name) is str or name in outs:
                 self._only_one(theirs[name])
                 changes.append((frame, name, Unknown()))
         return changes

@@ -103,7 +103,7 @@ def interpret(
     machine.observer, machine.assumes = observer, assumes
     machine.listen(listeners(machine))
     state = State()
-    state.enter(1, program.module_names("__main__"))
+    state.enter(1, program.module_frame("__main__"))
     state = _top_level(machine, state, module)
     _uncalled(machine, state, module)
     seen, undone = machine.end(state)

@@ -12,7 +12,7 @@ import libcst as cst
 
 from gradlint.domain.announcement import Escaped, GradientTested, GraphsEscaped, GraphsShared
 from gradlint.domain.graph import Edge, Node
-from gradlint.domain.state import State
+from gradlint.domain.state import Frame, State
 from gradlint.domain.value import (
     External,
     Function,
@@ -82,18 +82,19 @@ class Program:
             found = self._externals[path] = External(canonical)
         return found
 
-    def unbound(self, machine: Machine, state: State, name: str, names: dict[str | int, Value]) -> Value:
+    def unbound(self, machine: Machine, state: State, name: str, number: int) -> Value:
         """A name that no scope of the program binds: from a star import, a builtin, or unknown.
 
-        `names` are those of the outermost scope, the file.
+        The frame `number` is the outermost one, the file's.
         """
-        if "<stars>" in names:
-            found = from_stars(machine, state, names, name)
+        frame = state.frames[number]
+        if frame.stars:
+            found = from_stars(machine, state, frame, name)
             if found is not None:
                 return found
         if name in _BUILTINS:
             return self.external(f"builtins.{name}")
-        if "<stars>" not in names and names.get("<file>") == self.home and names is state.frames.get(self.frame):
+        if not frame.stars and frame.file == self.home and number == self.frame:
             from gradlint.interpreter.world.fragment import supposed
 
             found = supposed(machine, state, self.frame, name)
@@ -116,9 +117,9 @@ class Program:
 
     # Other files.
 
-    def module_names(self, name: str) -> dict[str | int, Value]:
-        """The first names of a file's own frame."""
-        return {"__name__": name, "<file>": self.home}
+    def module_frame(self, name: str) -> Frame:
+        """A file's own frame, as its code begins."""
+        return Frame({"__name__": name}, file=self.home)
 
     def file_of(self, state: State, instr: Import) -> str | None:
         """The file of the program that an import leads to; None for a library's."""
@@ -151,29 +152,18 @@ class Program:
 
     def closure(self, state: State) -> int:
         """The frame that a function defined here closes over: the nearest that is no class body."""
-        names = state.locals
-        frame = state.frame
-        while "<class>" in names:
-            outer = names["<outer>"]
-            assert isinstance(outer, int)
-            frame, names = outer, state.frames[outer]
-        if frame == state.frame:
-            state.set("<captured>", True)
-        else:
-            state.set_in(frame, "<captured>", True)
-        return frame
+        number, frame = state.frame, state.frames[state.frame]
+        while frame.of_class and frame.outer is not None:
+            number, frame = frame.outer, state.frames[frame.outer]
+        state.frames[number] = frame._replace(captured=True)
+        return number
 
     def module_of(self, state: State) -> str:
         """The file whose code is running."""
-        names = state.locals
-        while "<file>" not in names:
-            outer = names.get("<outer>")
-            if not isinstance(outer, int):
-                return self.home
-            names = state.frames[outer]
-        file = names["<file>"]
-        assert isinstance(file, str)
-        return file
+        frame = state.frames[state.frame]
+        while frame.outer is not None:
+            frame = state.frames[frame.outer]
+        return self.home if frame.file is None else frame.file
 
     def defined(self, function: Function) -> None:
         """Remember a function of this file, to be interpreted with unknown arguments if nobody calls it."""

@@ -361,7 +361,7 @@ def supposed(machine: Machine, state: State, frame: int, name: str) -> Value:
         return None
     made = fragment.make(machine, state)
     for free, value in made.items():
-        if free not in state.frames[frame]:
+        if free not in state.frames[frame].names:
             state.set_in(frame, free, value)
     return made.get(name)
 

@@ -166,8 +166,8 @@ def _delattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
 def _super(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     if len(args.positional) == 2:
         return Super(args.positional[0], args.positional[1])
-    function = state.locals.get("<function>")
-    if isinstance(function, Function) and function.code.params:
+    function = state.function
+    if function is not None and function.code.params:
         receiver = state.locals.get(function.code.params[0].name)
         return Super(function.owner, receiver)
     return machine.unknown()
