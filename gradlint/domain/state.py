@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, TypeAlias
 import libcst as cst
 
 from gradlint.domain.graph import Node, Site, Tri, fresh_number
-from gradlint.domain.value import VALUES, File, Function, Ref, Unknown, Value, Write
+from gradlint.domain.value import VALUES, File, Function, Record, Ref, Unknown, Value, Write
 
 Names: TypeAlias = "dict[str | int, Value]"
 """The variables of a frame by name, its temporaries by number."""
@@ -130,7 +130,7 @@ class State:
     )
 
     def __init__(self) -> None:
-        self.heap: dict[int, object] = {}
+        self.heap: dict[int, Record] = {}
         self.frames: dict[int, Frame] = {}
         self.facts: dict[object, object] = {}
         self.escaped = 0
@@ -184,10 +184,10 @@ class State:
 
     # The heap.
 
-    def __getitem__(self, ref: Ref) -> object:
+    def __getitem__(self, ref: Ref) -> Record:
         return self.heap[ref.id]
 
-    def put(self, address: int, record: object) -> None:
+    def put(self, address: int, record: Record) -> None:
         """Replace what stands at an address."""
         if not self._owns_heap:
             self.heap = self.heap.copy()
@@ -195,13 +195,13 @@ class State:
         self.heap[address] = record
         self.dirty.add(address)
 
-    def new(self, record: object) -> Ref:
+    def new(self, record: Record) -> Ref:
         """Store a record at a fresh address."""
         address = fresh_number()
         self.put(address, record)
         return Ref(address)
 
-    def admit(self, frames: dict[int, Frame], heap: dict[int, object]) -> None:
+    def admit(self, frames: dict[int, Frame], heap: dict[int, Record]) -> None:
         """Take in what another file left behind; what is here already stays as it is."""
         self.frames = {**frames, **self.frames}
         self.heap = {**heap, **self.heap}

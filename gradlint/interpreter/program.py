@@ -6,6 +6,7 @@ import builtins
 import re
 from collections import Counter
 from collections.abc import Iterable
+from operator import is_
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
@@ -236,13 +237,10 @@ class Program:
         from gradlint.interpreter.libraries.table import LIBRARIES
         from gradlint.interpreter.world.fragment import UNSEEN, make_unseen
 
-        known = LIBRARIES.get(path)
-        root = path.partition(".")[0]
-        if known is None:
-            known = LIBRARIES.get(f"{root}.*")
+        known = LIBRARIES.get(path) or LIBRARIES.get(f"{path.partition('.')[0]}.*")
         if known is not None:
             return known(machine, state, args, node)
-        if root == UNSEEN:
+        if path.startswith(UNSEEN):
             return make_unseen(machine, state, node)
         if makes_network(path):
             return new_network(machine, state, node)
@@ -264,15 +262,15 @@ def forget_attributes(state: State, value: Value, depth: int = 3) -> None:
     if record.module.uninitialised:
         record = record._replace(module=record.module._replace(uninitialised=False))
         state.put(value.id, record)
-    attrs = {name: _forgotten(state, name, one) for name, one in record.attrs.items()}
-    if any(attrs[name] is not one for name, one in record.attrs.items()):
-        state.put(value.id, record._replace(attrs=attrs))
+    changed = record.mapped(lambda one: _forgotten(state, one))
+    if not all(map(is_, changed.values(), record.values())):
+        state.put(value.id, changed)
     if depth:
-        for one in record.attrs.values():
+        for one in record.values():
             forget_attributes(state, one, depth - 1)
 
 
-def _forgotten(state: State, name: str, value: Value) -> Value:
+def _forgotten(state: State, value: Value) -> Value:
     if isinstance(value, Ref):
         record = state.heap.get(value.id)
         return Unknown() if isinstance(record, Tensor) and not record.parameter and record.node.live else value

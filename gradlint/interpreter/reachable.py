@@ -142,7 +142,7 @@ class Search:
         """The attributes that may hold a graph: a parameter is none, whatever becomes of it."""
         known = self._carriers.get(id(record))
         if known is None:
-            known = record, tuple(value for value in record.attrs.values() if _may_carry(value, heap))
+            known = record, tuple(value for value in record.values() if _may_carry(value, heap))
             self._carriers[id(record)] = known
         return known[1]
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gradlint.domain.state import Frame, State
+from gradlint.domain.value import Mapping
 
 SYNTAX = cst.Pass()
 ADDRESSES = st.integers(-4, 6)
@@ -161,11 +162,11 @@ def test_escape_is_monotone_and_older_than_what_is_made_afterwards(program: list
             states.append(state.fork())
             assert states[-1].escaped == before
         elif what == "escape":
-            made = state.new("older").id
+            made = state.new(Mapping({})).id
             state.escape()
             assert before < made < state.escaped
         else:
-            assert state.new("younger").id > state.escaped
+            assert state.new(Mapping({})).id > state.escaped
 
 
 @given(st.lists(STEPS, max_size=10))
@@ -184,5 +185,5 @@ def test_a_frame_left_gives_back_the_callers(steps: list[Step]) -> None:
 def test_an_address_is_never_used_twice() -> None:
     one = fresh()
     other = one.fork()
-    made = [state.new(None).id for state in (one, other, one, other)]
+    made = [state.new(Mapping({})).id for state in (one, other, one, other)]
     assert made == sorted(set(made))

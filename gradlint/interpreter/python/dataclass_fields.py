@@ -5,13 +5,11 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.state import State
-from gradlint.domain.value import Class, External, Function, Instance, Ref, Value
+from gradlint.domain.value import Class, External, Function, Instance, Kept, Ref, Value
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 
 FIELD = External("dataclasses.field")
-
-_FACTORY = "<factory>"
 
 
 def field(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -19,7 +17,7 @@ def field(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
     if "default" in args.keywords:
         return args.keywords["default"]
     factory = args.keywords.get("default_factory")
-    return state.new(Instance(FIELD, {} if factory is None else {_FACTORY: factory}, {}, False, node))
+    return state.new(Instance(FIELD, {}, {}, False, node, inner=Kept(factory)))
 
 
 def fill_fields(machine: Machine, state: State, ref: Ref, cls: Ref, args: Args, node: cst.CSTNode) -> None:
@@ -38,7 +36,7 @@ def fill_fields(machine: Machine, state: State, ref: Ref, cls: Ref, args: Args, 
             default = find_in_class(state, cls, name)
             made = state.heap.get(default.id) if isinstance(default, Ref) else None
             if isinstance(made, Instance) and made.cls == FIELD:
-                factory = made.attrs.get(_FACTORY)
+                factory = made.inner.value if isinstance(made.inner, Kept) else None
                 known = factory is not None and not args.open
                 given[name] = call_in_place(machine, state, factory, Args(), node) if known else machine.unknown()
     instance = state[ref]

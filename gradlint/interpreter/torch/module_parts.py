@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.state import State
-from gradlint.domain.value import Instance, Mapping, Ref, Unknown, Value
+from gradlint.domain.value import Instance, Mapping, Ref, Unknown, Value, is_unnamed
 from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.iteration import items_of
@@ -20,7 +20,7 @@ def parts(record: Instance) -> dict[str, Value]:
     return {
         name: value
         for name, value in record.attrs.items()
-        if (value is None or isinstance(value, (Ref, Unknown))) and not name.startswith("<")
+        if (value is None or isinstance(value, (Ref, Unknown))) and not is_unnamed(name)
     }
 
 
@@ -79,7 +79,7 @@ def insert_part(machine: Machine, state: State, ref: Ref, args: Args, node: cst.
     index, value = args.get(0, "index"), args.get(1, "module")
     names = list(parts(record))
     if not isinstance(index, int) or record.open or not all(name.isdigit() for name in names):
-        state.put(ref.id, record._replace(attrs={**record.attrs, f"<{len(record.attrs)}>": value}, open=True))
+        state.put(ref.id, record.with_unnamed(value))
         return ref
     values = [record.attrs[name] for name in names]
     values.insert(index, value)

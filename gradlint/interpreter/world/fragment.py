@@ -25,7 +25,7 @@ from gradlint.interpreter.world.placeholders import leaves_of, supposed_loss, su
 from gradlint.source.core import Param
 from gradlint.source.lower.syntax import parts
 
-UNSEEN = "<unseen>"
+UNSEEN = "gradlint.unseen."
 """The root of the paths of what a file calls for a network, and does not show."""
 
 _CUSTOMS = {
@@ -356,7 +356,7 @@ def supposed(machine: Machine, state: State, frame: int, name: str) -> Value:
         return machine.program.external(path)
     if name in fragment.makers:
         machine.assume(Assumption("use", name, "the class of a network", fragment.free[name]))
-        return machine.program.external(f"{UNSEEN}.{name}")
+        return machine.program.external(UNSEEN + name)
     if not any(name in group for group in (fragment.networks, fragment.losses, fragment.optimizers)):
         return None
     made = fragment.make(machine, state)

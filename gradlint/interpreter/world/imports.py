@@ -16,7 +16,7 @@ from typing import NamedTuple
 from gradlint.domain.announcement import AttributeRead
 from gradlint.domain.graph import ancient
 from gradlint.domain.state import MISSING, Frame, Names, State, fresh_address
-from gradlint.domain.value import External, File, Imported, Unknown, Value
+from gradlint.domain.value import External, File, Imported, Record, Unknown, Value
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.source.core import Import
 from gradlint.source.unit import Neighbours, Unit
@@ -39,7 +39,7 @@ class Loaded(NamedTuple):
 
     frame: int
     frames: dict[int, Frame]
-    heap: dict[int, object]
+    heap: dict[int, Record]
 
 
 class Loading:

@@ -153,8 +153,7 @@ def _setattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
     elif isinstance(obj, Ref):
         record = state[obj]
         if isinstance(record, Instance):
-            hidden = f"<{len(record.attrs)}>"
-            state.put(obj.id, record._replace(attrs={**record.attrs, hidden: value}, open=True))
+            state.put(obj.id, record.with_unnamed(value))
     return None
 
 
