@@ -39,7 +39,7 @@ def _is_kept(machine: Machine, state: State, memory: int) -> bool:
     """
     if memory not in machine.watched:
         return False
-    values = [value for names in state.frames.values() for value in names.values()]
+    values = [value for frame in state.frames.values() for value in frame.values()]
     held = Search(_LOOKED_AT).graphs(state, values)
 
     def unfreed(node: Node) -> list[Node]:

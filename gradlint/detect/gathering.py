@@ -68,5 +68,6 @@ def is_reachable(state: State, address: int) -> bool:
     alive.
     """
     # Temporaries are numbers, and hold what an expression once has met.
-    named = (value for names in state.frames.values() for name, value in names.items() if isinstance(name, str))
-    return Ref(address) in contents(state, named, all_attributes, calls=True)
+    named = (value for frame in state.frames.values() for name, value in frame.names.items() if isinstance(name, str))
+    yielded = (frame.yields for frame in state.frames.values())
+    return Ref(address) in contents(state, (*named, *yielded), all_attributes, calls=True)

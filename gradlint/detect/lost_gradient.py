@@ -49,10 +49,10 @@ class LostGradientDetector(Detector[Gradients]):
 
     def on_rewrapped(self, state: State, it: Rewrapped) -> None:
         """Note what a copy is made of, for the repair of it."""
-        listed = state.heap.get(it.data.id) if isinstance(it.data, Ref) else it.data
-        items = listed.items if isinstance(listed, Sequence) else listed if type(listed) is tuple else ()
+        record = state.heap.get(it.data.id) if isinstance(it.data, Ref) else None
+        items = record.items if isinstance(record, Sequence) else it.data if type(it.data) is tuple else ()
         self._note_numbers((it.data, *items[:1]), it.node)
-        given = _given(state, listed, [known_tensor(self.machine, state, item) for item in items])
+        given = _given(state, record or it.data, [known_tensor(self.machine, state, item) for item in items])
         if given is not None:
             self.facts.given[it.node] = given
 

@@ -292,7 +292,7 @@ def _root(state: State, leaf: int) -> Ref | None:
     above: dict[int, int] = {}
     for address, record in state.heap.items():
         if isinstance(record, Instance) and is_module(state, Ref(address)):
-            above.update((value.id, address) for value in record.attrs.values() if isinstance(value, Ref))
+            above.update((value.id, address) for value in record.values() if isinstance(value, Ref))
     seen = {leaf}
     at = leaf
     while at in above and above[at] not in seen:
@@ -304,7 +304,7 @@ def _root(state: State, leaf: int) -> Ref | None:
 def _holders(state: State, root: Ref) -> Iterator[int]:
     """Objects that have a module for an attribute: who is given them is given the module."""
     for address, record in state.heap.items():
-        if isinstance(record, Instance) and root in record.attrs.values():
+        if isinstance(record, Instance) and root in record.values():
             yield address
 
 

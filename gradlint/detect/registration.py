@@ -19,7 +19,7 @@ from gradlint.domain.fault.modules import (
     TensorNotParameter,
 )
 from gradlint.domain.state import State
-from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Tensor, Value
+from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Tensor, Value, is_unnamed
 from gradlint.facts.traits import FACTORIES
 from gradlint.interpreter.contents import items_in
 from gradlint.interpreter.python.classes import find_in_class
@@ -126,7 +126,7 @@ class RegistrationDetector(Detector[Placed]):
             for name, value in record.attrs.items():
                 leaves = [one for one in items_in(state, value) if _is_parameter(state, one)]
                 fresh = [one.id for one in leaves if isinstance(one, Ref) and one.id > owner.id]
-                whole = fresh and len(fresh) == len(leaves) and not name.startswith("<")
+                whole = fresh and len(fresh) == len(leaves) and not is_unnamed(name)
                 if whole and not _registers(state, owner, fresh):
                     self._doubt_listed(state, owner, name, fresh)
 

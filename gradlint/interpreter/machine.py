@@ -262,7 +262,7 @@ class Machine(ABC):
     def lend_all(self, dropped: State) -> None:
         """A path is not followed any more: what it holds may be backpropagated on it."""
         if self.program.walks_back and self.search.left > 0:
-            graphs = tuple(self.search.graphs(dropped, dropped.locals.values()))
+            graphs = tuple(self.search.graphs(dropped, dropped.frames[dropped.frame].values()))
             self.announce(dropped, GraphsShared(self.program.nowhere, graphs))
 
     @contextmanager
@@ -322,8 +322,8 @@ class Machine(ABC):
         """Return the value of a name that another file of the program binds."""
 
     @abstractmethod
-    def unbound(self, state: State, name: str, names: dict[str | int, Value]) -> Value:
-        """Return the value of a name that no scope of the program binds; `names` are those of the file."""
+    def unbound(self, state: State, name: str, number: int) -> Value:
+        """Return the value of a name that no scope of the program binds; frame `number` is the file's."""
 
     # Values.
 
@@ -340,15 +340,13 @@ class Machine(ABC):
 
     def look_up(self, state: State, name: str) -> Value:
         """A variable that the current frame does not bind: enclosing frames, module, builtins."""
-        names = state.locals
-        frame = names.get("<outer>")
-        while isinstance(frame, int):
-            names = state.frames[frame]
-            if name in names:
-                value = names[name]
+        number = state.frame
+        while (outer := state.frames[number].outer) is not None:
+            number = outer
+            value = state.frames[number].names.get(name, MISSING)
+            if value is not MISSING:
                 return value if type(value) is not Imported else self.imported(state, value)
-            frame = names.get("<outer>")
-        return self.unbound(state, name, names)
+        return self.unbound(state, name, number)
 
     def symbol(self, *key: object, kind: str | None = None, syntax: cst.CSTNode | None = None) -> Unknown:
         """The symbol for an expression over unknowns; the same key gives the same symbol, made at the first place."""
