@@ -69,7 +69,6 @@ agree: $(READY)
 	$(BIN)/python -m tests.programs.run
 	$(BIN)/python -m tests.programs.run --confirm
 	$(BIN)/python -m tests.confirm.fresh
-	$(BIN)/python -m tests.confirm.shares
 
 # What gradlint finds in a fixed corpus must be what tests/golden records: a refactoring changes nothing.
 # GOLDEN="--only pages --sample 10" takes a part, GOLDEN=--diff-summary counts the differences by code.

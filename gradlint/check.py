@@ -210,7 +210,7 @@ class Checker:
         )
 
     def _with(self, found: Found, checked: Checked, others: Sequence[Finding]) -> Checked:
-        """The file checked again where other files have shown something new in it."""
+        """The file checked again where other files show something new in it; what they prove rests on no assumption."""
         rules = {rule.code for rule in self._rules_for(found.config, found.name)}
         own = [replace(finding, filename=found.name) for finding in others if finding.code in rules]
         new: list[Finding] = []
@@ -219,10 +219,10 @@ class Checker:
                 new.append(finding)
         content = read_bytes(found.path) if new and checked.crash is None else None
         text = decode(content) if isinstance(content, bytes) else None
-        if not isinstance(text, str):
-            return checked
-        order = sorted(new, key=lambda finding: finding.sort_key)
-        return self.check_text(text, found.name, found.config, order)
+        if isinstance(text, str):
+            order = sorted(new, key=lambda finding: finding.sort_key)
+            checked = self.check_text(text, found.name, found.config, order)
+        return replace(checked, findings=grounded(checked.findings, own))
 
     def _refuse(self, unusable: Unusable, text: str, filename: str, config: Config) -> Checked:
         rules = (rule for rule in self._rules_for(config, filename) if rule.code == unusable.code)

@@ -11,9 +11,10 @@ import libcst as cst
 
 from gradlint.check import check_content
 from gradlint.detect import detectors
-from gradlint.domain.finding import Finding, Position
+from gradlint.domain.finding import Assumed, Finding, Position
 from gradlint.interpreter.explaining import Explaining, Seen
 from gradlint.interpreter.interpret import interpret
+from gradlint.judgement import Atlas, assumed
 from gradlint.running import no_collection, with_deep_stack
 from gradlint.settings.config import Config
 from gradlint.source.files import Files
@@ -34,6 +35,7 @@ class Value:
     """What is believed of one expression or variable of a row.
 
     `paths` are the different beliefs, as several paths and iterations may lead there; `facts` are those of the first.
+    `assumptions` are what was taken and is not known of it.
     """
 
     row: int
@@ -43,18 +45,21 @@ class Value:
     paths: tuple[str, ...]
     facts: dict[str, object] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
+    assumptions: tuple[Assumed, ...] = ()
 
 
 @dataclass(frozen=True)
 class Explanation:
     """What is known of some rows of a file.
 
-    `given_up` counts what is not followed there, or anywhere where the place is not known; `looked` says which
-    detectors heard of what; `reached` is false where no path of the interpreter came by.
+    `assumptions` were made of the values there, or on the way. `given_up` counts what is not followed there, or
+    anywhere where the place is not known; `looked` says which detectors heard of what; `reached` is false where no path
+    of the interpreter came by.
     """
 
     filename: str
     values: tuple[Value, ...]
+    assumptions: tuple[Assumed, ...]
     findings: tuple[Finding, ...]
     given_up: tuple[Note, ...]
     looked: tuple[tuple[str, tuple[str, ...]], ...]
@@ -77,14 +82,17 @@ def _explain(text: str, filename: str, row: int | None, column: int | None) -> E
         return unit
     places = Places(unit.module)
     seen = Explaining(None if row is None else range(row, row + 1), _rows(places))
-    interpret(unit.module, text.count("\n") + 1, path, files, detectors, seen)
-    values = [one for one in _values(seen.seen, places) if column is None or one.column == column]
+    ran = interpret(unit.module, text.count("\n") + 1, path, files, detectors, seen)
+    atlas = Atlas(unit.module, ran.units)
+    values = [one for one in _values(seen.seen, atlas, filename) if column is None or one.column == column]
+    on_values = (each for one in seen.seen for each in one.assumed)
+    taken = assumed(dict.fromkeys((*seen.assumed, *on_values)), atlas, None, filename)
     found = check_content(text, filename, Config()).findings
     here = tuple(one for one in found if row is None or one.lines[0] <= row <= one.lines[1])
     counted = Counter((what, None if node is None else places.span(node).start.row) for what, node in seen.given_up)
     given_up = tuple(Note(f"{what} ({n} times)" if n > 1 else what, at) for (what, at), n in counted.items())
     looked = tuple((what, tuple(sorted(who))) for what, who in sorted(seen.looked.items()))
-    return Explanation(filename, tuple(values), here, given_up, looked, bool(seen.seen))
+    return Explanation(filename, tuple(values), taken, here, given_up, looked, bool(seen.seen))
 
 
 def _rows(places: Places) -> Callable[[cst.CSTNode], int | None]:
@@ -99,18 +107,20 @@ def _rows(places: Places) -> Callable[[cst.CSTNode], int | None]:
     return row
 
 
-def _values(seen: list[Seen], places: Places) -> list[Value]:
+def _values(seen: list[Seen], atlas: Atlas, filename: str) -> list[Value]:
     """What was seen by place and name, with the beliefs of all paths together."""
     groups: dict[tuple[Position, str], list[Seen]] = {}
     for one in seen:
-        groups.setdefault((places.span(one.node).start, one.name), []).append(one)
-    return [_value(at, name, group, places) for (at, name), group in sorted(groups.items(), key=lambda item: item[0])]
+        groups.setdefault((atlas.home.span(one.node).start, one.name), []).append(one)
+    order = sorted(groups.items(), key=lambda item: item[0])
+    return [_value(at, name, group, atlas, filename) for (at, name), group in order]
 
 
-def _value(at: Position, name: str, group: list[Seen], places: Places) -> Value:
+def _value(at: Position, name: str, group: list[Seen], atlas: Atlas, filename: str) -> Value:
     paths = tuple(dict.fromkeys(one.belief.text for one in group))
-    notes = tuple(dict.fromkeys(note for one in group for note in _notes(one, places)))
-    return Value(at.row, at.column, name, group[0].belief.kind, paths, group[0].belief.facts, notes)
+    notes = tuple(dict.fromkeys(note for one in group for note in _notes(one, atlas.home)))
+    taken = assumed(dict.fromkeys(each for one in group for each in one.assumed), atlas, None, filename)
+    return Value(at.row, at.column, name, group[0].belief.kind, paths, group[0].belief.facts, notes, taken)
 
 
 def _notes(one: Seen, places: Places) -> list[Note]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import libcst as cst
 
+from gradlint.domain.assumption import Assumption
 from gradlint.domain.event import Event
 from gradlint.domain.finding import SEVERITY_OF, Assumed, Effect, Evidence, Finding, Fix, Related, Severity, Span
 from gradlint.fixes.locate import Locator
@@ -82,14 +83,21 @@ def findings_of(
     return tuple(sorted(found.values(), key=lambda finding: finding.sort_key))
 
 
-def grounded(found: Iterable[Finding], bare: Iterable[Finding]) -> tuple[Finding, ...]:
-    """The findings, of which those that are there without assumptions, too, rest on none."""
-    certain = {(one.filename, one.code, one.span): one.severity for one in bare}
+def grounded(found: Iterable[Finding], proven: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The findings, of which those that are proven without assumptions, too, rest on none."""
+    certain = {(one.filename, one.code, one.span): one.severity for one in proven if not one.assumptions}
     return tuple(
         replace(one, assumptions=(), severity=certain[one.filename, one.code, one.span])
         if one.assumptions and (one.filename, one.code, one.span) in certain
         else one
         for one in found
+    )
+
+
+def assumed(assumptions: Iterable[Assumption], atlas: Atlas, path: str | None, filename: str) -> tuple[Assumed, ...]:
+    """What was assumed, with its places, as seen from the file `path`, or from the one that is checked."""
+    return tuple(
+        Assumed(one.kind, one.text, _related(atlas, path, filename, one.node, one.text)) for one in assumptions
     )
 
 
@@ -125,10 +133,7 @@ def _finding(verdict: Verdict, atlas: Atlas, locator: Locator, filename: str) ->
         hint=report.hint,
         related=tuple(_related(atlas, path, filename, node, message) for node, message in report.related),
         fix=None if path is not None else _fix(report.repair, atlas, locator),
-        assumptions=tuple(
-            Assumed(one.kind, one.text, _related(atlas, path, filename, one.node, one.text))
-            for one in event.assumptions
-        ),
+        assumptions=assumed(event.assumptions, atlas, path, filename),
         evidence=_evidence(event, atlas, path, filename),
     )
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
-from gradlint import check_source
+import pytest
+
+from gradlint import check_paths, check_source
+from gradlint.entrypoints.cli import main
 from gradlint.report.as_json import as_json
 
 GUESSED = """\
@@ -40,6 +44,46 @@ def train(model, optimizer, rate=0.1):
     optimizer.step()
 """
 
+TRAIN = """\
+import torch
+from engine import train
+
+model = torch.nn.Linear(3, 1)
+train(model, torch.optim.SGD(model.parameters(), lr=0.1), [torch.ones(2, 3)])
+"""
+
+ROWS = """\
+import torch
+import torch.nn.functional as F
+
+
+def step(layer: torch.nn.Linear, x, y):
+    loss = F.mse_loss(layer(x), y, reduction="none")
+    (2 * loss).backward()
+"""
+
+KNOWN_ROWS = """\
+import torch
+import torch.nn.functional as F
+
+
+def step(x):
+    layer = torch.nn.Linear(3, 1)
+    loss = F.mse_loss(layer(torch.ones(5, 3)), torch.ones(5, 1), reduction="none")
+    loss.backward()
+"""
+
+COLUMN = """\
+import torch
+import torch.nn.functional as F
+
+layer = torch.nn.Linear(3, 1)
+
+
+def step(x: torch.Tensor, y: torch.Tensor):
+    return F.mse_loss(layer(x.reshape(-1, 3)), y.flatten())
+"""
+
 
 def test_a_finding_that_rests_on_names_says_so_and_is_no_error() -> None:
     """Nobody in sight calls the function."""
@@ -73,3 +117,66 @@ def test_assumptions_stand_in_json() -> None:
         "text": "`model` is a network, by its name",
         "location": {"row": 4, "column": 11},
     }
+
+
+def test_a_batch_of_several_rows_is_an_assumption() -> None:
+    """Of one row, a loss without reduction has one element, and torch accepts it."""
+    [finding] = check_source(ROWS)
+    assert (finding.code, finding.severity) == ("GRD201", "warning")
+    assert [(one.kind, one.text) for one in finding.assumptions] == [
+        ("size", "`nn.functional.mse_loss` gets a batch of several rows")
+    ]
+    assert finding.assumptions[0].place.span.start.row == 6
+
+
+def test_a_size_that_is_known_is_no_assumption() -> None:
+    """The batch has five rows."""
+    [finding] = check_source(KNOWN_ROWS)
+    assert (finding.code, finding.severity, finding.assumptions) == ("GRD201", "error", ())
+
+
+def test_a_column_against_a_row_is_as_certain_as_their_sizes() -> None:
+    """Of one row both shapes have one element."""
+    [finding] = check_source(COLUMN)
+    assert (finding.code, finding.severity) == ("GRD702", "warning")
+    assert [one.kind for one in finding.assumptions] == ["size"]
+    [finding] = check_source(COLUMN.replace("(-1, 3)", "(5, 3)").replace("y.flatten()", "torch.ones(5)"))
+    assert (finding.code, finding.severity, finding.assumptions) == ("GRD702", "error", ())
+
+
+def test_a_caller_in_another_file_proves_a_finding(tmp_path: Path) -> None:
+    """The file alone assumes what `model` is; the other gives it one."""
+    engine, train = tmp_path / "engine.py", tmp_path / "train.py"
+    engine.write_text(GUESSED, encoding="utf-8")
+    train.write_text(TRAIN, encoding="utf-8")
+    [alone] = check_paths([engine]).findings
+    assert (alone.severity, len(alone.assumptions)) == ("warning", 2)
+    [proven] = check_paths([engine, train]).findings
+    assert (proven.filename, proven.span) == (alone.filename, alone.span)
+    assert (proven.severity, proven.assumptions) == ("error", ())
+
+
+def test_explain_shows_the_assumptions_of_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Below the value that they are about; others were made on the way there."""
+    path = tmp_path / "a.py"
+    path.write_text(GUESSED, encoding="utf-8")
+    assert main(["explain", f"{path}:6"]) == 0
+    lines = capsys.readouterr().out.split("\n")
+    [row] = [number for number, line in enumerate(lines) if line.lstrip().startswith("16  model: ")]
+    assert lines[row + 1] == "         assumed (name): `model` is a network, by its name (line 4)"
+    assert "  assumed on the way (use): `optimizer` is an optimizer, by its use (line 4)" in lines
+
+
+def test_explain_shows_the_assumptions_of_a_size(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As data: what it is drawn from, the text, the place."""
+    path = tmp_path / "a.py"
+    path.write_text(ROWS, encoding="utf-8")
+    assert main(["explain", f"{path}:7", "--output-format", "json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assumed = {
+        "kind": "size",
+        "text": "`nn.functional.mse_loss` gets a batch of several rows",
+        "location": {"row": 6, "column": 12},
+    }
+    assert [value["assumptions"] for value in data["values"] if value["name"] == "loss"] == [[assumed]]
+    assert data["assumptions"] == data["findings"][0]["assumptions"] == [assumed]

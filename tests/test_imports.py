@@ -33,7 +33,7 @@ MAY_IMPORT = {
         *("detect", "domain", "fixes", "interpreter", "judgement", "outcome"),
         *("rules", "running", "settings", "source"),
     },
-    "explain": {"check", "detect", "domain", "interpreter", "running", "settings", "source"},
+    "explain": {"check", "detect", "domain", "interpreter", "judgement", "running", "settings", "source"},
     "confirm": {"domain", "source", "interpreter", "facts"},
     "entrypoints": {
         "check",

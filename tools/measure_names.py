@@ -136,6 +136,7 @@ def names() -> dict[str, object]:
     return {
         "torch": torch.__version__.partition("+")[0],
         "names": {path: " ".join(sorted(_names_of(path))) for path in (*NAMESPACES, *CLASSES)},
+        "attributes": " ".join(sorted(_attributes_of_modules())),
         "removed": {path: instead for path, instead in REPLACEMENTS.items() if is_refused(path)},
         "deprecated": {path: instead for path, (instead, call) in DEPRECATED.items() if warns(path, call)},
     }
@@ -146,6 +147,21 @@ def _names_of(path: str) -> set[str]:
         return {*dir(_found(path)), *INSTANCE_NAMES.get(path, "").split()}
     namespace = importlib.import_module(path)
     return {*dir(namespace), *_submodules(namespace)}
+
+
+def _attributes_of_modules() -> set[str]:
+    """What torch's module classes have: their own names, and those that their code reads or sets on `self`."""
+    sources = [
+        inspect.getsource(importlib.import_module(f"{torch.nn.modules.__name__}.{one.name}"))
+        for one in pkgutil.iter_modules(torch.nn.modules.__path__)
+    ]
+    classes = [one for one in vars(torch.nn).values() if inspect.isclass(one)]
+    return {name for source in sources for name in _ON_SELF.findall(source)}.union(
+        _names_of("torch.nn.Module"), *map(dir, classes)
+    )
+
+
+_ON_SELF = re.compile(r"""(?:\bself\.|\bregister_\w+\(\s*["'])(\w+)""")
 
 
 def _submodules(namespace: ModuleType) -> Iterator[str]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
-from gradlint.confirm.check.effect import MADE_UP, NO_PLACE, NOTHING, Silence
+from gradlint.confirm.check.effect import Silence
 from gradlint.confirm.check.error import Claim, Raising
 from gradlint.confirm.check.evidence import is_known, is_local, obstacle, pattern_of, slips_of
 from gradlint.confirm.effects.table import measure_of
@@ -87,10 +87,9 @@ class Prover:
         if second is None:
             return False
         broken, whole = self._way(before, finding, first), self._way(after, mended, first)
-        reason = second.verdict.reason
-        passed = second.verdict.verdict == "refuted" or reason.startswith(MADE_UP)
+        passed = second.verdict.verdict == "refuted" or second.passed
         # A fix may put something else in the place of what would be watched: that has to run.
-        if not passed and not (reason in (NO_PLACE, NOTHING) and self._finishes(whole, first)):
+        if not passed and not (second.idle and self._finishes(whole, first)):
             return False
         return not safe or self._keeps_values(broken, whole, first, slips_of(finding))
 
@@ -201,7 +200,8 @@ class Prover:
         if measure is not None:
             silence = Silence(finding, measure, self._sandbox, end, self._shrink, most)
             verdict = silence.confirm(made)
-            measured = _Asked(verdict, silence.is_slow, silence.found, silence.has_passed, silence.failed)
+            shown = verdict, silence.is_slow, silence.found, silence.has_passed, silence.failed
+            measured = _Asked(*shown, idle=silence.is_idle)
             if verdict.verdict != "unconfirmed" or pattern is None:
                 return measured
         # What loses a gradient may lose the last one, and then torch says so.
@@ -235,3 +235,5 @@ class _Asked(NamedTuple):
     """Whether nothing of the program was made up."""
     hurried: bool = False
     program: int = 0
+    idle: bool = False
+    """Whether no run had anything to measure."""

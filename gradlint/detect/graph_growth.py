@@ -15,7 +15,7 @@ import libcst as cst
 
 from gradlint.detect.detector import Detector
 from gradlint.detect.gathering import Parts, is_reachable, parts_of, reaches
-from gradlint.detect.graph_use import GraphUseDetector, nodes_behind
+from gradlint.detect.graph_use import GraphUseDetector
 from gradlint.detect.lost_gradient import LostGradientDetector
 from gradlint.domain.announcement import (
     Backpropagated,
@@ -184,7 +184,7 @@ class GraphGrowthDetector(Detector[Growth]):
         if any(node.id in used for node in nodes):
             return False
         trained = self.other(LostGradientDetector).facts.trained | self.facts.evaluated
-        return any(node.leaf is not None and node.syntax in trained for node in nodes_behind(nodes))
+        return any(leaf.syntax in trained for leaf in leaves(nodes))
 
 
 def _may_hold(value: Value) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Set
 from dataclasses import dataclass, field
 
 import libcst as cst
@@ -21,6 +21,7 @@ from gradlint.domain.fault.backward import GradientCycle, GraphRetained
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor
+from gradlint.domain.walk import gradient_inputs, reachable
 from gradlint.interpreter.torch.backward import CYCLE
 
 
@@ -105,7 +106,7 @@ class GraphUseDetector(Detector[GraphUse]):
 
     def escaped(self) -> set[int]:
         """Return all nodes that may be walked where gradlint does not look."""
-        return {node.id for node in nodes_behind(self.facts.shared.values())}
+        return {node.id for node in reachable(self.facts.shared.values(), gradient_inputs)}
 
     def joined(self, nodes: Set[int]) -> set[int]:
         """Return the nodes, and those made alike on another path that has been joined."""
@@ -114,15 +115,3 @@ class GraphUseDetector(Detector[GraphUse]):
             if first in found:
                 found.add(other)
         return found
-
-
-def nodes_behind(roots: Iterable[Node]) -> Iterator[Node]:
-    """Yield all nodes that a gradient from the roots may come to."""
-    seen: set[int] = set()
-    stack = list(roots)
-    while stack:
-        node = stack.pop()
-        if node.id not in seen:
-            seen.add(node.id)
-            yield node
-            stack.extend(edge.node for edge in node.edges if edge.flows is not False)

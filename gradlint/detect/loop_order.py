@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import libcst as cst
@@ -52,9 +52,9 @@ from gradlint.domain.fault.training_loop import (
     ZeroGradMisplaced,
     ZeroGradMissing,
 )
-from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Bound, External, Function, Instance, Mapping, Ref, Sequence, Tensor, Value
+from gradlint.domain.walk import inputs, is_reachable
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
 
 _SILENT = frozenset({"ReduceLROnPlateau", "SequentialLR", "ChainedScheduler"})
@@ -172,7 +172,7 @@ class LoopOrderDetector(Detector[Steps]):
         record = state.heap.get(it.leaf)
         gradient = record.accumulated if isinstance(record, Tensor) and record.grad is True else None
         kept = state.heap.get(gradient.id) if isinstance(gradient, Ref) else None
-        if not isinstance(kept, Tensor) or not _is_computed_from(it.sources, kept.node):
+        if not isinstance(kept, Tensor) or not is_reachable(kept.node, [edge.node for edge in it.sources], inputs):
             return
         if it.leaf not in self.facts.stepping:
             if self.facts.by_hand[it.node] == WATCHED:
@@ -344,16 +344,3 @@ def _has_objects(state: State, value: Value, depth: int = 2) -> bool:
     if isinstance(record, Mapping):
         return depth > 0 and any(_has_objects(state, part, depth - 1) for part in record.items.values())
     return isinstance(record, Instance)
-
-
-def _is_computed_from(sources: Iterable[Edge], gradient: Node) -> bool:
-    """Whether a gradient is part of what a value is computed from."""
-    stack, seen = [edge.node for edge in sources], set[int]()
-    while stack:
-        node = stack.pop()
-        if node is gradient:
-            return True
-        if node.id not in seen and node.id > gradient.id:
-            seen.add(node.id)
-            stack.extend(edge.node for edge in node.edges)
-    return False

@@ -17,6 +17,7 @@ from gradlint.domain.fault.training_loop import GraphSwitchedOff, LeftFrozen
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Instance, NoGradient, Ref, Sequence, Tensor, Value
+from gradlint.domain.walk import inputs, reachable
 from gradlint.interpreter.torch.parameters import held_by_optimizer
 from gradlint.interpreter.torch.switches import is_off
 from gradlint.interpreter.torch.tensor import is_absent
@@ -107,16 +108,9 @@ class SwitchedOffDetector(Detector[Idle]):
 
     def _frozen_behind(self, state: State, root: Node, is_wanted: Callable[[Node], bool]) -> cst.CSTNode | None:
         """Where a leaf was frozen that the root is computed from; None if the program does not train it."""
-        seen: set[int] = set()
-        stack = [root]
-        while stack:
-            node = stack.pop()
-            if node.id in seen or not node.live or node.cut in _MEANT:
-                continue
-            seen.add(node.id)
+        for node in reachable(filter(_counts, [root]), lambda node: filter(_counts, inputs(node))):
             if node.leaf in self.machine.frozen and node.leaf is not None and is_off(state, node.leaf):
                 return self.machine.frozen[node.leaf] if is_wanted(node) else None
-            stack.extend(edge.node for edge in node.edges)
         return None
 
     def on_run_ended(self, state: State, it: RunEnded) -> None:
@@ -139,3 +133,8 @@ def _is_empty(state: State, value: Value) -> bool:
         record = state[value]
         return isinstance(record, Sequence) and (not record.items or record.kind in ("iterator", "generator"))
     return value == ()
+
+
+def _counts(node: Node) -> bool:
+    """Whether a leaf may stand behind a node that is no cut that a program makes itself."""
+    return node.live and node.cut not in _MEANT

@@ -8,6 +8,7 @@ import libcst as cst
 
 from gradlint.detect.cuts import ACCIDENTS, Lost, lost_leaves, receiving_leaves
 from gradlint.domain.graph import Node
+from gradlint.domain.walk import inputs, reachable
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import MEANS, RESHAPES, SCALES, SUMS
 from gradlint.interpreter.torch.backward import walk
@@ -43,20 +44,14 @@ def _without_copied(lost: list[Lost]) -> list[Lost]:
 
 def _terms(root: Node) -> list[Node]:
     """What a loss is the sum of, behind signs and constant factors."""
-    terms: list[Node] = []
-    stack, seen = [root], set[int]()
-    while stack:
-        node = stack.pop()
-        if node.id in seen or not node.live:
-            continue
-        seen.add(node.id)
-        name = canonical(node.op)
-        linear = name in _LINEAR or (name in SCALES and len(node.edges) == 1)
-        if node.leaf is None and linear:
-            stack.extend(edge.node for edge in node.edges)
-        else:
-            terms.append(node)
-    return terms
+    found = reachable([root], lambda node: inputs(node) if _is_sum(node) else ())
+    return [node for node in found if node.live and not _is_sum(node)]
+
+
+def _is_sum(node: Node) -> bool:
+    """Whether a node is a sum, or something with a sign or a constant factor before it."""
+    name = canonical(node.op)
+    return node.leaf is None and (name in _LINEAR or (name in SCALES and len(node.edges) == 1))
 
 
 def _passes(term: Node) -> bool:

@@ -1,8 +1,8 @@
 """Assumptions: what was taken and not known, and what a finding may rest on.
 
 An assumption is made where a value is made up for something that nobody in sight gives: a parameter of a function that
-nobody in sight calls, a name that nothing binds. A finding that would not be there without its assumptions rests on
-them; it says so, and its severity is not `error`.
+nobody in sight calls, a name that nothing binds, a size that is not known. A finding that would not be there without
+its assumptions rests on them; it says so, and its severity is not `error`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ parameter, a size that is not known."""
 
 @dataclass(frozen=True)
 class Assumption:
-    """`subject` is the variable or parameter, `role` what it is taken for, `node` where it stands."""
+    """`subject` is a variable, a parameter or an operation, `role` what is assumed of it, `node` where it stands."""
 
     kind: AssumptionKind
     subject: str
@@ -32,5 +32,10 @@ class Assumption:
         if self.kind == "default":
             return f"`{self.subject}` has its default value: nobody in sight calls the function with another"
         if self.kind == "size":
-            return f"`{self.subject}` is {self.role}"
+            return f"`{self.subject}` gets {self.role}"
         return f"`{self.subject}` is {self.role}, by its {self.kind}"
+
+
+def several_rows(op: str, node: cst.CSTNode) -> Assumption:
+    """The assumption that an operation gets a batch of more than one row, where its size is not known."""
+    return Assumption("size", op, "a batch of several rows", node)

@@ -64,6 +64,10 @@ class Assumed:
     place: Related
 
 
+Fact: TypeAlias = "tuple[str, str | int | float | bool]"
+"""A field of a fault that is a text, a number or a flag: its name, and the value."""
+
+
 @dataclass(frozen=True)
 class Evidence:
     """What the fault behind a finding says of itself, for those who look on: confirmation, formats.
@@ -73,7 +77,7 @@ class Evidence:
     """
 
     fault: str
-    facts: tuple[tuple[str, str | int | float | bool], ...] = ()
+    facts: tuple[Fact, ...] = ()
     places: tuple[tuple[str, Related], ...] = ()
 
     def fact(self, name: str) -> str | int | float | bool | None:
@@ -143,11 +147,17 @@ class Finding:
         evidence = None if self.evidence is None else self.evidence.relocated(move)
         return replace(self, span=span, related=related, evidence=evidence)
 
+    @property
+    def claim(self) -> tuple[str, str, tuple[Fact, ...]]:
+        """What the finding says, as data: its code, its fault, and the facts of that."""
+        found = self.evidence or Evidence("")
+        return self.code, found.fault, found.facts
+
     def repeats(self, other: Finding) -> bool:
         """Whether the other says the same of the same place: several paths and files may lead to it."""
         return (self.filename, self.code, self.span) == (other.filename, other.code, other.span)
 
     @property
-    def sort_key(self) -> tuple[str, Position, str, str]:
+    def sort_key(self) -> tuple[str, Position, str, Position]:
         """Findings come by file, then place, then code."""
-        return (self.filename, self.span.start, self.code, self.message)
+        return (self.filename, self.span.start, self.code, self.span.end)

@@ -14,6 +14,7 @@ from typing import NamedTuple, NoReturn, TypeAlias
 
 import libcst as cst
 
+from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import Node, Tri
 from gradlint.domain.shape import Shape, Sym
 from gradlint.source.core import Code, Constant
@@ -232,6 +233,10 @@ class Write(NamedTuple):
     certain: bool = True
 
 
+Tags: TypeAlias = frozenset[str | Assumption]
+"""Further facts of a tensor by name, and what is assumed of its size."""
+
+
 class Tensor(NamedTuple):
     """What autograd looks at in a tensor, without its numbers.
 
@@ -251,7 +256,7 @@ class Tensor(NamedTuple):
     inference: Tri = False
     retains: Tri = False
     syntax: cst.CSTNode | None = None
-    tags: frozenset[str] = frozenset()
+    tags: Tags = frozenset()
 
     @property
     def leaf(self) -> Tri:

@@ -31,6 +31,12 @@ def names_of(path: str) -> frozenset[str] | None:
 
 
 @cache
+def attributes_of_modules() -> frozenset[str]:
+    """The names of all attributes that objects of torch's own module classes may have, besides their parameters."""
+    return frozenset(_data()["attributes"].split())
+
+
+@cache
 def replacement(path: str) -> str | None:
     """What to write for a name that torch has had and removed, such as `torch.symeig`."""
     found: str | None = _data()["removed"].get(path)

@@ -76,11 +76,11 @@ def _applied(text: str, found: Sequence[Finding]) -> tuple[str, list[Finding]]:
 def _useless(before: str, after: str, applied: Sequence[Finding], checked: HasFindings) -> set[str]:
     """The codes of the fixes behind which the same is found again, in the same place."""
     text = Text(after)
-    left = {(finding.code, finding.message, text.offset(finding.span.start)) for finding in checked.findings}
+    left = {(finding.claim, text.offset(finding.span.start)) for finding in checked.findings}
     return {
         finding.code
         for finding in applied
-        if any((finding.code, finding.message, at) in left for at in moved(before, applied, finding.span.start))
+        if any((finding.claim, at) in left for at in moved(before, applied, finding.span.start))
     }
 
 

@@ -8,10 +8,12 @@ from typing import NamedTuple
 import libcst as cst
 
 from gradlint.domain.announcement import Announcement, Handler
+from gradlint.domain.assumption import Assumption
 from gradlint.domain.state import MISSING, State
-from gradlint.domain.value import Bound, Imported, Tensor, Unknown, Value
+from gradlint.domain.value import Bound, Imported, Instance, Ref, Tensor, Unknown, Value
 from gradlint.interpreter.belief import Belief, belief, saves_of
 from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.torch.nonscalar import assumed_of
 from gradlint.interpreter.torch.tensor import known_tensor
 from gradlint.source import core
 from gradlint.source.core import Instr
@@ -37,7 +39,7 @@ class Seen(NamedTuple):
     """A value that was seen at a row: the expression or variable that had it, and what is believed of it.
 
     `made` is the operation that made a tensor, and where; `savers` have saved it by then; `reason` is why it is not
-    known.
+    known, `assumed` what was taken for it all the same.
     """
 
     node: cst.CSTNode
@@ -46,6 +48,7 @@ class Seen(NamedTuple):
     made: tuple[str, cst.CSTNode] | None = None
     savers: tuple[Saver, ...] = ()
     reason: Reason | None = None
+    assumed: tuple[Assumption, ...] = ()
 
 
 class Explaining:
@@ -56,6 +59,7 @@ class Explaining:
         self._row_of = row_of
         self._origins: dict[int, tuple[Value, Instr]] = {}
         self.seen: list[Seen] = []
+        self.assumed: dict[Assumption, None] = {}
         self.given_up: list[tuple[str, cst.CSTNode | None]] = []
         self.looked: dict[str, set[str]] = {}
 
@@ -102,12 +106,14 @@ class Explaining:
         known = belief(machine, state, value)
         ref = known_tensor(machine, state, value)
         record = None if ref is None else state[ref]
+        assumed = tuple(_assumed(machine, state, name, value))
+        self.assumed.update(dict.fromkeys(machine.assumed))
         if isinstance(record, Tensor):
             savers = tuple(Saver(s.node.syntax, s.node.op, s.label, s.version) for s in saves_of(state, record))
-            self.seen.append(Seen(node, name, known, (record.node.op, record.node.syntax), savers))
+            self.seen.append(Seen(node, name, known, (record.node.op, record.node.syntax), savers, None, assumed))
         else:
             reason = self._reason(value, name) if isinstance(value, Unknown) else None
-            self.seen.append(Seen(node, name, known, reason=reason))
+            self.seen.append(Seen(node, name, known, reason=reason, assumed=assumed))
 
     def _reason(self, value: Unknown, name: str) -> Reason:
         """Why a value is not known: the call, import or operation that it came from first."""
@@ -119,6 +125,18 @@ class Explaining:
         if instr is not None:
             return Reason(f"first seen as `{_code(instr.node)}`", instr.node)
         return Reason(f"`{name}` is bound outside what is run: a parameter, or a name of another scope", None)
+
+
+def _assumed(machine: Machine, state: State, name: str, value: Value) -> Iterator[Assumption]:
+    """What is assumed of the object that stands in for a value, of the variable that has it, and of its size."""
+    record = state.heap.get(value.id) if isinstance(value, Ref) else None
+    params = {param.node for param in machine.stack[-1].params} if machine.stack else set()
+    for one in machine.assumed:
+        visible = one.node in params or not isinstance(one.node, cst.Param)
+        if (one.subject == name and visible) or (isinstance(record, Instance) and record.syntax is one.node):
+            yield one
+    if isinstance(record, Tensor):
+        yield from assumed_of(record)
 
 
 def _variables(instr: Instr) -> Iterator[str]:

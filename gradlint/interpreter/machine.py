@@ -367,10 +367,10 @@ class Machine(ABC):
 
         With `unless` it counts only if no path passes that place without it.
         """
-        if self.expected or (self.warned and event.warned):
+        if self.expected or (self.warned and event.warned) or (event.assumptions and not self.assumes):
             return
         if self.assumed:
-            event = replace(event, assumptions=self.assumed)
+            event = replace(event, assumptions=tuple(dict.fromkeys((*self.assumed, *event.assumptions))))
         self.events.append(event)
         if unless is not None:
             self.doubtful.append((event, unless))

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 
-from gradlint.domain.finding import Edit, Finding, Fix, Position, Related
+from gradlint.domain.finding import Assumed, Edit, Finding, Fix, Position, Related
 
 
 def as_json(findings: Iterable[Finding], urls: Mapping[str, str | None]) -> str:
@@ -26,14 +26,16 @@ def _finding(finding: Finding, url: str | None) -> dict[str, object]:
         "location": _position(finding.span.start),
         "end_location": _position(finding.span.end),
         "related": [_related(other, finding) for other in finding.related],
-        "assumptions": [
-            {"kind": one.kind, "text": one.text, "location": _position(one.place.span.start)}
-            for one in finding.assumptions
-        ],
+        "assumptions": assumptions(finding.assumptions),
         "url": url,
         "fix": None if finding.fix is None else _fix(finding.fix),
         **({} if finding.confirmation is None else {"confirmation": asdict(finding.confirmation)}),
     }
+
+
+def assumptions(assumed: Iterable[Assumed]) -> list[dict[str, object]]:
+    """What something rests on: what each assumption is drawn from, its text, and its place."""
+    return [{"kind": one.kind, "text": one.text, "location": _position(one.place.span.start)} for one in assumed]
 
 
 def _related(related: Related, finding: Finding) -> dict[str, object]:

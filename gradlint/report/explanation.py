@@ -6,7 +6,9 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict
 
+from gradlint.domain.finding import Assumed
 from gradlint.explain import Explanation, Note, Value
+from gradlint.report.as_json import assumptions
 
 
 def as_text(explanation: Explanation) -> str:
@@ -19,11 +21,18 @@ def as_json(explanation: Explanation) -> str:
     data = {
         "filename": explanation.filename,
         "reached": explanation.reached,
-        "values": [asdict(value) for value in explanation.values],
+        "values": [{**asdict(value), "assumptions": assumptions(value.assumptions)} for value in explanation.values],
+        "assumptions": assumptions(explanation.assumptions),
         "not_followed": [asdict(note) for note in explanation.given_up],
         "detectors": {what: list(who) for what, who in explanation.looked},
         "findings": [
-            {"code": one.code, "row": one.span.start.row, "message": one.message} for one in explanation.findings
+            {
+                "code": one.code,
+                "row": one.span.start.row,
+                "message": one.message,
+                "assumptions": assumptions(one.assumptions),
+            }
+            for one in explanation.findings
         ],
     }
     return json.dumps(data, indent=2, default=str)
@@ -39,12 +48,15 @@ def _lines(explanation: Explanation) -> Iterator[str]:
     if not explanation.values:
         why = "no expression begins there" if explanation.reached else "no path of the interpreter comes there"
         yield f"{explanation.filename}: {why}"
+    shown = {one for value in explanation.values for one in value.assumptions}
+    yield from (f"  assumed on the way {_assumed(one)}" for one in explanation.assumptions if one not in shown)
     for note in explanation.given_up:
         yield f"  not followed: {_note(note)}"
     for what, who in explanation.looked:
         yield f"  {what} heard by: {', '.join(who)}"
     for one in explanation.findings:
         yield f"  {one.code} {one.name}: {one.message}"
+        yield from (f"    rests on {_assumed(each)}" for each in one.assumptions)
     if not explanation.findings:
         yield "  no finding here"
 
@@ -52,6 +64,14 @@ def _lines(explanation: Explanation) -> Iterator[str]:
 def _value(value: Value) -> Iterator[str]:
     yield f"  {value.column:>3}  {value.name}: {'  |  '.join(value.paths)}"
     yield from (f"         {_note(note)}" for note in value.notes)
+    yield from (f"         assumed {_assumed(one)}" for one in value.assumptions)
+
+
+def _assumed(one: Assumed) -> str:
+    """An assumption: what it is drawn from, the text, and the place, which may be in another file."""
+    row = one.place.span.start.row
+    place = f"line {row}" if one.place.filename is None else f"{one.place.filename}:{row}"
+    return f"({one.kind}): {one.text} ({place})"
 
 
 def _note(note: Note) -> str:

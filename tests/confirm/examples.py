@@ -1,4 +1,4 @@
-"""The examples of the rules as claims: what is found in the bad ones, and what could be forced on the good ones."""
+"""The examples of the rules as claims: what is found in the bad ones, and what may be forced on the good ones."""
 
 from __future__ import annotations
 
@@ -8,35 +8,42 @@ from functools import cache
 from typing import NamedTuple
 
 from gradlint.check import check_source
-from gradlint.confirm.check.evidence import obstacle
 from gradlint.confirm.effects.table import MEASURES
-from gradlint.domain.finding import Evidence, Finding, Position, Related, Span
-from gradlint.rules.base import Rule
+from gradlint.domain.finding import Evidence, Fact, Finding, Position, Related, Span
+from gradlint.rules.base import Bad, Good, Rule
 from gradlint.rules.registry import all_rules
 from gradlint.settings.config import Config
 from gradlint.settings.selection import Selection
-from tests.rules.examples import bad_of
+from tests.rules.examples import bad_of, good_of
 
 
 class Claim(NamedTuple):
-    """A finding of a rule in one of its examples, with the name of the example."""
+    """A finding of a rule in one of its examples; the example and the row name it."""
 
-    name: str
+    place: str
     rule: Rule
     code: str
     finding: Finding
 
 
+BAD: dict[str, tuple[Rule, Bad]] = {name: (rule, bad) for rule in all_rules() for name, bad in bad_of(rule).items()}
+GOOD: dict[str, tuple[Rule, Good]] = {
+    name: (rule, good) for rule in all_rules() for name, good in good_of(rule).items() if rule.effect != "invalid"
+}
+"""The good examples: of a file that cannot be read there is none to run."""
+
+
 @cache
-def found_in_bad() -> tuple[Claim, ...]:
-    """What each rule finds in its bad examples, as far as a run could show it."""
-    return tuple(
-        Claim(name, rule, bad.code, finding)
-        for rule in all_rules()
-        for name, bad in bad_of(rule).items()
-        for finding in _findings(rule, bad.code)
-        if obstacle(finding.name, finding.effect) is None
-    )
+def found_in(name: str) -> tuple[Claim, ...]:
+    """What its rule finds in a bad example."""
+    rule, bad = BAD[name]
+    return tuple(Claim(f"{name}:{one.span.start.row}", rule, bad.code, one) for one in _findings(rule, bad.code))
+
+
+def forced_on(name: str) -> Iterator[Claim]:
+    """What its rule does not find in a good example, and might."""
+    rule, good = GOOD[name]
+    return (Claim(name, rule, good.code, finding) for finding in forced_on_good(rule, good.code))
 
 
 def _findings(rule: Rule, code: str) -> list[Finding]:
@@ -75,7 +82,7 @@ class _Look(NamedTuple):
     message: str
     explained: tuple[_Explained, ...]
     fault: str
-    facts: tuple[tuple[str, str | int | float | bool], ...]
+    facts: tuple[Fact, ...]
 
 
 def _on_each_look(rule: Rule, code: str) -> Iterator[Finding]:
@@ -93,7 +100,7 @@ def _on_each_look(rule: Rule, code: str) -> Iterator[Finding]:
 @cache
 def _looks(rule: Rule) -> tuple[_Look, ...]:
     """How the places of the findings in bad examples look."""
-    claims = [one for one in found_in_bad() if one.rule is rule and one.finding.effect != "raises"]
+    claims = [one for name in bad_of(rule) for one in found_in(name) if one.finding.effect != "raises"]
     return tuple(sorted({_look_of(claim.finding, claim.code) for claim in claims}, key=repr))
 
 

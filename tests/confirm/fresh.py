@@ -8,11 +8,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from gradlint.check import check_source
 from gradlint.domain.confirmation import Confirmation
 from gradlint.entrypoints.proving import prover
-from gradlint.rules.registry import all_rules
-from tests.rules.examples import bad_of
+from tests.confirm.examples import BAD, found_in
 
 _PASSING = re.compile(r"0x[0-9a-f]+")
 
@@ -21,16 +19,13 @@ def main(codes: list[str]) -> int:
     """Print the repros that do not show the same error in a process of their own; 1 if there are any."""
     done, bad = 0, 0
     with prover(shrink=True) as torch:
-        for rule in all_rules():
-            examples = [bad.code for bad in bad_of(rule).values()] if not codes or rule.code in codes else []
-            findings = [(code, one) for code in examples for one in check_source(code) if one.code == rule.code]
-            for code, finding in findings:
-                verdict = torch.confirm(finding, code)
-                if verdict.verdict == "confirmed":
-                    done += 1
-                    if (fault := fault_of(verdict)) is not None:
-                        bad += 1
-                        print(f"{rule.code} at line {finding.span.start.row}: {fault}\n{verdict.repro}")
+        for claim in (claim for name in BAD for claim in found_in(name) if not codes or claim.rule.code in codes):
+            verdict = torch.confirm(claim.finding, claim.code)
+            if verdict.verdict == "confirmed":
+                done += 1
+                if (fault := fault_of(verdict)) is not None:
+                    bad += 1
+                    print(f"{claim.place}: {fault}\n{verdict.repro}")
     print(f"{done} repros ran by themselves, {bad} did not show the error")
     return 1 if bad or not done else 0
 

@@ -20,8 +20,8 @@ from gradlint.domain.finding import Finding
 MADE_UP = "with made-up values"
 """How the reason begins why nothing is confirmed where a run came by the place and did not show the effect."""
 
-NOTHING = "no run had anything to measure"
-NO_PLACE = "what would have to be watched has no place of its own in the program"
+_NOTHING = "no run had anything to measure"
+_NO_PLACE = "what would have to be watched has no place of its own in the program"
 
 _ENOUGH = 4
 _GUARDS = 5
@@ -56,6 +56,11 @@ class Silence:
         self._way = 0
         self.found: Found | None = None
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether no run had anything to measure."""
+        return self._why in (_NOTHING, _NO_PLACE)
+
     def confirm(self, made: Sketch) -> Confirmation:
         """The verdict on the finding in the program of a sketch."""
         finding, measure = self._finding, self._measure.beside(_names_in(made))
@@ -71,7 +76,8 @@ class Silence:
             loop_row=row if measure.turns else None,
         )
         if (measure.watches or measure.turns) and not found:
-            return Confirmation("unconfirmed", NO_PLACE)
+            self._why = _NO_PLACE
+            return Confirmation("unconfirmed", self._why)
         for number, way in enumerate(ways_to(program, row)):
             self._way = number
             verdict = self._try_way(way, exact=not way.holes and not way.driven and not made.dropped)
@@ -121,7 +127,7 @@ class Silence:
             return None
         first, *rest = ran.values[: len(self._measure.probes)]
         if first.value is not True:
-            self._why = NOTHING
+            self._why = _NOTHING
             return None
         if not all(value.value is True for value in rest):
             self._why = f"{MADE_UP} it is not so that {self._measure.said}"

@@ -15,7 +15,8 @@ Role: TypeAlias = (
 )
 """What is watched of a place: its value; the first argument of the call, or the first two; what a method or attribute
 is of; what an attribute is set on; the tensor behind `.data`, before and after; the networks whose parameters are asked
-for; the value together with `self`, and with the first argument; what goes into exponentials and logarithms.
+for; the value together with what its function is given, or with `self` and its own first argument; what goes into
+exponentials and logarithms.
 
 Then: the expression that is all of a statement; the value that a variable gets, together with the one that it had;
 whether a graph is retained; what a loop goes over; a method of a class, and the same of an object; what a function
@@ -103,8 +104,8 @@ class Watcher(ast.NodeTransformer):
             return call(WATCHED, node)
         elif role in ("inside", "within") and self._within and self._within[-1]:
             self.found += 1
-            given = _first_argument(node) if role == "within" else None
-            return call(WATCHED, node, ast.Name(self._within[-1][0], ast.Load()), given)
+            owner, *given = [ast.Name(name, ast.Load()) for name in self._within[-1]]
+            return call(WATCHED, node, owner, *([_first_argument(node)] if role == "within" else given))
         elif role == "saved" and self._within and isinstance(node, ast.Call):
             self.found += 1
             given_to = [ast.Name(name, ast.Load()) for name in self._within[-1]]

@@ -33,10 +33,10 @@ def end_of_turn(value, owner):
     sizes.append(len(nodes))
 """
 
-# What several objects keep is told apart; a graph that is walked behind the loop was collected for that walk.
+# What several objects keep is told apart; a graph that is walked once, behind the loop, was collected for that walk.
 _SIZES = f"""\
 {_GRAPH}
-kept_graphs, walked = {{}}, set()
+kept_graphs, walked, again = {{}}, set(), set()
 def end_of_turn(value, owner):
     graph = graph_of(value)
     sizes.append(len(graph))
@@ -44,6 +44,7 @@ def end_of_turn(value, owner):
         kept_graphs.setdefault(key, []).append(graph)
 def noted(loss):
     graph = graph_of(loss)
+    again.update(node for node in graph & walked if node.next_functions)
     for graphs in kept_graphs.values():
         walked.update(graph & graphs[-1])
     return loss
@@ -52,7 +53,7 @@ def grows_in(graphs):
     for last in range(2, len(graphs)):
         one, two, three = len(graphs[last - 2]), len(graphs[last - 1]), len(graphs[last])
         ends = last + 1 == len(graphs) or len(graphs[last + 1]) <= three
-        if one < two < three and ends and not graphs[last] <= walked:
+        if one < two < three and ends and not graphs[last] <= walked - again:
             return True
     return False
 def grew():

@@ -27,12 +27,10 @@ class Variant(NamedTuple):
 class Watch(NamedTuple):
     """What is watched: the place of the finding, or the places that its fault names in fields of the names in `at`.
 
-    With `alone` it is watched only where none of those before it has a place. `related` finds places by the words
-    that explain them, of findings whose faults do not name them yet.
+    With `alone` it is watched only where none of those before it has a place.
     """
 
     role: Role
-    related: str | None = None
     alone: bool = False
     at: tuple[str, ...] = ()
 
@@ -65,13 +63,12 @@ class Measure(NamedTuple):
     def places(self, finding: Finding) -> list[Place]:
         """Where to look, in the file of the finding."""
         places: list[Place] = []
-        for role, related, alone, at in self.watches:
-            if related is None and not at:
+        for role, alone, at in self.watches:
+            if not at:
                 places.extend([] if alone and places else [Place(_stretch(finding.span), role)])
                 continue
             named = () if finding.evidence is None else finding.evidence.at(*at)
-            told = (other for other in finding.related if related and re.search(related, other.message))
-            here = (other for other in (*named, *told) if other.filename in (None, finding.filename))
+            here = (other for other in named if other.filename in (None, finding.filename))
             places.extend(Place(_stretch(other.span), role) for other in here)
         return places
 

@@ -34,16 +34,21 @@ def watched(value):
 _CONSTANTS = """\
 import torch
 constants, losses = [], []
-def nudged(value):
+def watched(value):
     if isinstance(value, (list, tuple)):
-        return type(value)([nudged(part) for part in value])
+        return type(value)([watched(part) for part in value])
     constants.append(not value.requires_grad)
     return value
-def watched(value):
-    return nudged(value)
 def noted(loss):
     losses.append(float(loss.detach().sum()))
     return loss
+"""
+
+_SHOWN_CONSTANTS = """\
+constants = []
+def watched(value):
+    constants.extend(not part.requires_grad for part in (value if isinstance(value, (list, tuple)) else [value]))
+    return value
 """
 
 _EMPTY = """\
@@ -112,8 +117,6 @@ def watched(value, flag):
     return value
 """
 
-_OWN = (Watch("value"),)
-
 _LOST = (Watch("value", at=("leaf",)),)
 
 
@@ -141,11 +144,11 @@ CONSTANT = Measure(
     "the values have no graph, and the loss changes with them",
     (
         Variant(_CONSTANTS),
-        Variant(_CONSTANTS.replace("    return value\ndef watched", "    return value * 1.5 + 1\ndef watched")),
+        Variant(_CONSTANTS.replace("    return value\ndef noted", "    return value * 1.5 + 1\ndef noted")),
     ),
     ("len(constants) > 0 and len(losses) > 0", "all(constants)"),
     compared="losses[0]",
-    shown=(Variant(_CONSTANTS),),
+    shown=(Variant(_SHOWN_CONSTANTS),),
     proof="assert not all(constants), 'there is no graph'",
     watches=(Watch("value"), Watch("value", at=("term",))),
 )

@@ -11,7 +11,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 owned, trained = [], set()
 {LEAVES_BEHIND}
 {ALL_LEAVES}
-def watched(value, owner):
+def watched(value, owner, *given):
     owned.append((value, owner))
     return value
 def after_step(optimizer, args, kwargs):
@@ -30,7 +30,7 @@ def leaves_of(value):
     if isinstance(value, (dict, list, tuple)):
         return [leaf for part in parts for leaf in leaves_of(part)]
     return list(value.parameters()) if isinstance(value, torch.nn.Module) else [value]
-def watched(value, owner):
+def watched(value, owner, *given):
     owned.append((value, owner))
     return value
 def is_outside(value, owner):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,7 +36,9 @@ class Linked(NamedTuple):
 
         def move(place: Related) -> Related | None:
             path = _path_of(place.filename) if place.filename else own
-            return Related(lowered(place.span, self.rows[path]), place.message) if path in self.rows else None
+            if path not in self.rows:
+                return None
+            return replace(place, span=lowered(place.span, self.rows[path]), filename=None)
 
         return finding.relocated(lowered(finding.span, self.rows[own]), move)
 

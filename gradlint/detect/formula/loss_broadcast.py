@@ -8,9 +8,10 @@ from typing import TypeAlias
 from gradlint.detect.formula.register import judges
 from gradlint.detect.formula.terms import op_of, operand, pair, term
 from gradlint.domain.announcement import Operated
+from gradlint.domain.assumption import Assumption, several_rows
 from gradlint.domain.fault.losses import CrossedShapes
 from gradlint.domain.graph import Term
-from gradlint.domain.shape import Dim
+from gradlint.domain.shape import Dim, at_least_two
 from gradlint.domain.state import State
 from gradlint.facts.traits import ARITHMETIC, COLUMNS, DISTANCES, UNARY
 
@@ -25,7 +26,7 @@ def _pointwise(state: State, it: Operated) -> Iterator[CrossedShapes]:
         return
     one, other = prediction.shape, target.shape
     if one is not None and other is not None and are_crossed(one, other):
-        yield CrossedShapes(it.node, it.node, one, other)
+        yield CrossedShapes(it.node, it.node, one, other, assumptions=_assumed(it, one, other))
         return
     for side in (prediction, target):
         yield from _crossings(it, side, 8)
@@ -57,12 +58,18 @@ def _crossings(it: Operated, found: Term, depth: int) -> Iterator[CrossedShapes]
     left, right = pair(found.node)
     for one, other in ((left, right), (right, left)):
         if isinstance(one, Term) and isinstance(other, Term) and _is_column(one) and _is_row(other):
-            shapes = [side.shape or () for side in (left, right) if isinstance(side, Term)]
-            yield CrossedShapes(it.node, found.node.syntax, shapes[0], shapes[1])
+            first, second = [side.shape or () for side in (left, right) if isinstance(side, Term)]
+            yield CrossedShapes(it.node, found.node.syntax, first, second, assumptions=_assumed(it, first, second))
             return
     for one in (left, right):
         if isinstance(one, Term):
             yield from _crossings(it, one, depth - 1)
+
+
+def _assumed(it: Operated, one: Sizes, other: Sizes) -> tuple[Assumption, ...]:
+    """What a crossing rests on: that sizes that are not known are more than one."""
+    known = all(dim == 1 or at_least_two(dim) for dim in (*one, *other))
+    return () if known else (several_rows(it.op, it.node),)
 
 
 def _is_row(found: Term) -> bool:

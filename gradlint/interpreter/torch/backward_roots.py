@@ -14,7 +14,7 @@ from gradlint.domain.shape import is_single, same_shape
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.torch.nonscalar import SEVERAL
+from gradlint.interpreter.torch.nonscalar import SEVERAL, assumed_of
 from gradlint.interpreter.torch.operands import tensors_in
 from gradlint.interpreter.torch.tensor import as_tensor, known_tensor, tensor_at
 
@@ -102,6 +102,9 @@ def _refuses_implicit_gradient(machine: Machine, record: Tensor, call: BackwardC
     if record.tags >= SEVERAL or is_single(record.shape) is False:
         machine.emit(refusal.NonscalarRoot(node, call, record.shape, record.syntax))
         return True
+    if assumed := assumed_of(record):
+        machine.emit(refusal.NonscalarRoot(node, call, None, record.syntax, assumptions=assumed))
+        return False
     if record.dtype in COMPLEXES:
         machine.emit(refusal.ComplexRoot(node, call, record.syntax))
         return True

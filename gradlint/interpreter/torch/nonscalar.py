@@ -1,14 +1,16 @@
-"""Tensors of a shape that is not known, which have other than one element all the same.
+"""Tensors of sizes that are not known, which have other than one element all the same.
 
-They carry the tag of `SEVERAL`: results of layers with more than one feature, losses without reduction, and what is
-computed from them element by element.
+Results of layers with more than one feature, and what is computed from them element by element, carry the tag of
+`SEVERAL`. Losses without reduction carry the assumption that their batch has several rows.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from gradlint.domain.assumption import Assumption, several_rows
 from gradlint.domain.shape import at_least_two
+from gradlint.domain.value import Tags, Tensor
 from gradlint.facts.traits import JOINS, SIZE_BY_OTHER
 from gradlint.interpreter.torch.operation import Input, Operation
 from gradlint.interpreter.torch.tensor import tensor_at
@@ -16,11 +18,22 @@ from gradlint.interpreter.torch.tensor import tensor_at
 SEVERAL: Final = frozenset({"several"})
 
 
-def gives_several(call: Operation) -> bool:
-    """Whether the result of an operation has other than one element, of whatever shape it is."""
+def several(call: Operation) -> Tags:
+    """Why the result of an operation has other than one element, of whatever shape it is; empty if it may have one."""
     if call.flags.get("reduction") == "none" or call.flags.get("reduce") is False:
-        return call.entry.sig.param("reduction") is not None
-    return _has_features(call) or _joins(call) or any(_is_several(call, given) for given in _kept(call))
+        unreduced = call.entry.sig.param("reduction") is not None and call.machine.assumes
+        return frozenset({several_rows(call.name, call.node)}) if unreduced else frozenset()
+    if _has_features(call) or _joins(call):
+        return SEVERAL
+    records = [tensor_at(call.state, given.ref) for given in _kept(call) if given.ref is not None]
+    if any(record.tags >= SEVERAL for record in records):
+        return SEVERAL
+    return frozenset(taken for record in records for taken in assumed_of(record))
+
+
+def assumed_of(record: Tensor) -> tuple[Assumption, ...]:
+    """What is assumed of the size of a tensor."""
+    return tuple(tag for tag in record.tags if isinstance(tag, Assumption))
 
 
 def _kept(call: Operation) -> list[Input]:
@@ -37,10 +50,6 @@ def _joins(call: Operation) -> bool:
         return False
     joined = {given.ref.id: given.ref for given in call.inputs if given.ref is not None and given.label == "tensors"}
     return len(joined) >= 2 and not any(0 in (tensor_at(call.state, ref).shape or ()) for ref in joined.values())
-
-
-def _is_several(call: Operation, given: Input) -> bool:
-    return given.ref is not None and tensor_at(call.state, given.ref).tags >= SEVERAL
 
 
 def _has_features(call: Operation) -> bool:

@@ -10,12 +10,13 @@ from typing import NamedTuple, TypeAlias
 
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.graph import Edge, Node, Saved
-from gradlint.domain.value import Ref, Sequence, Unknown, Value
+from gradlint.domain.shape import is_single
+from gradlint.domain.value import Ref, Sequence, Tags, Unknown, Value
 from gradlint.facts.row import alias_of
 from gradlint.facts.traits import CONVERTS, ONE_OR_MANY
 from gradlint.interpreter.contents import contents
 from gradlint.interpreter.torch.alias import CONTIGUOUS, alias_output
-from gradlint.interpreter.torch.nonscalar import SEVERAL, gives_several
+from gradlint.interpreter.torch.nonscalar import several
 from gradlint.interpreter.torch.operation import Operation
 from gradlint.interpreter.torch.tensor import Storage, is_scalar, known_tensor, new_storage, new_tensor, tensor_at
 from gradlint.shapes.infer import Operand, Several
@@ -144,7 +145,7 @@ def _recorded(call: Operation, dtype: str | None) -> _Recorded:
         tracked = None
     saved, more = call.saved_inputs(call.saved_labels())
     kept = _kept_results(call)
-    results = (Saved(one.counter, 0, one.memory, 0, label, own=True) for label, one in kept.items())
+    results = [Saved(one.counter, 0, one.memory, 0, label, own=label in produces.may) for label, one in kept.items()]
     node = Node(
         call.name, call.node, edges, tracked=tracked, saved=(*saved, *results), maybe_saved=more, frees=call.frees(),
         operands=call.terms,
@@ -160,9 +161,8 @@ def _kept_results(call: Operation) -> dict[str, Storage]:
     labels = [label.partition("!")[0] for label in sorted(call.saved_labels().must) if label.startswith(">")]
     if not labels:
         return {}
-    produces = call.labels(call.entry.row.requires_grad).may
     aliases = {alias_of(label).output for label in call.labels(call.entry.row.views).may}
-    kept = {label: new_storage() for label in labels if label in produces - aliases - {">*"}}
+    kept = {label: new_storage() for label in labels if label not in aliases | {">*"}}
     for storage in kept.values():
         call.machine.watched.update(storage)
     return kept
@@ -193,7 +193,7 @@ def _fresh(call: Operation, label: str, size: Operand, recorded: _Recorded) -> R
         grad = False
     if shape is None and label in call.labels(call.entry.row.scalar).must:
         shape = ()
-    tags = _layout(call) | (SEVERAL if shape is None and gives_several(call) else frozenset())
+    tags = _layout(call) if is_single(shape) is not None else _layout(call) | several(call)
     storage = recorded.kept.get(label)
     return new_tensor(state, made, grad=grad, dtype=dtype, shape=shape, tags=tags, storage=storage)
 
@@ -225,9 +225,9 @@ def _may_be_tensor(call: Operation, value: Value) -> bool:
     return unknown and known_tensor(call.machine, call.state, value) is None
 
 
-def _layout(call: Operation) -> frozenset[str]:
+def _layout(call: Operation) -> Tags:
     """A result is laid out like its inputs, and where they are; one made of none is contiguous, and on the CPU."""
-    tags = CONTIGUOUS if "device" not in call.bound else CONTIGUOUS - {"cpu"}
+    tags: Tags = CONTIGUOUS if "device" not in call.bound else CONTIGUOUS - {"cpu"}
     for given in call.inputs:
         tags &= tensor_at(call.state, given.ref).tags if given.ref is not None else frozenset()
     return tags

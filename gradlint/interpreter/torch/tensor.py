@@ -11,7 +11,7 @@ from gradlint.domain.graph import Edge, Node, Term, Tri
 from gradlint.domain.refusal.backward import NoneGradientUsed
 from gradlint.domain.shape import Shape, Sym
 from gradlint.domain.state import State, fresh_address
-from gradlint.domain.value import NoGradient, Ref, Sequence, Tensor, Unknown, Value, View
+from gradlint.domain.value import NoGradient, Ref, Sequence, Tags, Tensor, Unknown, Value, View
 from gradlint.facts.traits import TENSORS_ONLY
 from gradlint.interpreter.machine import Machine
 
@@ -56,7 +56,7 @@ def new_tensor(
     grad: Tri = False,
     dtype: str | None = None,
     shape: Shape = None,
-    tags: frozenset[str] = frozenset(),
+    tags: Tags = frozenset(),
     storage: Storage | None = None,
 ) -> Ref:
     """A tensor with storage of its own, that which was set aside for it if any was."""
@@ -77,7 +77,7 @@ def new_leaf(
     shape: Shape = None,
     parameter: bool = False,
     source: Node | None = None,
-    tags: frozenset[str] = frozenset(),
+    tags: Tags = frozenset(),
     name: str = "",
     cut: str | None = None,
 ) -> Ref:
@@ -187,7 +187,7 @@ def view_of(
     expanded: tuple[bool, ...] | None = (),
     grad: Tri,
     dtype: str | None = None,
-    tags: frozenset[str] = frozenset(),
+    tags: Tags = frozenset(),
 ) -> Ref:
     """A view: it shares storage and version counter with its base, which is never a view itself."""
     record = tensor_at(state, base)

@@ -22,7 +22,8 @@ class BackwardNonscalar(EventRule[NonscalarRoot | ComplexRoot]):
         pass the weights of its elements. Usually a reduction is missing, or `reduction="none"` was overlooked.
 
     When it may be wrong
-        If the line is never executed. Unknown sizes are never reported.
+        If the line is never executed. A loss without reduction is taken to have several elements: the
+        finding is a warning where the size of the batch is not known.
 
     Instead
         Reduce the loss with `.mean()` or `.sum()`, or pass the weights of the elements:

@@ -35,6 +35,7 @@ class TransformMismatch(EventRule[refusal.TransformMismatch]):
     effect = "raises"
     torch_says = (
         "[Ee]xpected",
+        "Mismatch in shape",
         "should",
         "must",
         "can only be None",

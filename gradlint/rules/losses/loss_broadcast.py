@@ -21,6 +21,7 @@ class LossBroadcast(EventRule[fault.CrossedShapes]):
 
     When it may be wrong
         If all pairs should be compared. Arithmetic with `unsqueeze` or `[:, None]` on either side is not reported.
+        Where a size is not known it is taken to be more than one, and the finding is a warning.
 
     Instead
         Give both the same shape: `prediction.squeeze(1)`, or `target.unsqueeze(1)`.

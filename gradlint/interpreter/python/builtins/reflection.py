@@ -21,11 +21,12 @@ from gradlint.domain.value import (
     Unknown,
     Value,
 )
-from gradlint.facts.names import TENSOR, names_of
+from gradlint.facts.names import MODULE, TENSOR, attributes_of_modules, names_of
 from gradlint.interpreter.escape import let_go, opaque
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.attribute import delete_attribute, get_attribute, set_attribute
 from gradlint.interpreter.python.classes import find_in_class, library_base, linear_bases
+from gradlint.interpreter.torch.parameters import is_module_path
 from gradlint.interpreter.torch.tensor import SUMMARY
 
 
@@ -125,11 +126,22 @@ def _hasattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
         )
         if known or (isinstance(record, Tensor) and name in (names_of(TENSOR) or frozenset())):
             return True
+        if isinstance(record, Instance) and _lacks(machine, obj, record, name):
+            return False
     if isinstance(obj, External) and isinstance(name, str):
         known_names = names_of(obj.path)
         if known_names is not None:
             return name in known_names
     return machine.symbol("hasattr", obj, name, kind="bool")
+
+
+def _lacks(machine: Machine, obj: Ref, record: Instance, name: str) -> bool:
+    """Whether an object of one of torch's own modules, which nobody out of sight was given, has no such attribute."""
+    path = record.cls.path if isinstance(record.cls, External) else MODULE
+    own = path.rpartition(".")[0] == "torch.nn" and is_module_path(path) and path != MODULE
+    if not own or record.open or obj.id in machine.escaped:
+        return False
+    return name not in record.config and name not in attributes_of_modules()
 
 
 def _getattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
