@@ -237,8 +237,10 @@ class Machine(ABC):
         if self.observer is not None:
             self.observer.gave_up(what, node)
 
-    def meet(self, states: list[State], outs: tuple[str | int, ...] = ()) -> list[State]:
-        """Join the states that agree since the innermost open region began; keep at most `KEPT`."""
+    def meet(
+        self, states: list[State], outs: tuple[str | int, ...] = (), node: cst.CSTNode | None = None
+    ) -> list[State]:
+        """Join the states that agree since the innermost open region began; keep at most `KEPT`, behind `node`."""
         if len(states) < 2:
             return states
         kept: list[State] = []
@@ -255,7 +257,7 @@ class Machine(ABC):
                 if len(kept) < KEPT:
                     kept.append(state)
                 else:
-                    self.give_up("paths dropped")
+                    self.give_up("paths dropped", node)
                     self.lend_all(state)
         return kept
 
