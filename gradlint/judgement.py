@@ -60,11 +60,7 @@ class Atlas:
 
 
 def findings_of(
-    said: Iterable[Verdict],
-    missing: Iterable[Verdict],
-    module: cst.Module,
-    filename: str,
-    units: Sequence[Unit] = (),
+    said: Iterable[Verdict], missing: Iterable[Verdict], module: cst.Module, filename: str, units: Sequence[Unit] = ()
 ) -> tuple[Finding, ...]:
     """The findings in order, one for each code and place: several paths may lead to the same fault.
 
