@@ -4,9 +4,7 @@ import libcst as cst
 
 from gradlint.domain.refusal.backward import ComplexRoot, NonscalarRoot
 from gradlint.rules.authoring.phrases import sizes, source
-from gradlint.rules.base import Bad, EventRule, Good, Reduced, Repair, Report
-
-_RAISES = "grad can be implicitly created only for scalar outputs"
+from gradlint.rules.base import EventRule, Reduced, Repair, Report
 
 
 class BackwardNonscalar(EventRule[NonscalarRoot | ComplexRoot]):
@@ -37,28 +35,24 @@ class BackwardNonscalar(EventRule[NonscalarRoot | ComplexRoot]):
     code = "GRD201"
     name = "backward-nonscalar"
     effect = "raises"
+    raises = "grad can be implicitly created only for scalar outputs"
     fix = "unsafe"
-    torch_says = ("grad can be implicitly created only for real scalar outputs", _RAISES)
-    bad = Bad(
-        """\
+    torch_says = ("grad can be implicitly created only for real scalar outputs", raises)
+    bad = """\
 import torch
 
 x = torch.ones(2, 2, requires_grad=True)
 loss = (x * 3) ** 2
 loss.backward()  # GRD201
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 
 x = torch.ones(2, 2, requires_grad=True)
 loss = ((x * 3) ** 2).mean()
 loss.backward()
-""",
-        shows="x.grad is not None",
-    )
+"""
+    good_shows = "x.grad is not None"
 
     def check(self, event: NonscalarRoot | ComplexRoot) -> Report | None:
         """Report a root of several elements, or a complex one."""

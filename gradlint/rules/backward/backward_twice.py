@@ -2,9 +2,7 @@ from __future__ import annotations
 
 from gradlint.domain.refusal.backward import SecondBackward
 from gradlint.rules.authoring.phrases import operation
-from gradlint.rules.base import Bad, EventRule, Good, Report
-
-_RAISES = "Trying to backward through the graph a second time"
+from gradlint.rules.base import EventRule, Report
 
 
 class BackwardTwice(EventRule[SecondBackward]):
@@ -36,28 +34,24 @@ class BackwardTwice(EventRule[SecondBackward]):
     code = "GRD204"
     name = "backward-twice"
     effect = "raises"
-    bad = Bad(
-        """\
+    raises = "Trying to backward through the graph a second time"
+    bad = """\
 import torch
 
 x = torch.ones(3, requires_grad=True)
 loss = (x * x).sum()
 loss.backward()
 loss.backward()  # GRD204
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 
 x = torch.ones(3, requires_grad=True)
 loss = (x * x).sum()
 loss.backward(retain_graph=True)
 loss.backward()
-""",
-        shows="x.grad.tolist() == [4, 4, 4]",
-    )
+"""
+    good_shows = "x.grad.tolist() == [4, 4, 4]"
 
     def check(self, event: SecondBackward) -> Report | None:
         """Report at the second backward; in a loop, the earlier one is the same line one iteration before."""

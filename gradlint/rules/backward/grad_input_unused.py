@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from gradlint.domain.refusal import backward as refusal
 from gradlint.rules.authoring.repairs import with_argument
-from gradlint.rules.base import Bad, EventRule, Good, Report
+from gradlint.rules.base import EventRule, Report
 
 
 class GradInputUnused(EventRule[refusal.GradInputUnused | refusal.GradInputWithoutGraph]):
@@ -32,30 +32,26 @@ class GradInputUnused(EventRule[refusal.GradInputUnused | refusal.GradInputWitho
     code = "GRD207"
     name = "grad-input-unused"
     effect = "raises"
+    raises = "appears to not have been used in the graph"
     fix = "unsafe"
     torch_says = (
         "One of the differentiated Tensors does not require grad",
         "appears to not have been used in the graph",
     )
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 a = torch.ones(2, requires_grad=True)
 b = torch.ones(2, requires_grad=True)
 torch.autograd.grad((a * 2).sum(), [a, b])  # GRD207
-""",
-        error="appears to not have been used in the graph",
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 
 a = torch.ones(2, requires_grad=True)
 b = torch.ones(2, requires_grad=True)
 torch.autograd.grad((a * 2).sum(), [a, b], allow_unused=True)
-""",
-    )
+"""
 
     def check(self, event: refusal.GradInputUnused | refusal.GradInputWithoutGraph) -> Report | None:
         """Report the call, for an input that is not used or does not require grad."""

@@ -6,7 +6,7 @@ from gradlint.domain.fault.backward import GradientWithoutGraph
 from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.rules.authoring.lost import report
 from gradlint.rules.authoring.repairs import with_argument
-from gradlint.rules.base import Bad, EventRule, Good, Repair, Report
+from gradlint.rules.base import EventRule, Repair, Report
 
 
 class GradWithoutCreateGraph(EventRule[GradientWithoutGraph | LostLeaf]):
@@ -39,8 +39,7 @@ class GradWithoutCreateGraph(EventRule[GradientWithoutGraph | LostLeaf]):
     effect = "silent"
     fix = "unsafe"
     torch_says = ("element 0 of tensors does not require grad",)
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -51,11 +50,9 @@ score = critic(x).mean()
 penalty = ((slope.norm(2, dim=1) - 1) ** 2).mean()
 loss = score + 10 * penalty
 loss.backward()
-""",
-        shows="not penalty.requires_grad",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "not penalty.requires_grad"
+    good = """\
 import torch
 from torch import nn
 
@@ -65,8 +62,7 @@ score = critic(x).mean()
 (slope,) = torch.autograd.grad(score, x, create_graph=True)
 loss = score + 10 * ((slope.norm(2, dim=1) - 1) ** 2).mean()
 loss.backward()
-""",
-    )
+"""
 
     def check(self, event: GradientWithoutGraph | LostLeaf) -> Report | None:
         """Report the gradient: it is a term of a loss, all of a root, or the only path to the trained parameters."""

@@ -5,7 +5,7 @@ import libcst as cst
 from gradlint.domain.fault.backward import NonleafGradRead
 from gradlint.rules.authoring.leaves import leaf_at_once, retained, updated_in_place
 from gradlint.rules.authoring.repairs import code
-from gradlint.rules.base import Bad, EventRule, Good, Repair, Report
+from gradlint.rules.base import EventRule, Repair, Report
 
 
 class NonleafGrad(EventRule[NonleafGradRead]):
@@ -38,26 +38,22 @@ class NonleafGrad(EventRule[NonleafGradRead]):
     name = "nonleaf-grad"
     effect = "silent"
     fix = "unsafe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 x = 2 * torch.ones(2, 2, requires_grad=True)
 x.pow(2).sum().backward()
 slope = x.grad  # GRD206
-""",
-        shows="slope is None",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "slope is None"
+    good = """\
 import torch
 
 x = (2 * torch.ones(2, 2)).requires_grad_()
 x.pow(2).sum().backward()
 slope = x.grad
-""",
-        shows="slope is not None",
-    )
+"""
+    good_shows = "slope is not None"
 
     def check(self, event: NonleafGradRead) -> Report | None:
         """Report a read of a `.grad` that is certainly None."""

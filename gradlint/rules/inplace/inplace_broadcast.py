@@ -7,9 +7,7 @@ import libcst as cst
 from gradlint.domain.refusal import inplace as refusal
 from gradlint.rules.authoring.phrases import sizes, writing
 from gradlint.rules.authoring.repairs import out_of_place
-from gradlint.rules.base import Bad, EventRule, Good, Repair, Report
-
-_RAISES = "doesn't match the broadcast shape"
+from gradlint.rules.base import EventRule, Repair, Report
 
 
 class InplaceBroadcast(EventRule[refusal.InplaceBroadcast]):
@@ -41,26 +39,22 @@ class InplaceBroadcast(EventRule[refusal.InplaceBroadcast]):
     code = "GRD116"
     name = "inplace-broadcast"
     effect = "raises"
+    raises = "doesn't match the broadcast shape"
     fix = "unsafe"
     torch_says = ("doesn't match the broadcast shape", r"expand\(", "shape mismatch", "Bad in-place call")
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 total = torch.zeros(5)
 total += torch.ones(3, 5)  # GRD116
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 
 total = torch.zeros(5)
 total = total + torch.ones(3, 5)
-""",
-        shows="total.shape == (3, 5)",
-    )
+"""
+    good_shows = "total.shape == (3, 5)"
 
     def check(self, event: refusal.InplaceBroadcast) -> Report | None:
         """Report values whose shape cannot be broadcast to the target."""

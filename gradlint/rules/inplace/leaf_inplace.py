@@ -5,9 +5,7 @@ from dataclasses import replace
 from gradlint.domain.refusal import inplace as refusal
 from gradlint.rules.authoring.phrases import target, writing
 from gradlint.rules.authoring.repairs import built_out_of_place, out_of_place, update_under_no_grad
-from gradlint.rules.base import Bad, EventRule, Good, Repair, Report
-
-_RAISES = "a leaf Variable that requires grad is being used in an in-place operation"
+from gradlint.rules.base import EventRule, Repair, Report
 
 
 class LeafInplace(EventRule[refusal.LeafWrite]):
@@ -40,9 +38,9 @@ class LeafInplace(EventRule[refusal.LeafWrite]):
     code = "GRD101"
     name = "leaf-inplace"
     effect = "raises"
+    raises = "a leaf Variable that requires grad is being used in an in-place operation"
     fix = "safe or unsafe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 x, y = torch.randn(8, 3), torch.randn(8)
@@ -50,11 +48,8 @@ w = torch.zeros(3, requires_grad=True)
 loss = ((x @ w - y) ** 2).mean()
 loss.backward()
 w -= 0.1 * w.grad  # GRD101
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 
 x, y = torch.randn(8, 3), torch.randn(8)
@@ -64,9 +59,8 @@ loss.backward()
 with torch.no_grad():
     w -= 0.1 * w.grad
     w.grad.zero_()
-""",
-        shows="w.requires_grad and w.is_leaf",
-    )
+"""
+    good_shows = "w.requires_grad and w.is_leaf"
 
     def check(self, event: refusal.LeafWrite) -> Report | None:
         """Report a write that torch rejects because its target is a leaf."""

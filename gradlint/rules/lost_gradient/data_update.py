@@ -8,7 +8,7 @@ import libcst as cst
 from gradlint.domain.fault.inplace import DataUse, DataWrite
 from gradlint.rules.authoring.phrases import writing
 from gradlint.rules.authoring.repairs import code
-from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report, Wrap
+from gradlint.rules.base import Change, EventRule, Repair, Report, Wrap
 
 _INSTEAD: dict[DataUse, str] = {
     "update": "`with torch.no_grad(): w -= lr * w.grad`",
@@ -60,8 +60,7 @@ class DataUpdate(EventRule[DataWrite]):
     name = "data-update"
     effect = "fragile"
     fix = "safe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 x, y = torch.randn(8, 3), torch.randn(8, 1)
@@ -70,11 +69,9 @@ loss = (x @ weight - y).pow(2).mean()
 loss.backward()
 weight.data -= 0.1 * weight.grad.data  # GRD301
 weight.grad.data.zero_()
-""",
-        shows="weight._version == 0",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "weight._version == 0"
+    good = """\
 import torch
 
 x, y = torch.randn(8, 3), torch.randn(8, 1)
@@ -84,9 +81,8 @@ loss.backward()
 with torch.no_grad():
     weight -= 0.1 * weight.grad
     weight.grad.zero_()
-""",
-        shows="weight._version == 1",
-    )
+"""
+    good_shows = "weight._version == 1"
 
     def check(self, event: DataWrite) -> Report | None:
         """Report any write through `.data` to a leaf, and whether a live graph has saved the old value."""

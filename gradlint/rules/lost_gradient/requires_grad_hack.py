@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.fault.lost_gradient import LostLeaf
-from gradlint.rules.base import Bad, EventRule, Good, Report
+from gradlint.rules.base import EventRule, Report
 
 
 class RequiresGradHack(EventRule[LostLeaf]):
@@ -32,8 +32,7 @@ class RequiresGradHack(EventRule[LostLeaf]):
     code = "GRD306"
     name = "requires-grad-hack"
     effect = "silent"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -43,11 +42,9 @@ loss = model(torch.randn(8, 4)).detach().pow(2).mean()
 loss.requires_grad = True  # GRD306
 loss.backward()
 optimizer.step()
-""",
-        shows="grad_is_none(model.weight)",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "grad_is_none(model.weight)"
+    good = """\
 import torch
 from torch import nn
 
@@ -55,9 +52,8 @@ model = nn.Linear(2, 1)
 x = torch.randn(4, 2)
 x.requires_grad_()
 model(x).sum().backward()
-""",
-        shows="x.grad is not None",
-    )
+"""
+    good_shows = "x.grad is not None"
 
     def check(self, event: LostLeaf) -> Report | None:
         """Report a leaf made from a value without a graph, whose gradient is never used."""

@@ -4,7 +4,7 @@ import libcst as cst
 
 from gradlint.domain.refusal import functions as refusal
 from gradlint.rules.authoring.repairs import code
-from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
+from gradlint.rules.base import Change, EventRule, Repair, Report
 
 
 class FunctionWithoutApply(EventRule[refusal.FunctionWithoutApply]):
@@ -32,10 +32,10 @@ class FunctionWithoutApply(EventRule[refusal.FunctionWithoutApply]):
     code = "GRD621"
     name = "function-without-apply"
     effect = "raises"
+    raises = "Legacy autograd function with non-static forward method"
     fix = "safe"
     torch_says = ("'Square' object has no attribute 'sum'", "Legacy autograd function with non-static forward method")
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 
@@ -53,11 +53,8 @@ class Square(torch.autograd.Function):
 
 x = torch.ones(3, requires_grad=True)
 y = Square()(x)  # GRD621
-""",
-        error="Legacy autograd function with non-static forward method",
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 
 
@@ -76,9 +73,8 @@ class Square(torch.autograd.Function):
 square = Square.apply
 x = torch.ones(3, requires_grad=True)
 square(x).sum().backward()
-""",
-        shows="x.grad.sum() == 6",
-    )
+"""
+    good_shows = "x.grad.sum() == 6"
 
     def check(self, event: refusal.FunctionWithoutApply) -> Report | None:
         """Report the call of the class or of its instance, or the use of a `ctx` that is None."""

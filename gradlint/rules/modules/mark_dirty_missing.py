@@ -7,7 +7,7 @@ import libcst as cst
 from gradlint.domain.fault import functions as fault
 from gradlint.domain.refusal.functions import DirtyNotReturned
 from gradlint.rules.authoring.repairs import out_of_place
-from gradlint.rules.base import Bad, EventRule, Good, Repair, Report
+from gradlint.rules.base import EventRule, Repair, Report
 
 
 class MarkDirtyMissing(EventRule[fault.MarkDirtyMissing | DirtyNotReturned]):
@@ -38,8 +38,7 @@ class MarkDirtyMissing(EventRule[fault.MarkDirtyMissing | DirtyNotReturned]):
     effect = "fragile"
     fix = "unsafe"
     torch_says = ("marked as dirty during the forward method were not returned",)
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 
@@ -61,11 +60,9 @@ def loss_of(w):
 
 w = torch.ones(3, requires_grad=True)
 loss_of(w).backward()
-""",
-        shows="differs_from_finite_differences(lambda: loss_of(w), w)",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "differs_from_finite_differences(lambda: loss_of(w), w)"
+    good = """\
 import torch
 
 
@@ -84,9 +81,8 @@ class Double(torch.autograd.Function):
 w = torch.ones(3, requires_grad=True)
 h = w * 1
 (Double.apply(h) + h).sum().backward()
-""",
-        shows="w.grad.sum() == 12",
-    )
+"""
+    good_shows = "w.grad.sum() == 12"
 
     def check(self, event: fault.MarkDirtyMissing | DirtyNotReturned) -> Report | None:
         """Report the write, or the mark of an input that is not returned."""

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.fault import optimizers as fault
-from gradlint.rules.base import Bad, EventRule, Good, Report
+from gradlint.rules.base import EventRule, Report
 
 
 class OptimizerMissesParameter(EventRule[fault.OptimizerMisses]):
@@ -31,8 +31,7 @@ class OptimizerMissesParameter(EventRule[fault.OptimizerMisses]):
     code = "GRD608"
     name = "optimizer-misses-parameter"
     effect = "silent"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -42,11 +41,9 @@ model[2] = nn.Linear(4, 2)
 before = model[2].bias.clone()
 model(torch.ones(1, 4)).sum().backward()
 optimizer.step()
-""",
-        shows="model[2].bias.grad is not None and torch.equal(before, model[2].bias)",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "model[2].bias.grad is not None and torch.equal(before, model[2].bias)"
+    good = """\
 import torch
 from torch import nn
 
@@ -56,9 +53,8 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 before = model[2].bias.clone()
 model(torch.ones(1, 4)).sum().backward()
 optimizer.step()
-""",
-        shows="not torch.equal(before, model[2].bias)",
-    )
+"""
+    good_shows = "not torch.equal(before, model[2].bias)"
 
     def check(self, event: fault.OptimizerMisses) -> Report | None:
         """Report where the optimizer is created.

@@ -5,7 +5,7 @@ import libcst as cst
 from gradlint.domain.fault import modules as fault
 from gradlint.domain.refusal.modules import NoParameterRegistered
 from gradlint.rules.authoring.phrases import source
-from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
+from gradlint.rules.base import Change, EventRule, Repair, Report
 
 
 class ParameterMoved(EventRule[fault.ParameterMoved | NoParameterRegistered]):
@@ -35,8 +35,7 @@ class ParameterMoved(EventRule[fault.ParameterMoved | NoParameterRegistered]):
     name = "parameter-moved"
     effect = "silent"
     fix = "unsafe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -52,11 +51,9 @@ class Scale(nn.Module):
 
 model = Scale()
 model(torch.ones(3)).sum().backward()
-""",
-        shows="not list(model.parameters()) and not model.gain.is_leaf",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "not list(model.parameters()) and not model.gain.is_leaf"
+    good = """\
 import torch
 from torch import nn
 
@@ -72,9 +69,8 @@ class Scale(nn.Module):
 
 model = Scale()
 model(torch.ones(3)).sum().backward()
-""",
-        shows="model.gain.grad is not None",
-    )
+"""
+    good_shows = "model.gain.grad is not None"
 
     def check(self, event: fault.ParameterMoved | NoParameterRegistered) -> Report | None:
         """Report an attribute of a module that was computed from an unreachable parameter."""

@@ -6,7 +6,7 @@ from gradlint.domain.fault import numerics as fault
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import POLES, ROOTS
 from gradlint.rules.authoring.repairs import code
-from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
+from gradlint.rules.base import Change, EventRule, Repair, Report
 
 _TAKES = {"div": "the divisor", "pow": "the base"}
 _MASKS = {"product": "a product with a mask", "subscript": "a subscript"}
@@ -41,25 +41,21 @@ class MaskedNan(EventRule[fault.MaskedSingularity]):
     name = "masked-nan"
     effect = "silent"
     fix = "safe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 x = torch.tensor([0.0, 1.0, 4.0], requires_grad=True)
 loss = torch.where(x > 0, torch.log(x), 0.0).sum()  # GRD405
 loss.backward()
-""",
-        shows="loss.isfinite() and x.grad.isnan().any()",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "loss.isfinite() and x.grad.isnan().any()"
+    good = """\
 import torch
 
 x = torch.tensor([0.0, 1.0, 4.0], requires_grad=True)
 torch.where(x > 0, x.clamp(min=1e-8).log(), 0.0).sum().backward()
-""",
-        shows="x.grad.isfinite().all()",
-    )
+"""
+    good_shows = "x.grad.isfinite().all()"
 
     def check(self, event: fault.MaskedSingularity) -> Report | None:
         """Report a mask over an operation that is singular at an excluded value."""

@@ -6,7 +6,7 @@ import libcst as cst
 
 from gradlint.domain.fault import numerics as fault
 from gradlint.rules.authoring.repairs import code
-from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
+from gradlint.rules.base import Change, EventRule, Repair, Report
 
 _FUNCTIONAL = "torch.nn.functional"
 
@@ -41,28 +41,24 @@ class UnstableSpelling(EventRule[fault.UnstableFormula]):
     name = "unstable-spelling"
     effect = "fragile"
     fix = "safe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 import torch.nn.functional as F
 
 scores = torch.tensor([[200.0, 0.0]], requires_grad=True)
 loss = -torch.log(F.softmax(scores, dim=1))[0, 1]  # GRD407
 loss.backward()
-""",
-        shows="loss.isinf() and scores.grad.isnan().any()",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "loss.isinf() and scores.grad.isnan().any()"
+    good = """\
 import torch
 import torch.nn.functional as F
 
 scores = torch.tensor([[200.0, 0.0]], requires_grad=True)
 loss = -F.log_softmax(scores, dim=1)[0, 1] + torch.logsumexp(scores, dim=1).sum()
 loss.backward()
-""",
-        shows="scores.grad.isfinite().all()",
-    )
+"""
+    good_shows = "scores.grad.isfinite().all()"
 
     def check(self, event: fault.UnstableFormula) -> Report | None:
         """Report a formula for which torch has a stable function."""

@@ -4,7 +4,7 @@ from typing import TypeAlias
 
 from gradlint.domain.fault import training_loop as fault
 from gradlint.domain.refusal import training_loop as refusal
-from gradlint.rules.base import Bad, EventRule, Good, Report
+from gradlint.rules.base import EventRule, Report
 
 _HINT = "scale, backward, `unscale_` if need be, `scaler.step`, `scaler.update`"
 _RAISES = {
@@ -44,14 +44,14 @@ class AmpOrder(EventRule[_Event]):
     code = "GRD505"
     name = "amp-order"
     effect = "raises"
+    raises = "step\\(\\) has already been called since the last update"
     torch_says = (
         "No inf checks were recorded",
         r"step\(\) has already been called since the last update",
         r"unscale_\(\) has already been called",
         r"unscale_\(\) is being called after step",
     )
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -62,11 +62,8 @@ for step in range(2):
     optimizer.zero_grad()
     scaler.scale(model(torch.randn(4, 3)).pow(2).mean()).backward()
     scaler.step(optimizer)  # GRD505
-""",
-        error="step\\(\\) has already been called since the last update",
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 from torch import nn
 
@@ -78,9 +75,8 @@ for step in range(2):
     scaler.scale(model(torch.randn(4, 3)).pow(2).mean()).backward()
     scaler.step(optimizer)
     scaler.update()
-""",
-        shows="model.weight.grad is not None",
-    )
+"""
+    good_shows = "model.weight.grad is not None"
 
     def check(self, event: _Event) -> Report | None:
         """Report at the call of the scaler or the optimizer."""

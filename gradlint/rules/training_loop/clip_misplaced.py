@@ -4,7 +4,7 @@ import libcst as cst
 
 from gradlint.domain.event import Event
 from gradlint.domain.fault import training_loop as fault
-from gradlint.rules.base import Bad, EventRule, Good, Report
+from gradlint.rules.base import EventRule, Report
 
 _NOTHING = {
     "non-leaf": "what is no leaf has no gradient to clip",
@@ -39,8 +39,7 @@ class ClipMisplaced(EventRule[fault.NothingClipped | fault.ClippedAfterStep | fa
     code = "GRD504"
     name = "clip-misplaced"
     effect = "fragile"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -52,11 +51,9 @@ for step in range(3):
     nn.utils.clip_grad_norm_(model.parameters(), 1.0)  # GRD504
     loss.backward()
     optimizer.step()
-""",
-        shows="model.weight.grad.norm() > 1 or model.weight.isnan().any()",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "model.weight.grad.norm() > 1 or model.weight.isnan().any()"
+    good = """\
 import torch
 from torch import nn
 
@@ -68,9 +65,8 @@ for step in range(3):
     loss.backward()
     nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
-""",
-        shows="model.weight.grad.norm() < 1.1",
-    )
+"""
+    good_shows = "model.weight.grad.norm() < 1.1"
 
     def check(self, event: fault.NothingClipped | fault.ClippedAfterStep | fault.ClippedScaled) -> Report | None:
         """Report at the call that clips."""

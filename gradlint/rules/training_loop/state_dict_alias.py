@@ -4,7 +4,7 @@ import libcst as cst
 
 from gradlint.domain.fault import training_loop as fault
 from gradlint.rules.authoring.phrases import source
-from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
+from gradlint.rules.base import Change, EventRule, Repair, Report
 
 
 class StateDictAlias(EventRule[fault.StateDictAlias | fault.ParameterMinusItself]):
@@ -35,8 +35,7 @@ class StateDictAlias(EventRule[fault.StateDictAlias | fault.ParameterMinusItself
     name = "state-dict-alias"
     effect = "silent"
     fix = "unsafe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -53,11 +52,9 @@ for x in torch.randn(10, 8, 4):
     optimizer.step()
 last = model.weight.detach().clone()
 model.load_state_dict(best)
-""",
-        shows="torch.equal(model.weight, last)",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "torch.equal(model.weight, last)"
+    good = """\
 import copy
 
 import torch
@@ -71,8 +68,7 @@ for x in torch.randn(10, 8, 4):
     model(x).pow(2).mean().backward()
     optimizer.step()
 model.load_state_dict(best)
-""",
-    )
+"""
 
     def check(self, event: fault.StateDictAlias | fault.ParameterMinusItself) -> Report | None:
         """Report the line that stores the dict, or the one that subtracts a parameter from itself."""

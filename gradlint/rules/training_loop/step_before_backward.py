@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.fault import training_loop as fault
-from gradlint.rules.base import Bad, EventRule, Good, Report
+from gradlint.rules.base import EventRule, Report
 
 _FILLS = "this backward fills the gradients"
 
@@ -30,8 +30,7 @@ class StepBeforeBackward(EventRule[fault.StepBeforeBackward]):
     code = "GRD503"
     name = "step-before-backward"
     effect = "silent"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -43,11 +42,9 @@ for step in range(3):
     loss = model(torch.randn(4, 3)).pow(2).mean()
     optimizer.step()  # GRD503
     loss.backward()
-""",
-        shows="torch.equal(model.weight, before)",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "torch.equal(model.weight, before)"
+    good = """\
 import torch
 from torch import nn
 
@@ -58,9 +55,8 @@ for step in range(3):
     loss = model(torch.randn(4, 3)).pow(2).mean()
     loss.backward()
     optimizer.step()
-""",
-        shows="model.weight.grad is not None",
-    )
+"""
+    good_shows = "model.weight.grad is not None"
 
     def check(self, event: fault.StepBeforeBackward) -> Report | None:
         """Report at the step, with the backward that comes after it and what becomes of its gradients."""
