@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 import libcst as cst
 
 from gradlint.facts import load
-from gradlint.interpreter import interpret
+from gradlint.interpreter.interpret import interpret
 from gradlint.interpreter.program import Program
 from gradlint.interpreter.torch.module_methods import METHODS as MODULE_METHODS
 from gradlint.interpreter.torch.optim import OPTIMIZER_METHODS

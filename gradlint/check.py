@@ -14,11 +14,11 @@ from typing import Protocol
 
 import libcst as cst
 
-from gradlint import interpreter
 from gradlint.detect import detectors
 from gradlint.domain.event import Event
 from gradlint.domain.finding import Finding
 from gradlint.fixes.mend import mend, without_fix_on_other_rows
+from gradlint.interpreter.interpret import interpret
 from gradlint.judgement import finding_about, findings_of, grounded, judge
 from gradlint.outcome import Checked, Crash, Outcome
 from gradlint.rules.base import Rule
@@ -67,7 +67,7 @@ class Interpret(Protocol):
         """
 
 
-INTERPRET: Interpret = partial(interpreter.interpret, listeners=detectors)
+INTERPRET: Interpret = partial(interpret, listeners=detectors)
 """The interpreter, with the detectors listening."""
 
 Progress = Callable[[int, int], None]

@@ -12,8 +12,8 @@ import libcst as cst
 from gradlint.check import check_content
 from gradlint.detect import detectors
 from gradlint.domain.finding import Assumed, Finding, Position
-from gradlint.interpreter import interpret
 from gradlint.interpreter.explaining import Explaining, Seen
+from gradlint.interpreter.interpret import interpret
 from gradlint.judgement import Atlas, assumed
 from gradlint.running import no_collection, with_deep_stack
 from gradlint.settings.config import Config

@@ -19,10 +19,9 @@ from gradlint.domain.fault.spelling import (
     VolatileGiven,
 )
 from gradlint.domain.state import State
-from gradlint.domain.value import External, Instance, Ref, Tensor
+from gradlint.domain.value import Args, External, Instance, Ref, Tensor
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import IMPLICIT_DIM
-from gradlint.interpreter.args import Args
 from gradlint.interpreter.torch.names import fact
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -29,9 +30,11 @@ from gradlint.domain.announcement import (
     Clipped,
     Escaped,
     GradientDropped,
+    GradientRead,
     GradientsCleared,
     GradientsInvalidated,
     GradientsUsed,
+    IterationBegan,
     LeafWritten,
     LossScaled,
     OptimizerMade,
@@ -41,6 +44,7 @@ from gradlint.domain.announcement import (
     Unscaled,
 )
 from gradlint.domain.fault.training_loop import (
+    AccumulationCleared,
     ClippedAfterStep,
     ClippedScaled,
     ClosureWithoutBackward,
@@ -52,13 +56,36 @@ from gradlint.domain.fault.training_loop import (
     ZeroGradMisplaced,
     ZeroGradMissing,
 )
-from gradlint.domain.state import State
-from gradlint.domain.value import Bound, External, Function, Instance, Mapping, Ref, Sequence, Tensor, Value
+from gradlint.domain.graph import fresh_number
+from gradlint.domain.state import PathFact, State
+from gradlint.domain.value import Bound, External, Function, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.domain.walk import inputs, is_reachable
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
 
 _SILENT = frozenset({"ReduceLROnPlateau", "SequentialLR", "ChainedScheduler"})
 """Schedulers that do not complain of a step before the optimizer's (measured), or step others."""
+
+
+class Unused(NamedTuple):
+    """Gradients that nothing has used: the backward that filled them, since when, and in which iteration."""
+
+    backward: cst.CSTNode
+    since: int
+    turn: int
+
+
+@dataclass(frozen=True)
+class UnusedOf(PathFact):
+    """The key of the `Unused` of an optimizer."""
+
+    optimizer: int
+
+
+class Fork(NamedTuple):
+    """A fork on a path, and the test that was undecided there."""
+
+    number: int
+    test: object
 
 
 @dataclass
@@ -68,7 +95,8 @@ class Steps:
     `stepping` are all of these, `by_hand` how many of those leaves a place has updated. `scaled` are the nodes of
     scaled losses. `cleared_in`: in how many loops, at the most, gradients were cleared. `late`: steps that found no
     gradient, with the backward that filled them later. `busy`: some step may have found gradients. `clips`: the calls
-    that clipped gradients which are None.
+    that clipped gradients which are None. `loops`: the run of a loop that an iteration belongs to.
+    `nth`: the step on one side of a fork where a remainder is tested, by the optimizer and the fork's number.
     """
 
     stepping: list[int] = field(default_factory=list)
@@ -78,6 +106,8 @@ class Steps:
     late: dict[cst.CSTNode, tuple[int, cst.CSTNode]] = field(default_factory=dict)
     busy: set[int] = field(default_factory=set)
     clips: dict[cst.CSTNode, None] = field(default_factory=dict)
+    loops: dict[int, int] = field(default_factory=dict)
+    nth: dict[tuple[int, int], cst.CSTNode] = field(default_factory=dict)
 
 
 class LoopOrderDetector(Detector[Steps]):
@@ -104,13 +134,25 @@ class LoopOrderDetector(Detector[Steps]):
     def on_gradients_invalidated(self, state: State, it: GradientsInvalidated) -> None:
         """Nothing is known of any optimizer."""
         forget_all(state)
+        self._use(state)
 
     def on_escaped(self, state: State, it: Escaped) -> None:
         """Something unknown that is given objects or leaves may clear gradients, and step."""
         if self.facts.stepping and any(_has_objects(state, value) for value in it.values):
             self._let_step(state)
 
+    def on_gradient_read(self, state: State, it: GradientRead) -> None:
+        """The program may keep what it reads, and use it later."""
+        self._use(state)
+
+    def _use(self, state: State) -> None:
+        """No gradient is unused any more: of two optimizers each may have its turns."""
+        for optimizer in self.facts.stepping:
+            if state.facts.get(UnusedOf(optimizer)) is not None:
+                state.decide(UnusedOf(optimizer), None)
+
     def _let_step(self, state: State) -> None:
+        self._use(state)
         self.facts.busy.update(self.facts.stepping)
         for optimizer in self.facts.stepping:
             if order_of(state, optimizer) is not None:
@@ -133,6 +175,7 @@ class LoopOrderDetector(Detector[Steps]):
                 order = order_of(state, optimizer)
                 self._note_late(optimizer, order, it.node)
                 enter(state, optimizer, _filled(state, order, certain, it.node)._replace(scaled=scaled))
+                state.decide(UnusedOf(optimizer), Unused(it.node, fresh_number(), self._turn()))
             elif others or any(param.id in possible for param in params):
                 enter(state, optimizer, None)
 
@@ -193,6 +236,8 @@ class LoopOrderDetector(Detector[Steps]):
             self.facts.busy.add(optimizer)
         if order is not None:
             self._judge_mixed(state, optimizer, order)
+        self._note_nth(state, optimizer, node)
+        self._use(state)
         used = None if nothing else used_now(state, params, node)
         if order is not None and order.wiped is not None and nothing:
             self._judge_wiped(order, *order.wiped, node)
@@ -213,6 +258,12 @@ class LoopOrderDetector(Detector[Steps]):
             return  # It steps in some iterations and clears in some, which may be the same ones.
         if any(is_sum(state, one) for one in used.gradients):
             self.report(ZeroGradMissing(backward, step=used.step))
+
+    def _note_nth(self, state: State, optimizer: int, step: cst.CSTNode) -> None:
+        unused = state.facts.get(UnusedOf(optimizer))
+        forks = _forks_since(state, unused.since) if isinstance(unused, Unused) else []
+        if forks and _is_remainder(forks[-1].test):
+            self.facts.nth[optimizer, forks[-1].number] = step
 
     def _judge_wiped(self, order: Order, zero: cst.CSTNode, backward: cst.CSTNode, step: cst.CSTNode) -> None:
         if order.idle is step:
@@ -246,8 +297,31 @@ class LoopOrderDetector(Detector[Steps]):
         depths = self.facts.cleared_in
         depths[optimizer] = max(depths.get(optimizer, -1), len(self.machine.iterations))
         order = order_of(state, optimizer) or Order(stepped=None)
+        unused = state.facts.get(UnusedOf(optimizer))
+        if order.filled is not None and isinstance(unused, Unused):
+            self._judge_accumulation(state, optimizer, unused, node)
         wiped = (node, order.filled) if order.filled is not None else order.wiped
         enter(state, optimizer, Order(wiped=wiped, idle=order.idle, stepped=order.stepped))
+
+    def _judge_accumulation(self, state: State, optimizer: int, unused: Unused, node: cst.CSTNode) -> None:
+        """Gradients are cleared on the side of a fork that makes no step, by what every iteration comes to."""
+        turn = self._turn()
+        forks = _forks_since(state, unused.since)
+        if turn == unused.turn:
+            forks = forks[-1:]  # What is behind the test of the step is not behind another one.
+        elif self.facts.loops.get(turn) != self.facts.loops.get(unused.turn) or _forks_since(state, turn):
+            return
+        for fork in forks:
+            step = self.facts.nth.get((optimizer, fork.number))
+            if step is not None:
+                self.report(AccumulationCleared(node, unused.backward, step))
+
+    def on_iteration_began(self, state: State, it: IterationBegan) -> None:
+        """Note which loop it belongs to."""
+        self.facts.loops[it.since] = it.loop
+
+    def _turn(self) -> int:
+        return self.machine.iterations[-1] if self.machine.iterations else 0
 
     # Schedulers, clipping, scalers.
 
@@ -328,6 +402,20 @@ def _mixed(state: State, used: Used | None, certain: set[int], node: cst.CSTNode
     """Return the backward that adds to gradients which a step has used and nothing has cleared."""
     kept = () if used is None else tuple(one for one in untouched(state, used) if one.leaf in certain)
     return None if used is None or not kept else (node, Used(used.step, kept))
+
+
+def _forks_since(state: State, number: int) -> list[Fork]:
+    """Where this path went one of two ways: what `assume` notes behind the number of a fork is its test."""
+    keys = list(state.facts)
+    return [
+        Fork(one, test) for one, test in zip(keys, [*keys[1:], None], strict=True) if type(one) is int and one > number
+    ]
+
+
+def _is_remainder(test: object) -> bool:
+    """Whether a test is about a remainder, which counts, and says nothing about data."""
+    key = test.key if isinstance(test, Unknown) else None
+    return key is not None and (key[0] == "%" or any(map(_is_remainder, key[1:])))
 
 
 def _has_objects(state: State, value: Value, depth: int = 2) -> bool:

@@ -6,6 +6,7 @@ of values. Things that can change have a `Ref` into the heap of the state. Every
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Mapping as Mapped
 from dataclasses import dataclass
 from types import EllipsisType
@@ -140,6 +141,37 @@ class Context:
     syntax: cst.CSTNode | None = None
 
 
+class Args(NamedTuple):
+    """The arguments of one call. `open`: there may be more, from a star over something unknown; `hidden` is
+    what it was over.
+    """
+
+    positional: tuple[Value, ...] = ()
+    keywords: dict[str, Value] = {}  # noqa: RUF012 -- never changed
+    open: bool = False
+    hidden: tuple[Value, ...] = ()
+
+    def get(self, position: int, name: str, default: Value = None) -> Value:
+        """The argument that stands at a position or has a name."""
+        if name in self.keywords:
+            return self.keywords[name]
+        return self.positional[position] if position < len(self.positional) else default
+
+    def has(self, position: int, name: str) -> bool:
+        """Whether the argument was given."""
+        return name in self.keywords or position < len(self.positional)
+
+    def prepend(self, value: Value) -> Args:
+        """The arguments of the function behind a method."""
+        return Args((value, *self.positional), self.keywords, self.open, self.hidden)
+
+    def values(self) -> Iterable[Value]:
+        """All of them."""
+        yield from self.positional
+        yield from self.keywords.values()
+        yield from self.hidden
+
+
 @dataclass(frozen=True)
 class Suspended:
     """A generator that has not begun: its function, the arguments of its call, and where that stands.
@@ -147,8 +179,8 @@ class Suspended:
     `start` is where `enumerate` begins to count what it yields.
     """
 
-    function: Value
-    args: object
+    function: Function
+    args: Args
     node: cst.CSTNode
     start: Value = None
 

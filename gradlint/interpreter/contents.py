@@ -19,7 +19,6 @@ from gradlint.domain.value import (
     Suspended,
     Value,
 )
-from gradlint.interpreter.args import Args
 
 Attributes: TypeAlias = "Callable[[Instance], Iterable[Value]]"
 """Which attributes of an object a walk goes into."""
@@ -84,7 +83,7 @@ def _parts(holder: object, attributes: Attributes | None, calls: bool) -> tuple[
             return (holder.argument,) if calls else ()
         case Class():
             return tuple(holder.attrs.values()) if calls else ()
-        case Suspended(args=Args() as args):
+        case Suspended(args=args):
             return tuple(args.values()) if calls else ()
         case tuple():
             return holder

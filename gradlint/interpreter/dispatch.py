@@ -10,6 +10,7 @@ from gradlint.domain.announcement import NumberBackpropagated, StateDictLoaded, 
 from gradlint.domain.refusal.tensors import FlagCalled
 from gradlint.domain.state import State
 from gradlint.domain.value import (
+    Args,
     Bound,
     Class,
     Context,
@@ -24,7 +25,6 @@ from gradlint.domain.value import (
     Value,
 )
 from gradlint.facts.traits import OF_RESULTS
-from gradlint.interpreter.args import Args
 from gradlint.interpreter.escape import let_go, opaque
 from gradlint.interpreter.libraries.expectations import RAISING, WARNING, expected_failure
 from gradlint.interpreter.libraries.model_zoos import makes_network, new_network

@@ -11,8 +11,7 @@ import libcst as cst
 from gradlint.domain.announcement import GraphsShared, Listener, ModuleMade, Returned
 from gradlint.domain.event import Event
 from gradlint.domain.state import State
-from gradlint.domain.value import Bound, Class, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
-from gradlint.interpreter.args import Args
+from gradlint.domain.value import Args, Bound, Class, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.interpreter.escape import let_go
 from gradlint.interpreter.interpreter import Interpreter, run_file
 from gradlint.interpreter.libraries.trainers import is_configuration, run_method

@@ -32,8 +32,7 @@ from gradlint.domain.graph import Node
 from gradlint.domain.join import Meeting
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import MISSING, State
-from gradlint.domain.value import Imported, Unknown, Value
-from gradlint.interpreter.args import Args
+from gradlint.domain.value import Args, Imported, Unknown, Value
 from gradlint.interpreter.program import Program
 from gradlint.interpreter.python.consumer import Consumer
 from gradlint.interpreter.reachable import Search

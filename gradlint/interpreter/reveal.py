@@ -6,8 +6,7 @@ import libcst as cst
 
 from gradlint.domain.event import Reveal
 from gradlint.domain.state import State
-from gradlint.domain.value import Ref, Tensor, Unknown, Value
-from gradlint.interpreter.args import Args
+from gradlint.domain.value import Args, Ref, Tensor, Unknown, Value
 from gradlint.interpreter.belief import belief, facts_of, text_of
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.tensor import known_tensor

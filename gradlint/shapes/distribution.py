@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from gradlint.domain.shape import Dim, Shape, broadcast, broadcast_all
 from gradlint.domain.state import State
-from gradlint.domain.value import External, Instance, Ref, Tensor, Unknown, Value
-from gradlint.interpreter.args import Args
+from gradlint.domain.value import Args, External, Instance, Ref, Tensor, Unknown, Value
 
 _SINGLE = frozenset(
     {

@@ -10,7 +10,7 @@ from functools import cache
 from gradlint.check import check_source
 from gradlint.detect import detectors
 from gradlint.domain.event import Reveal
-from gradlint.interpreter import interpret
+from gradlint.interpreter.interpret import interpret
 from gradlint.settings.config import Config
 from gradlint.settings.selection import Selection
 from gradlint.source.parse import parse

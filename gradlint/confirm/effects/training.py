@@ -103,6 +103,18 @@ def before_step(optimizer, args, kwargs):
 register_optimizer_step_pre_hook(before_step)
 """
 
+_DISCARDED = f"""\
+import torch
+from torch.optim.optimizer import register_optimizer_step_pre_hook
+filled, discarded = {{}}, []
+{LEAVES_BEHIND}
+def noted(loss):
+    discarded.extend(leaf for leaf in filled.values() if leaf.grad is None or not leaf.grad.any())
+    filled.update((id(leaf), leaf) for leaf in leaves_behind(loss))
+    return loss
+register_optimizer_step_pre_hook(lambda *args: filled.clear())
+"""
+
 _UNTRAINED = f"""\
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
@@ -287,6 +299,15 @@ IDLE = Measure(
     proof="assert any(found), 'no step finds a gradient'",
 )
 
+DISCARDED = Measure(
+    "gradients arrive, and are gone before the next backward, and no step was made between",
+    (Variant(_DISCARDED),),
+    ("len(filled) > 0 or len(discarded) > 0", "len(discarded) > 0"),
+    shown=(Variant(_DISCARDED),),
+    proof="assert not discarded, 'no step has used these gradients'",
+    refutes=False,
+)
+
 UNTRAINED = Measure(
     "gradients arrive at the parameters, and the steps leave them as they were",
     (Variant(_UNTRAINED),),
@@ -379,6 +400,7 @@ FAULTS = {"ClippedScaled": STILL_SCALED}
 RULES = {
     "zero-grad-missing": STALE,
     **dict.fromkeys(("zero-grad-misplaced", "step-before-backward"), IDLE),
+    "accumulation-cleared": DISCARDED,
     "clip-misplaced": CLIPPED,
     "optimizer-misses-parameter": UNTRAINED,
     "parameter-never-reached": UNREACHED,

@@ -48,6 +48,14 @@ class ZeroGradMisplaced(Fault):
 
 
 @dataclass(frozen=True)
+class AccumulationCleared(Fault):
+    """Each iteration clears gradients that `backward` has filled, and `step` uses them in every n-th alone."""
+
+    backward: cst.CSTNode
+    step: cst.CSTNode
+
+
+@dataclass(frozen=True)
 class StepBeforeBackward(Fault):
     """A step finds no gradients: `backward` fills them later, and they are cleared at `cleared`, or never used."""
 

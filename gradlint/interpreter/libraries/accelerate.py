@@ -14,8 +14,7 @@ import libcst as cst
 
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
-from gradlint.domain.value import Context, External, Instance, Ref, Unknown, Value
-from gradlint.interpreter.args import Args
+from gradlint.domain.value import Args, Context, External, Instance, Ref, Unknown, Value
 from gradlint.interpreter.escape import opaque, origins
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.torch.backward_call import tensor_backward

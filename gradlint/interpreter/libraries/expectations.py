@@ -5,8 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.state import State
-from gradlint.domain.value import Context, Value
-from gradlint.interpreter.args import Args
+from gradlint.domain.value import Args, Context, Value
 from gradlint.interpreter.machine import Machine
 
 RAISING = frozenset({"assertRaises", "assertRaisesRegex", "assertRaisesRegexp"})

@@ -13,8 +13,7 @@ import libcst as cst
 from gradlint.domain.announcement import NetworkImported
 from gradlint.domain.graph import Edge, Node, Tri
 from gradlint.domain.state import State
-from gradlint.domain.value import External, Instance, Ref, Tensor, Unknown
-from gradlint.interpreter.args import Args
+from gradlint.domain.value import Args, External, Instance, Ref, Tensor, Unknown
 from gradlint.interpreter.escape import origins
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.tensor import SUMMARY, UNCOUNTED, new_leaf, tensor_at

@@ -11,8 +11,7 @@ from typing import TypeAlias
 import libcst as cst
 
 from gradlint.domain.shape import Shape, Sym, broadcast_all
-from gradlint.domain.value import Unknown, Value
-from gradlint.interpreter.args import Args
+from gradlint.domain.value import Args, Unknown, Value
 
 Sizes: TypeAlias = "tuple[int | None, ...] | None"
 

@@ -8,8 +8,7 @@ from gradlint.domain.graph import Edge, Node
 from gradlint.domain.refusal.tensors import DeepcopiedNonleaf, NumpyOnGrad
 from gradlint.domain.shape import is_single
 from gradlint.domain.state import State
-from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Unknown, Value
-from gradlint.interpreter.args import Args
+from gradlint.domain.value import Args, Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.interpreter.escape import opaque, origins
 from gradlint.interpreter.libraries.accelerate import MAKERS
 from gradlint.interpreter.libraries.numpy_arrays import NUMPY_TYPES

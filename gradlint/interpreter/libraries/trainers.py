@@ -13,8 +13,19 @@ import libcst as cst
 
 from gradlint.domain.announcement import NumberBackpropagated
 from gradlint.domain.state import State
-from gradlint.domain.value import Bound, Class, External, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
-from gradlint.interpreter.args import Args
+from gradlint.domain.value import (
+    Args,
+    Bound,
+    Class,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Ref,
+    Sequence,
+    Unknown,
+    Value,
+)
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.calls import run_body
 from gradlint.interpreter.python.classes import find_in_class

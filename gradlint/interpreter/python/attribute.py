@@ -9,6 +9,7 @@ from gradlint.domain.announcement import Assigned, AttributeRead, AttributeSet, 
 from gradlint.domain.refusal.functions import FunctionWithoutApply
 from gradlint.domain.state import State
 from gradlint.domain.value import (
+    Args,
     Bound,
     Class,
     External,
@@ -25,7 +26,6 @@ from gradlint.domain.value import (
     Unknown,
     Value,
 )
-from gradlint.interpreter.args import Args
 from gradlint.interpreter.escape import let_go, origins
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.classes import find_in_class, is_function_class, library_base

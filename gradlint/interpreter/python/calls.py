@@ -10,6 +10,7 @@ from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import Site
 from gradlint.domain.state import GradMode, State, fresh_address
 from gradlint.domain.value import (
+    Args,
     Function,
     Instance,
     Ref,
@@ -18,7 +19,6 @@ from gradlint.domain.value import (
     Unknown,
     Value,
 )
-from gradlint.interpreter.args import Args
 from gradlint.interpreter.escape import forget_attributes, opaque
 from gradlint.interpreter.machine import DEPTH, Exit, Machine, Region, splitting
 from gradlint.interpreter.python.annotations import parameter
@@ -232,10 +232,10 @@ def suspended_at(state: State, value: Value) -> Suspended | None:
 def exhaust(machine: Machine, state: State, ref: Ref) -> Sequence:
     """All that a generator yields, where nothing happens between one item and the next."""
     generator = suspended_at(state, ref)
-    assert generator is not None and isinstance(generator.function, Function) and isinstance(generator.args, Args)
-    function, args, node = generator.function, generator.args, generator.node
+    assert generator is not None
     state.put(ref.id, Sequence((), "generator", False, 0))
-    value = settle(machine, state, lambda: run_body(machine, state, function, args, node))
+    begun = generator.function, generator.args, generator.node
+    value = settle(machine, state, lambda: run_body(machine, state, *begun))
     record = state.heap.get(value.id) if isinstance(value, Ref) else None
     return record if isinstance(record, Sequence) else Sequence((), open=True)
 

@@ -9,8 +9,7 @@ import libcst as cst
 
 from gradlint.domain.announcement import ContainerCopied, Stored
 from gradlint.domain.state import State
-from gradlint.domain.value import Mapping, Ref, Sequence, Unknown, Value
-from gradlint.interpreter.args import Args
+from gradlint.domain.value import Args, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.counters import any_of, has_graph, place_of
 from gradlint.interpreter.python.iteration import items_of

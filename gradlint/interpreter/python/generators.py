@@ -13,7 +13,6 @@ import libcst as cst
 from gradlint.domain.announcement import GraphsShared
 from gradlint.domain.state import State
 from gradlint.domain.value import Function, Pending, Ref, Sequence, Suspended, Value
-from gradlint.interpreter.args import Args
 from gradlint.interpreter.escape import let_go, origins
 from gradlint.interpreter.machine import Exit, Machine, splitting
 from gradlint.interpreter.python.calls import run_body, settle, suspended_at
@@ -50,7 +49,6 @@ def drive(machine: Machine, state: State, ref: Ref, turn: Turn) -> tuple[list[tu
 
 
 def _run(machine: Machine, state: State, generator: Suspended, consumer: Consumer) -> list[tuple[State, Value]]:
-    assert isinstance(generator.function, Function) and isinstance(generator.args, Args)
     return run_body(machine, state, generator.function, generator.args, generator.node, consumer)
 
 

@@ -6,8 +6,7 @@ import libcst as cst
 
 from gradlint.domain.refusal.functions import FunctionWithoutApply
 from gradlint.domain.state import State
-from gradlint.domain.value import Class, External, Function, Instance, Ref, Value
-from gradlint.interpreter.args import Args
+from gradlint.domain.value import Args, Class, External, Function, Instance, Ref, Value
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import (
     annotated_names,

@@ -11,6 +11,7 @@ from gradlint.domain.announcement import Repeated
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import (
+    Args,
     Instance,
     Mapping,
     NoGradient,
@@ -21,7 +22,6 @@ from gradlint.domain.value import (
     Value,
     Write,
 )
-from gradlint.interpreter.args import Args
 from gradlint.interpreter.escape import opaque
 from gradlint.interpreter.libraries.numpy_arrays import arithmetic, is_number, joint_kind
 from gradlint.interpreter.machine import Machine, simple

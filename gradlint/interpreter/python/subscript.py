@@ -5,8 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.state import State
-from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
-from gradlint.interpreter.args import Args
+from gradlint.domain.value import Args, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.classes import find_method
 from gradlint.interpreter.python.containers import get_item, set_item

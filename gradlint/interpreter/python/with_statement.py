@@ -6,8 +6,7 @@ import libcst as cst
 
 from gradlint.domain.refusal.training_loop import GradModeNotCalled
 from gradlint.domain.state import State
-from gradlint.domain.value import Context, External, Instance, Ref, Suspended, Unknown, Value
-from gradlint.interpreter.args import Args
+from gradlint.domain.value import Args, Context, External, Instance, Ref, Suspended, Unknown, Value
 from gradlint.interpreter.machine import Machine, splitting
 from gradlint.interpreter.python.classes import find_method
 from gradlint.interpreter.python.contexts import AUTOCAST, DUAL, enter_mode, leave_mode

@@ -12,10 +12,9 @@ from gradlint.domain.graph import Edge, Node, Saved
 from gradlint.domain.refusal.inplace import InferenceChange, InferenceSaved, OutRequiresGrad, UnrebasedView
 from gradlint.domain.refusal.tensors import NoDerivative
 from gradlint.domain.state import State
-from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value, Write
+from gradlint.domain.value import Args, Ref, Sequence, Tensor, Unknown, Value, Write
 from gradlint.facts import Entry, MustMay, alias_of
 from gradlint.facts.traits import ANY_SHAPE_INPLACE, RESHAPES_INPLACE, WEIGHTED_LOSSES
-from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.inplace import bump, write
 from gradlint.interpreter.torch.inplace_broadcast import refuse_result

@@ -21,9 +21,10 @@ from gradlint.domain.graph import Edge, Node, Term
 from gradlint.domain.refusal.backward import SecondBackward
 from gradlint.domain.refusal.inplace import InferenceChange
 from gradlint.domain.refusal.tensors import DataIncompatible, FlagOnNonleaf, GradientMismatch, IntegerRequiresGrad
-from gradlint.domain.shape import same_shape
+from gradlint.domain.shape import Shape, same_shape
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import (
+    Args,
     Bound,
     External,
     Mapping,
@@ -36,7 +37,6 @@ from gradlint.domain.value import (
     Write,
 )
 from gradlint.facts.traits import VIEW_ATTRIBUTES
-from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.apply import apply
 from gradlint.interpreter.torch.backward import REPLACED
@@ -210,16 +210,23 @@ def _set_data(machine: Machine, state: State, ref: Ref, value: Value, node: cst.
     if _no_tensor(state, value):
         machine.emit(DataIncompatible(node))
         return
+    replace_memory(machine, state, ref, source, None if source is None else source.shape, node, by_data=True)
+
+
+def replace_memory(
+    machine: Machine, state: State, ref: Ref, source: Tensor | None, shape: Shape, node: cst.CSTNode, *, by_data: bool
+) -> None:
+    """A tensor gets the memory of another, or a part of it; `by_data`: the program says so itself."""
+    record = tensor_at(state, ref)
     if source is not None and record.grad is True and _incompatible(record, source):
         machine.emit(DataIncompatible(node))
         return
     if record.grad is True and record.leaf is True:
         sources = () if source is None else (Edge(source.node, None),)
-        machine.announce(state, LeafWritten(node, ref.id, sources, "=", by_data=True))
+        machine.announce(state, LeafWritten(node, ref.id, sources, "=", by_data))
     # What was saved of the tensor itself sees the new memory, what was saved of a view of it does not.
     state.put(record.memory, (*state.writes(record.memory), Write(node, REPLACED, certain=False)))
-    dtype = source.dtype if source is not None else None
-    shape = source.shape if source is not None else None
+    dtype = None if source is None else source.dtype
     state.put(ref.id, tensor_at(state, ref)._replace(shape=shape, dtype=dtype))
 
 

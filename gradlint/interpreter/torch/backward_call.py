@@ -8,10 +8,9 @@ from gradlint.domain.announcement import Backpropagated, ConstantGradient, Diffe
 from gradlint.domain.graph import Edge, Node, Tri, fresh_number
 from gradlint.domain.refusal.backward import GradInputUnused, GradInputWithoutGraph
 from gradlint.domain.state import State
-from gradlint.domain.value import Ref, Tensor, Unknown, Value
+from gradlint.domain.value import Args, Ref, Tensor, Unknown, Value
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import SAVES_AS_LISTED
-from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.backward import (
     Walk,

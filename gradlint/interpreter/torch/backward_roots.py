@@ -12,8 +12,7 @@ from gradlint.domain.graph import NOT_COMPUTED_FROM, Node
 from gradlint.domain.refusal import backward as refusal
 from gradlint.domain.shape import is_single, same_shape
 from gradlint.domain.state import State
-from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value
-from gradlint.interpreter.args import Args
+from gradlint.domain.value import Args, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.nonscalar import SEVERAL, assumed_of
 from gradlint.interpreter.torch.operands import tensors_in

@@ -14,9 +14,8 @@ from gradlint.domain.dtype import can_require_grad
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.refusal.functions import CheckpointReentrant
 from gradlint.domain.state import State, fresh_address
-from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value
+from gradlint.domain.value import Args, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.domain.walk import Along, certain_inputs, gradient_inputs, reachable
-from gradlint.interpreter.args import Args
 from gradlint.interpreter.escape import opaque, origins
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.tensor import known_tensor, new_tensor, tensor_at

@@ -11,13 +11,13 @@ from gradlint.domain.refusal.tensors import IntegerRequiresGrad
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import State
 from gradlint.domain.value import (
+    Args,
     Ref,
     Tensor,
     Unknown,
     Value,
 )
 from gradlint.facts.names import newer
-from gradlint.interpreter.args import Args
 from gradlint.interpreter.escape import opaque, origins
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.torch.alias import CONTIGUOUS

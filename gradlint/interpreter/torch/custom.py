@@ -16,6 +16,7 @@ from gradlint.domain.refusal.functions import DirtyNotReturned
 from gradlint.domain.refusal.inplace import LeafWrite
 from gradlint.domain.state import State
 from gradlint.domain.value import (
+    Args,
     Bound,
     Context,
     External,
@@ -28,7 +29,6 @@ from gradlint.domain.value import (
     View,
     Write,
 )
-from gradlint.interpreter.args import Args
 from gradlint.interpreter.escape import opaque
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import find_in_class

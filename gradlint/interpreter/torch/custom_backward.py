@@ -10,8 +10,7 @@ from gradlint.domain.announcement import FunctionDifferentiated
 from gradlint.domain.dtype import can_require_grad
 from gradlint.domain.graph import Node, Tri
 from gradlint.domain.state import State
-from gradlint.domain.value import Bound, External, Function, Ref, Value
-from gradlint.interpreter.args import Args
+from gradlint.domain.value import Args, Bound, External, Function, Ref, Value
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.calls import invoke
 from gradlint.interpreter.python.classes import find_in_class

@@ -8,8 +8,7 @@ from gradlint.domain.announcement import EpochSet, LoaderIterated
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.shape import Dim, Sym
 from gradlint.domain.state import State
-from gradlint.domain.value import External, Instance, Ref, Sequence, Tensor, Value
-from gradlint.interpreter.args import Args
+from gradlint.domain.value import Args, External, Instance, Ref, Sequence, Tensor, Value
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.operands import tensors_in
 from gradlint.interpreter.torch.tensor import both, new_tensor

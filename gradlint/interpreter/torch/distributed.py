@@ -9,8 +9,7 @@ import libcst as cst
 
 from gradlint.domain.announcement import ParameterReplaced
 from gradlint.domain.state import State
-from gradlint.domain.value import Context, External, Instance, Ref, Tensor, Value
-from gradlint.interpreter.args import Args
+from gradlint.domain.value import Args, Context, External, Instance, Ref, Tensor, Value
 from gradlint.interpreter.escape import opaque
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.parameters import is_module, modules_of, parameters_of

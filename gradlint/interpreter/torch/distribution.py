@@ -6,8 +6,7 @@ import libcst as cst
 
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
-from gradlint.domain.value import External, Instance, Ref, Tensor, Unknown, Value
-from gradlint.interpreter.args import Args
+from gradlint.domain.value import Args, External, Instance, Ref, Tensor, Unknown, Value
 from gradlint.interpreter.escape import opaque, origins
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.tensor import both, either, known_tensor, new_tensor, tensor_at, unknown_tensor

@@ -5,8 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.state import State
-from gradlint.domain.value import Ref, Sequence, Value
-from gradlint.interpreter.args import Args
+from gradlint.domain.value import Args, Ref, Sequence, Value
 from gradlint.interpreter.escape import opaque
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.methods import call_tensor_method

@@ -10,6 +10,7 @@ from gradlint.domain.announcement import Clipped, DefaultTypeSet, TorchCalled
 from gradlint.domain.graph import fresh_number
 from gradlint.domain.state import Blocked, State
 from gradlint.domain.value import (
+    Args,
     Bound,
     Context,
     External,
@@ -22,12 +23,12 @@ from gradlint.domain.value import (
     Write,
 )
 from gradlint.facts import load
-from gradlint.interpreter.args import Args
 from gradlint.interpreter.escape import opaque, origins
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.contexts import ONCE
 from gradlint.interpreter.python.iteration import is_used_up, items_of
 from gradlint.interpreter.torch.apply import apply
+from gradlint.interpreter.torch.attributes import replace_memory
 from gradlint.interpreter.torch.backward_call import autograd_backward, autograd_grad
 from gradlint.interpreter.torch.checkpoint import checkpoint
 from gradlint.interpreter.torch.creation import CREATION, initialise, lay_out, note_wanted, tag
@@ -260,6 +261,17 @@ def _clip(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
     return machine.unknown("number")
 
 
+def _vector_to_parameters(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """The `.data` of each parameter becomes a part of the vector (torch/nn/utils/convert_parameters.py)."""
+    given = known_tensor(machine, state, args.get(0, "vec"))
+    source = None if given is None else tensor_at(state, given)
+    for item in items_of(machine, state, args.get(1, "parameters"), node).items:
+        param = known_tensor(machine, state, item)
+        if param is not None:
+            replace_memory(machine, state, param, source, tensor_at(state, param).shape, node, by_data=False)
+    return None
+
+
 SPECIAL: dict[str, Native] = {
     **CREATION,
     **TRANSFORMS,
@@ -306,6 +318,8 @@ SPECIAL: dict[str, Native] = {
     "torch.nn.utils.clip_grad_norm_": _clip,
     "torch.nn.utils.clip_grad_value_": _clip,
     "torch.nn.utils.clip_grad_norm": _clip,
+    "torch.nn.utils.vector_to_parameters": _vector_to_parameters,
+    "torch.nn.utils.convert_parameters.vector_to_parameters": _vector_to_parameters,
     "torch.nn.init.calculate_gain": _number,
     "torch.Size": _size,
     "torch.finfo": limits,

@@ -20,6 +20,7 @@ from gradlint.domain.refusal.functions import HookResult
 from gradlint.domain.shape import same_shape
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import (
+    Args,
     Bound,
     Context,
     External,
@@ -32,7 +33,6 @@ from gradlint.domain.value import (
     Unknown,
     Value,
 )
-from gradlint.interpreter.args import Args
 from gradlint.interpreter.escape import opaque
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode

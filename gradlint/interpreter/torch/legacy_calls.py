@@ -8,11 +8,10 @@ from gradlint.domain.announcement import FactorsMoved
 from gradlint.domain.dtype import can_require_grad, is_floating
 from gradlint.domain.refusal.tensors import NumberIndexed
 from gradlint.domain.state import State
-from gradlint.domain.value import Tensor, Unknown, Value
+from gradlint.domain.value import Args, Tensor, Unknown, Value
 from gradlint.facts import Entry
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import ALPHA_FIRST, FACTORS_FIRST, VALUE_FIRST
-from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.tensor import SCALAR, known_tensor, tensor_at
 

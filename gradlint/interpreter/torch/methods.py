@@ -15,8 +15,7 @@ from gradlint.domain.refusal.backward import HookWithoutGrad
 from gradlint.domain.refusal.tensors import DetachedView, NumpyOnGrad, Resized
 from gradlint.domain.shape import numel
 from gradlint.domain.state import State
-from gradlint.domain.value import External, Ref, Tensor, Unknown, Value, View
-from gradlint.interpreter.args import Args
+from gradlint.domain.value import Args, External, Ref, Tensor, Unknown, Value, View
 from gradlint.interpreter.escape import opaque
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.apply import apply

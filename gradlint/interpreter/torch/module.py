@@ -14,6 +14,7 @@ from gradlint.domain.refusal.functions import FunctionWithoutApply
 from gradlint.domain.refusal.modules import ChildOverwritten, ParameterOverwritten
 from gradlint.domain.state import State
 from gradlint.domain.value import (
+    Args,
     Bound,
     External,
     Function,
@@ -27,7 +28,6 @@ from gradlint.domain.value import (
     Value,
 )
 from gradlint.facts import Entry, resolve
-from gradlint.interpreter.args import Args
 from gradlint.interpreter.escape import let_go, opaque
 from gradlint.interpreter.libraries import trainers as frameworks
 from gradlint.interpreter.libraries.accelerate import ENGINES, engine_method

@@ -17,8 +17,7 @@ from gradlint.domain.announcement import (
 )
 from gradlint.domain.dtype import is_floating, named
 from gradlint.domain.state import State
-from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value, Write
-from gradlint.interpreter.args import Args
+from gradlint.domain.value import Args, External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value, Write
 from gradlint.interpreter.libraries.model_zoos import is_foreign
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.iteration import items_of

@@ -5,8 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.state import State
-from gradlint.domain.value import Instance, Mapping, Ref, Value
-from gradlint.interpreter.args import Args
+from gradlint.domain.value import Args, Instance, Mapping, Ref, Value
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.torch.parameters import DICTS, LISTS, is_module, module_base, parts

@@ -8,10 +8,9 @@ from gradlint import facts
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import State
-from gradlint.domain.value import External, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.domain.value import Args, External, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.facts import Param, Signature
 from gradlint.facts.row import NO_CONSTANT
-from gradlint.interpreter.args import Args
 from gradlint.interpreter.contents import contents
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.tensor import is_scalar, known_tensor, size_symbol, tensor_at

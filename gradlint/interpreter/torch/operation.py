@@ -11,11 +11,10 @@ from gradlint import facts
 from gradlint.domain.dtype import COMPLEXES
 from gradlint.domain.graph import Edge, Node, Saved, Term, Tri
 from gradlint.domain.state import State
-from gradlint.domain.value import NoGradient, Ref, Sequence, Unknown, Value
+from gradlint.domain.value import Args, NoGradient, Ref, Sequence, Unknown, Value
 from gradlint.facts import Entry, MustMay, Param, resolve, resolve_flag
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import LIKES
-from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.contexts import AUTOCAST
 from gradlint.interpreter.torch.inplace import saved_now

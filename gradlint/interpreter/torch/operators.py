@@ -6,9 +6,8 @@ import libcst as cst
 
 from gradlint.domain.announcement import Differenced
 from gradlint.domain.state import State
-from gradlint.domain.value import Ref, Tensor, Unknown, Value
+from gradlint.domain.value import Args, Ref, Tensor, Unknown, Value
 from gradlint.facts.traits import OPERATORS
-from gradlint.interpreter.args import Args
 from gradlint.interpreter.escape import opaque
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.apply import apply

@@ -21,6 +21,7 @@ from gradlint.domain.refusal.optimizers import NonleafInOptimizer, ParameterInTw
 from gradlint.domain.refusal.training_loop import ClosureIsValue, ClosureMissing
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import (
+    Args,
     External,
     Instance,
     Mapping,
@@ -32,7 +33,6 @@ from gradlint.domain.value import (
     Value,
     Write,
 )
-from gradlint.interpreter.args import Args
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.torch.inplace import bump

@@ -5,8 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.state import State
-from gradlint.domain.value import Instance, Ref, Tensor, Value
-from gradlint.interpreter.args import Args
+from gradlint.domain.value import Args, Instance, Ref, Tensor, Value
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.torch.module import new_module
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at

@@ -14,8 +14,7 @@ from gradlint.domain.announcement import LossScaled, Scheduled, Unscaled
 from gradlint.domain.graph import Node
 from gradlint.domain.refusal.training_loop import ScalerOutOfOrder
 from gradlint.domain.state import State
-from gradlint.domain.value import External, Instance, Ref, Tensor, Value, Write
-from gradlint.interpreter.args import Args
+from gradlint.domain.value import Args, External, Instance, Ref, Tensor, Value, Write
 from gradlint.interpreter.escape import opaque
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.iteration import items_of

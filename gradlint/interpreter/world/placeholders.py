@@ -10,8 +10,7 @@ from gradlint.domain.announcement import NetworkSupposed
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
-from gradlint.domain.value import External, Function, Instance, ModuleState, Ref, Unknown, Value
-from gradlint.interpreter.args import Args
+from gradlint.domain.value import Args, External, Function, Instance, ModuleState, Ref, Unknown, Value
 from gradlint.interpreter.escape import origins
 from gradlint.interpreter.libraries.model_zoos import SOME, flag_of_leaf, new_network
 from gradlint.interpreter.machine import Machine

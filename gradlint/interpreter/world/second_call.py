@@ -19,8 +19,7 @@ from gradlint.domain.assumption import Assumption
 from gradlint.domain.event import Event, Refusal
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
-from gradlint.domain.value import Function, Instance, Ref, Value
-from gradlint.interpreter.args import Args
+from gradlint.domain.value import Args, Function, Instance, Ref, Value
 from gradlint.interpreter.contents import all_attributes, contents
 from gradlint.interpreter.libraries.trainers import step_taken
 from gradlint.interpreter.machine import Machine, OutOfBudgetError

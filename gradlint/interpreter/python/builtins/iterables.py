@@ -9,6 +9,7 @@ import libcst as cst
 from gradlint.domain.announcement import Zipped
 from gradlint.domain.state import State
 from gradlint.domain.value import (
+    Args,
     Instance,
     Mapping,
     Ref,
@@ -17,7 +18,6 @@ from gradlint.domain.value import (
     Unknown,
     Value,
 )
-from gradlint.interpreter.args import Args
 from gradlint.interpreter.escape import let_go, opaque
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.branch import truth

@@ -7,6 +7,7 @@ import libcst as cst
 from gradlint.domain.dtype import TENSOR_TYPES
 from gradlint.domain.state import State
 from gradlint.domain.value import (
+    Args,
     Bound,
     External,
     Function,
@@ -21,7 +22,6 @@ from gradlint.domain.value import (
     Value,
 )
 from gradlint.facts.names import MODULE, TENSOR, attributes_of_modules, names_of
-from gradlint.interpreter.args import Args
 from gradlint.interpreter.escape import let_go, opaque
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.attribute import delete_attribute, get_attribute, set_attribute

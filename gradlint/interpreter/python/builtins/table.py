@@ -9,6 +9,7 @@ import libcst as cst
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import (
+    Args,
     Bound,
     Context,
     External,
@@ -20,7 +21,6 @@ from gradlint.domain.value import (
     Unknown,
     Value,
 )
-from gradlint.interpreter.args import Args
 from gradlint.interpreter.libraries.expectations import catch_warnings, raises, warns
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.branch import truth

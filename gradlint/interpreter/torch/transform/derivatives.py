@@ -7,8 +7,7 @@ import libcst as cst
 from gradlint.domain.dtype import COMPLEXES
 from gradlint.domain.shape import same_shape
 from gradlint.domain.state import State
-from gradlint.domain.value import External, Partial, Ref, Value
-from gradlint.interpreter.args import Args
+from gradlint.domain.value import Args, External, Partial, Ref, Value
 from gradlint.interpreter.escape import opaque
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.torch.transform.inside import (

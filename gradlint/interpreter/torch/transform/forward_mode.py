@@ -12,8 +12,7 @@ from gradlint.domain.dtype import can_require_grad
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.shape import same_shape
 from gradlint.domain.state import State
-from gradlint.domain.value import Context, Value
-from gradlint.interpreter.args import Args
+from gradlint.domain.value import Args, Context, Value
 from gradlint.interpreter.escape import opaque
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.contexts import DUAL

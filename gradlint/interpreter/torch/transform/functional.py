@@ -8,9 +8,8 @@ from gradlint.domain.announcement import ConstantGradient
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.shape import is_single, same_shape
 from gradlint.domain.state import State
-from gradlint.domain.value import Context, Ref, Tensor, Value
+from gradlint.domain.value import Args, Context, Ref, Tensor, Value
 from gradlint.domain.walk import certain_inputs, reachable
-from gradlint.interpreter.args import Args
 from gradlint.interpreter.escape import opaque
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode

@@ -12,8 +12,7 @@ from gradlint.domain.event import Refusal
 from gradlint.domain.graph import Edge, Node, Tri
 from gradlint.domain.refusal.transform import Mismatch, TransformMismatch
 from gradlint.domain.state import State
-from gradlint.domain.value import Ref, Tensor, Unknown, Value
-from gradlint.interpreter.args import Args
+from gradlint.domain.value import Args, Ref, Tensor, Unknown, Value
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.tensor import new_leaf, new_tensor
 from gradlint.interpreter.torch.transform.level import Level

@@ -10,8 +10,7 @@ from gradlint.domain.graph import Edge, Node
 from gradlint.domain.refusal.transform import Mismatch, TransformMismatch
 from gradlint.domain.shape import Shape
 from gradlint.domain.state import State
-from gradlint.domain.value import External, Partial, Ref, Tensor, Unknown, Value
-from gradlint.interpreter.args import Args
+from gradlint.domain.value import Args, External, Partial, Ref, Tensor, Unknown, Value
 from gradlint.interpreter.escape import opaque
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.tensor import new_tensor
