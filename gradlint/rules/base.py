@@ -122,12 +122,15 @@ class Repair:
 
 @dataclass(frozen=True)
 class Report:
-    """A rule's report about one event, in syntax nodes; `check.py` turns nodes into places."""
+    """A rule's report about one event, in syntax nodes; `check.py` turns nodes into places.
+
+    Of the related places, those whose node is None are left out.
+    """
 
     node: cst.CSTNode
     message: str
     hint: str | None = None
-    related: tuple[tuple[cst.CSTNode, str], ...] = ()
+    related: tuple[tuple[cst.CSTNode | None, str], ...] = ()
     severity: Severity | None = None
     effect: Effect | None = None
     repair: Repair | None = None

@@ -56,18 +56,15 @@ loss.backward()
     def check(self, event: SecondBackward) -> Report | None:
         """Report at the second backward; in a loop, the earlier one is the same line one iteration before."""
         loop = event.earlier is event.node
-        part = operation(event.part_op, event.part)
         again = f"{'from the second iteration on, ' if loop else ''}this backward runs again through"
+        part = "both backwards run through this operation"
         if event.read:
-            again = "this reads a saved tensor of"
-        related = [(event.part, "this saved the tensor" if event.read else "both backwards run through this operation")]
-        if not loop:
-            related.append((event.earlier, "this backward frees its saved tensors"))
+            again, part = "this reads a saved tensor of", "this saved the tensor"
         return Report(
             event.node,
-            f"{again} {part}, whose saved tensors are freed: torch raises here",
+            f"{again} {operation(event.part_op, event.part)}, whose saved tensors are freed: torch raises here",
             hint=_LOOP if loop else _TWO,
-            related=tuple(related),
+            related=((event.part, part), (None if loop else event.earlier, "this backward frees its saved tensors")),
         )
 
 

@@ -56,12 +56,11 @@ loss.backward()
             return None
         call = "`backward`" if event.call == "backward" else "`autograd.grad`"
         why = "whose graph is cut" if event.cuts else "that is computed from nothing that requires grad"
-        related = [(place, _CUTS.get(kind, "the graph ends here")) for kind, place in event.cuts]
         return Report(
             event.node,
             f"{call} starts at a tensor {why}: torch raises here",
             hint=_RESTORE if event.cuts else _REQUIRE,
-            related=tuple(related),
+            related=tuple((place, _CUTS.get(kind, "the graph ends here")) for kind, place in event.cuts),
         )
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from gradlint.domain.refusal import functions as refusal
 from gradlint.rules.authoring.repairs import with_argument
-from gradlint.rules.base import EventRule, Repair, Report
+from gradlint.rules.base import EventRule, Report
 
 
 class CheckpointReentrant(EventRule[refusal.CheckpointReentrant]):
@@ -57,21 +57,15 @@ y = checkpoint(layer, x, use_reentrant=False)
     good_shows = "gradient.shape == (2, 3)"
 
     def check(self, event: refusal.CheckpointReentrant) -> Report | None:
-        """Report a backward that runs through a reentrant checkpoint."""
+        """Report a backward through a reentrant checkpoint; the other kind does not help if nothing requires grad."""
+        constant = event.reason == "constant"
         what = "computes only some gradients, which a reentrant checkpoint does not support"
-        if event.reason == "constant":
+        if constant:
             what = "runs through a reentrant checkpoint in which nothing requires grad"
         return Report(
             event.node,
             f"this backward {what}: torch raises here",
-            hint="pass `use_reentrant=False` to `checkpoint`" if event.reason != "constant" else None,
+            hint=None if constant else "pass `use_reentrant=False` to `checkpoint`",
             related=((event.checkpoint, "the checkpoint is here"),),
-            repair=_repair(event),
+            repair=None if constant else with_argument(event.checkpoint, "use_reentrant=False", safe=True),
         )
-
-
-def _repair(event: refusal.CheckpointReentrant) -> Repair | None:
-    """Use the other kind of checkpoint, which computes the same; this does not help if nothing requires grad."""
-    if event.reason == "constant":
-        return None
-    return with_argument(event.checkpoint, "use_reentrant=False", safe=True)

@@ -61,7 +61,7 @@ value = (x * 2).detach().clone()
             event.node,
             "`deepcopy` is called on a tensor that is not a leaf: torch raises here",
             hint="store `.detach()`ed tensors on the copied object, or copy its `state_dict()`",
-            related=() if event.made is None else ((event.made, "this operation computes the tensor"),),
+            related=((event.made, "this operation computes the tensor"),),
             repair=_repair(event),
         )
 

@@ -62,7 +62,7 @@ loss.backward()
             event.node,
             f"`{event.spelled}` changes the flag of a tensor that is not a leaf: torch raises here",
             hint="use `.detach()` to stop gradients here, or set the flag on the leaf; do not set it on a loss",
-            related=() if event.made is None else ((event.made, "this operation computes the tensor"),),
+            related=((event.made, "this operation computes the tensor"),),
             repair=_without_flag(event.node),
         )
 

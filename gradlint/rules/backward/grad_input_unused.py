@@ -61,13 +61,10 @@ torch.autograd.grad((a * 2).sum(), [a, b], allow_unused=True)
             event.node,
             f"`autograd.grad` differentiates with respect to a tensor that {reason}: torch raises here",
             hint=hint,
-            related=() if event.made is None else ((event.made, "the input is created here"),),
+            related=((event.made, "the input is created here"),),
             repair=with_argument(event.node, "allow_unused=True", safe=False) if unused else None,
         )
 
 
-_UNUSED = (
-    "the output does not depend on",
-    "pass the tensor that was used in the computation, or `allow_unused=True`",
-)
+_UNUSED = ("the output does not depend on", "pass the tensor that was used in the computation, or `allow_unused=True`")
 _WITHOUT_GRAPH = ("does not require grad", "call `requires_grad_()` on it before it is used")

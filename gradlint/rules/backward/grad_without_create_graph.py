@@ -70,17 +70,16 @@ loss.backward()
             if event.kind == "grad" and event.idle:
                 return report(event, "these gradients have no graph", _HINT, _repair(event.node))
             return None
-        alone = (
-            "these gradients have no graph, and the differentiated tensor depends on nothing else: torch "
-            "raises in backward"
-        )
-        term = "these gradients have no graph: the term of the loss computed from them has no effect on training"
         raises = event.term is None
+        follows = ": the term of the loss computed from them has no effect on training"
+        if raises:
+            follows = ", and the differentiated tensor depends on nothing else: torch raises in backward"
+        backward = "torch raises here" if raises else "the backward of the loss"
         return Report(
             event.node,
-            alone if raises else term,
+            f"these gradients have no graph{follows}",
             hint=_HINT,
-            related=_related(event),
+            related=((event.term, "this term of the loss is a constant"), (event.backward, backward)),
             effect="raises" if raises else None,
             repair=_repair(event.node),
         )
@@ -88,12 +87,6 @@ loss.backward()
 
 def _repair(node: cst.CSTNode) -> Repair | None:
     return with_argument(node, "create_graph=True", safe=False)
-
-
-def _related(event: GradientWithoutGraph) -> tuple[tuple[cst.CSTNode, str], ...]:
-    if event.term is None:
-        return ((event.backward, "torch raises here"),)
-    return (event.term, "this term of the loss is a constant"), (event.backward, "the backward of the loss")
 
 
 _HINT = "pass `create_graph=True` to `torch.autograd.grad`"

@@ -65,6 +65,6 @@ y.backward(torch.ones_like(y))
             event.node,
             f"`{keyword}` has a different shape from {tensor}, and is not broadcast: torch raises here",
             hint="pass `torch.ones_like(...)` of the tensor, or weights of its shape",
-            related=() if event.root is None else ((event.root, "backward starts at this tensor"),),
+            related=((event.root, "backward starts at this tensor"),),
             repair=ones_as_gradient(event.node, safe=False),
         )

@@ -61,7 +61,7 @@ slope = x.grad
             event.node,
             "`.grad` is read from a tensor that is not a leaf: torch returns None with a warning",
             hint="read `.grad` from the leaf, or call `retain_grad()` on this tensor before the backward",
-            related=() if event.made is None else ((event.made, "this operation computes the tensor"),),
+            related=((event.made, "this operation computes the tensor"),),
             repair=None if event.made is None else _repair(event.node, event.made),
         )
 

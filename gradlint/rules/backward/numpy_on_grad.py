@@ -62,7 +62,7 @@ scores = model(torch.randn(3, 4)).detach().numpy()
             + (", unless the caller disables grad mode" if event.uncalled else ""),
             severity="warning" if event.uncalled else None,
             hint="call `.detach()` first; in the computation of a loss, use torch functions instead",
-            related=() if event.made is None else ((event.made, "the tensor is computed here"),),
+            related=((event.made, "the tensor is computed here"),),
             repair=receiver_through(event.node, "detach", safe=True) if _is_numpy_method(event.node) else None,
         )
 

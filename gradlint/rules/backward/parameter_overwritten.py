@@ -61,5 +61,5 @@ with torch.no_grad():
             event.node,
             f"a plain tensor is assigned to the parameter `{event.name}`: torch raises here",
             hint="write its values under `torch.no_grad()`, or use another attribute name for the tensor",
-            related=() if event.made is None else ((event.made, "the parameter is created here"),),
+            related=((event.made, "the parameter is created here"),),
         )

@@ -69,10 +69,7 @@ layer.requires_grad_(False)
             return Report(node, "this compares `requires_grad` and sets nothing", f"write `{setting}`", repair=repair)
         what = "the layers are not changed" if event.owner == "module" else "the flag is not changed"
         return Report(
-            node,
-            f"this replaces the method `requires_grad_` by an attribute: {what}",
-            hint=_HINT,
-            repair=_called(node),
+            node, f"this replaces the method `requires_grad_` by an attribute: {what}", hint=_HINT, repair=_called(node)
         )
 
 

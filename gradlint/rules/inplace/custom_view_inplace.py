@@ -66,6 +66,6 @@ hidden.sum().backward()
             f"{writing(event.op, event.node)} writes to a view made by a custom function or a backward hook: "
             "torch raises here",
             hint="compute out of place (`inplace=False` next to a module with a backward hook), or clone the result",
-            related=() if event.viewed is None else ((event.viewed, "the view is made here"),),
+            related=((event.viewed, "the view is made here"),),
             repair=out_of_place(event.node),
         )

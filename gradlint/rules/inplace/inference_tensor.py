@@ -78,7 +78,7 @@ head(features).sum().backward()
             event.node,
             f"{message}: torch raises here",
             hint="create the tensor under `torch.no_grad()` instead, or use its `.clone()`",
-            related=() if place is None else ((place, said),),
+            related=((place, said),),
             repair=_recorded(mode),
         )
 

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gradlint.domain.refusal import inplace as refusal
 from gradlint.rules.authoring.phrases import target, writing
 from gradlint.rules.authoring.repairs import built_out_of_place, out_of_place, update_under_no_grad
@@ -67,12 +65,11 @@ with torch.no_grad():
         kind = "parameter" if event.parameter else "leaf"
         quoted = target(event.node)
         what = f"the {kind} `{quoted}`, which" if quoted else f"a {kind} that"
-        related = () if event.made is None else ((event.made, f"the {kind} is created here"),)
         return Report(
             event.node,
             f"{writing(event.op, event.node)} writes in place to {what} requires grad: torch raises here",
             hint=_NO_INPLACE if event.op.startswith("nn.") else _NO_GRAD,
-            related=related,
+            related=((event.made, f"the {kind} is created here"),),
             repair=_repair(event),
         )
 
@@ -88,8 +85,8 @@ def _repair(event: refusal.LeafWrite) -> Repair | None:
     if event.op.startswith("nn."):
         return out_of_place(node)
     kept = event.parameter or event.held
-    elsewhere = out_of_place(node) if event.tracked and not kept else None
-    return update_under_no_grad(node) if elsewhere is None else replace(elsewhere, safe=False)
+    elsewhere = out_of_place(node, safe=False) if event.tracked and not kept else None
+    return elsewhere or update_under_no_grad(node)
 
 
 _NO_GRAD = "wrap the write in `with torch.no_grad():`, or write to a copy: `.clone()`"

@@ -65,6 +65,6 @@ for _ in range(3):
             event.node,
             "this uses a `.grad` that is None here: no backward has filled it, and Python raises here",
             hint="update the leaf under `torch.no_grad()`, or make a new leaf: `.detach().requires_grad_()`",
-            related=() if event.made is None else ((event.made, "the tensor whose `.grad` is None is created here"),),
+            related=((event.made, "the tensor whose `.grad` is None is created here"),),
             repair=None if event.made is None else updated_in_place(event.made),
         )

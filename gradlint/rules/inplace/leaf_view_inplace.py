@@ -62,15 +62,13 @@ b.sum().backward()
     def check(self, event: refusal.LeafViewWrite) -> Report | None:
         """Report a write that torch rejects because its target is a view of a leaf."""
         kind = "parameter" if event.parameter else "leaf"
-        related = [] if event.made is None else [(event.made, f"the {kind} is created here")]
-        if event.viewed is not None and event.viewed is not event.node:
-            related.append((event.viewed, "this is a view of it"))
+        viewed = None if event.viewed is event.node else event.viewed
         return Report(
             event.node,
             f"{writing(event.op, event.node)} writes in place to a view of a {kind} that requires grad:"
             " torch raises here",
             hint=_FOR_PARAMETER if event.parameter else _FOR_BUFFER,
-            related=tuple(related),
+            related=((event.made, f"the {kind} is created here"), (viewed, "this is a view of it")),
             repair=update_under_no_grad(event.node) if event.parameter else _joining(event),
         )
 

@@ -69,6 +69,6 @@ forget = forget + 1
             event.node,
             f"{writing(event.op, event.node)} writes to one of several views made at once: torch raises here",
             hint="compute out of place, clone the part, or select it by index or with `torch.tensor_split`",
-            related=() if event.viewed is None else ((event.viewed, "the views are created here"),),
+            related=((event.viewed, "the views are created here"),),
             repair=out_of_place(event.node),
         )

@@ -69,5 +69,5 @@ with torch.no_grad():
             event.node,
             f"{writer} writes, with grad mode on, to a view made under `no_grad`: torch raises here",
             hint="create the view and write to it in the same grad mode",
-            related=() if event.viewed is None else ((event.viewed, "the view is created here"),),
+            related=((event.viewed, "the view is created here"),),
         )

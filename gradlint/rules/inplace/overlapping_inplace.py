@@ -59,6 +59,6 @@ batch += torch.randn(8, 3)
             event.node,
             f"{writer} writes to an expanded tensor, whose elements share memory: torch raises here",
             hint="copy it first with `.clone()`, or use `repeat` instead of `expand`",
-            related=() if event.viewed is None else ((event.viewed, "it is expanded here"),),
+            related=((event.viewed, "it is expanded here"),),
             repair=through(event.viewed, "clone", safe=True) if isinstance(event.viewed, cst.Call) else None,
         )

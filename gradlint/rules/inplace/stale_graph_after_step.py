@@ -69,8 +69,5 @@ optimizer.step()
             event.node,
             "this step changes parameters that an earlier graph has saved: torch raises at that graph's backward",
             hint="run both backwards before the step, or compute the second loss after it, with a new forward",
-            related=(
-                (event.saver, f"{saver} saves them here"),
-                (event.backward, "this backward needs the old values"),
-            ),
+            related=((event.saver, f"{saver} saves them here"), (event.backward, "this backward needs the old values")),
         )

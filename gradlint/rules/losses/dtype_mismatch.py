@@ -77,8 +77,8 @@ double = nn.Linear(3, 1).double()(x)
         else:
             message = f"`{event.op}` gets both {event.got} and {event.wants}: {where}"
             hint = "convert one of them, for example with `.float()` on data from numpy"
-        made = () if event.made is None else ((event.made, f"the {event.got} tensor is created here"),)
-        return Report(event.node, message, hint=hint, related=made, repair=_converted(event))
+        made = event.made, f"the {event.got} tensor is created here"
+        return Report(event.node, message, hint=hint, related=(made,), repair=_converted(event))
 
 
 def _converted(event: fault.TypeClash) -> Repair | None:

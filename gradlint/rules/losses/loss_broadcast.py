@@ -59,13 +59,12 @@ loss.backward()
 
     def check(self, event: fault.CrossedShapes) -> Report | None:
         """Report two shapes that both expand when they are broadcast."""
-        related = () if event.met is event.node else ((event.node, "the loss"),)
         return Report(
             event.met,
             f"{_shape(event.one)} and {_shape(event.other)} broadcast to all pairs: "
             "the loss compares every prediction with every target",
             hint="give both the same shape: `prediction.squeeze(1)`, or `target.unsqueeze(1)`",
-            related=related,
+            related=((None if event.met is event.node else event.node, "the loss"),),
             repair=_squeezed(event),
         )
 

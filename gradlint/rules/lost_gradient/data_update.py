@@ -93,7 +93,7 @@ with torch.no_grad():
             event.node,
             f"{writing(event.op, event.node)} {does}: {why}",
             hint=f"write {_INSTEAD[event.use]}",
-            related=() if event.made is None else ((event.made, f"the {kind} is created here"),),
+            related=((event.made, f"the {kind} is created here"),),
             severity="info",
             repair=None if event.kept else _without_data(event.node, event.recorded),
         )
@@ -117,30 +117,20 @@ def _without_data(node: cst.CSTNode, recorded: bool) -> Repair | None:
             return None
         copied = f"{code(found.value)}.copy_({code(node.value)})"
         return Repair(message, (*wrap, Change(node, copied)), safe=False, imports=("torch",))
-    safe = not (recorded and _Calls.of_strangers(node))
+    safe = not (recorded and _calls_own(node))
     return Repair(message, (*wrap, Change(found, code(found.value))), safe, imports=("torch",))
 
 
-class _Calls(cst.CSTVisitor):
-    """Find calls of the program's own functions: under no_grad, they would not record a graph that they keep."""
+def _calls_own(node: cst.CSTNode) -> bool:
+    """Return whether a node calls functions of the program, judged by their spelling.
 
-    def __init__(self) -> None:
-        self.own = False
-
-    @classmethod
-    def of_strangers(cls, node: cst.CSTNode) -> bool:
-        """Return whether a node contains a call that may do more than compute, judged by its spelling."""
-        calls = cls()
-        node.visit(calls)
-        return calls.own
-
-    def on_visit(self, node: cst.CSTNode) -> bool:
-        if isinstance(node, cst.Call):
-            called = node.func
-            is_name = isinstance(called, cst.Name) and called.value not in _HARMLESS
-            of_self = isinstance(called, cst.Attribute) and code(called.value) == "self"
-            self.own = self.own or is_name or of_self or isinstance(called, (cst.Call, cst.Subscript))
-        return True
+    Under no_grad, they would not record a graph that they keep.
+    """
+    called = node.func if isinstance(node, cst.Call) else None
+    is_name = isinstance(called, cst.Name) and called.value not in _HARMLESS
+    of_self = isinstance(called, cst.Attribute) and code(called.value) == "self"
+    is_own = is_name or of_self or isinstance(called, (cst.Call, cst.Subscript))
+    return is_own or any(map(_calls_own, node.children))
 
 
 _HARMLESS = frozenset({"abs", "float", "int", "len", "max", "min", "range", "round", "sqrt", "sum", "tuple", "list"})

@@ -59,14 +59,13 @@ model(x).sum().backward()
         """Report a leaf made from a value without a graph, whose gradient is never used."""
         if event.kind != "hack":
             return None
-        related = [(event.leaf, f"this {'parameter' if event.parameter else 'leaf'} gets no gradient")]
-        if event.cut is not None and event.cut is not event.node:
-            related.insert(0, (event.cut, "the graph is cut here"))
+        lost = f"this {'parameter' if event.parameter else 'leaf'} gets no gradient"
+        cut = None if event.cut is event.node else event.cut
         return Report(
             event.node,
             "`requires_grad` makes a leaf of a value that has lost its graph: backward runs, and no "
             "parameter gets a gradient",
             hint="remove `requires_grad`, and fix the line that cuts the graph: drop `.detach()`, or use "
             "torch functions instead of numpy's",
-            related=(*related, (event.backward, "the backward")),
+            related=((cut, "the graph is cut here"), (event.leaf, lost), (event.backward, "the backward")),
         )

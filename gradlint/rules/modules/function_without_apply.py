@@ -78,33 +78,20 @@ square(x).sum().backward()
 
     def check(self, event: refusal.FunctionWithoutApply) -> Report | None:
         """Report the call of the class or of its instance, or the use of a `ctx` that is None."""
+        message = "this calls an instance of a custom function: torch raises here"
         if event.use == "made":
-            return Report(
-                event.node,
-                "this creates an instance of a custom function, not a tensor: Python raises where it is used "
-                "as a tensor",
-                hint="call `apply` on the class",
-                repair=_applied(event.node),
-            )
-        if event.use == "without-ctx":
-            return Report(
-                event.node,
-                f"`forward` is called with None as its `ctx`, which has no `{event.name}`: Python raises here",
-                hint="call `apply` on the class",
-            )
-        return Report(
-            event.node,
-            "this calls an instance of a custom function: torch raises here",
-            hint="call `apply` on the class",
-            repair=_applied(event.node),
-        )
+            made = "this creates an instance of a custom function, not a tensor"
+            message = f"{made}: Python raises where it is used as a tensor"
+        elif event.use == "without-ctx":
+            message = f"`forward` is called with None as its `ctx`, which has no `{event.name}`: Python raises here"
+        repair = None if event.use == "without-ctx" else _applied(event.node)
+        return Report(event.node, message, hint="call `apply` on the class", repair=repair)
 
 
 def _applied(node: cst.CSTNode) -> Repair | None:
     """Turn `Square()(x)` and `Square(x)` into `Square.apply(x)`, unless the instance has arguments."""
     made = node.func if isinstance(node, cst.Call) else None
-    if isinstance(made, (cst.Name, cst.Attribute)):
-        return Repair("call `apply` on the class", (Change(made, f"{code(made)}.apply"),))
-    if not isinstance(made, cst.Call) or made.args:
+    called = made.func if isinstance(made, cst.Call) and not made.args else made
+    if made is None or not isinstance(called, (cst.Name, cst.Attribute)):
         return None
-    return Repair("call `apply` on the class", (Change(made, f"{code(made.func)}.apply"),))
+    return Repair("call `apply` on the class", (Change(made, f"{code(called)}.apply"),))

@@ -79,17 +79,14 @@ net(torch.ones(1, 2))
     def check(self, event: fault.ModuleInContainer | fault.ParameterInContainer) -> Report | None:
         """Report the assignment of the container."""
         if isinstance(event, fault.ParameterInContainer):
-            what, kind = "parameters", "Parameter"
-            related = [(event.made, "a parameter in it is created here")]
+            what, kind, called = "parameter", "Parameter", None
         else:
-            what, kind = "modules", "Module"
-            related = [] if event.made is None else [(event.made, "a module in it is created here")]
-            related.append((event.called, "the module is called here"))
+            what, kind, called = "module", "Module", event.called
         return Report(
             event.node,
-            f"{what} in a plain container are not registered: the parameters in `{event.name}` are never trained",
+            f"{what}s in a plain container are not registered: the parameters in `{event.name}` are never trained",
             hint=f"use `nn.{kind}List` or `nn.{kind}Dict`",
-            related=tuple(related),
+            related=((event.made, f"a {what} in it is created here"), (called, "the module is called here")),
             repair=_wrapped(event.node, kind),
         )
 

@@ -53,6 +53,6 @@ optimizer = torch.optim.SGD([w], lr=0.1)
             event.node,
             "this optimizer is given a tensor that is not a leaf: torch raises here",
             hint="make the leaf last: `value.detach().requires_grad_()`, or `nn.Parameter(value)`",
-            related=() if event.made is None else ((event.made, "this operation makes it no leaf"),),
+            related=((event.made, "this operation makes it no leaf"),),
             repair=None if event.made is None else leaf_at_once(event.made, safe=True),
         )

@@ -72,32 +72,23 @@ optimizer.step()
                 ),
                 severity="error",
             )
+        if isinstance(event, fault.IteratorUsedUp):
+            return Report(
+                event.node,
+                "this group is given an iterator that has been consumed: the optimizer trains none of its parameters",
+                hint="call `parameters()` again, or keep `list(model.parameters())`",
+                severity="error",
+            )
+        what, whose, gives = "parameter", "it is", "a gradient"
+        hint = "pass it to an optimizer, in a list or in its own group"
         if isinstance(event, fault.NetworkForgotten):
-            return Report(
-                event.node,
-                "this loss depends on a network that is in no optimizer: its random weights are never trained",
-                hint="pass its `parameters()` to an optimizer, or freeze it with `requires_grad_(False)`",
-                related=(
-                    (event.made, "the network is made here"),
-                    (event.backward, "this backward gives it gradients"),
-                ),
-                severity="warning",
-            )
-        if isinstance(event, fault.ParameterForgotten):
-            return Report(
-                event.node,
-                "this loss depends on a parameter that is in no optimizer: it is never trained",
-                hint="pass it to an optimizer, in a list or in its own group",
-                related=(
-                    (event.made, "the parameter is made here"),
-                    (event.backward, "this backward gives it a gradient"),
-                ),
-                severity="warning",
-            )
-        assert isinstance(event, fault.IteratorUsedUp)
+            what, whose, gives = "network", "its random weights are", "gradients"
+            hint = "pass its `parameters()` to an optimizer, or freeze it with `requires_grad_(False)`"
+        assert isinstance(event, (fault.NetworkForgotten, fault.ParameterForgotten))
         return Report(
             event.node,
-            "this group is given an iterator that has been consumed: the optimizer trains none of its parameters",
-            hint="call `parameters()` again, or keep `list(model.parameters())`",
-            severity="error",
+            f"this loss depends on a {what} that is in no optimizer: {whose} never trained",
+            hint=hint,
+            related=((event.made, f"the {what} is made here"), (event.backward, f"this backward gives it {gives}")),
+            severity="warning",
         )

@@ -57,7 +57,7 @@ optimizer = torch.optim.SGD(
             event.node,
             "a parameter is in two groups of this optimizer: torch raises here",
             hint="leave it out of one of them",
-            related=() if event.made is None else ((event.made, "the parameter is made here"),),
+            related=((event.made, "the parameter is made here"),),
             repair=_repair(event),
         )
 

@@ -5,6 +5,7 @@ import libcst as cst
 from gradlint.domain.fault import modules as fault
 from gradlint.domain.refusal.modules import NoParameterRegistered
 from gradlint.rules.authoring.phrases import source
+from gradlint.rules.authoring.repairs import bracketed
 from gradlint.rules.base import Change, EventRule, Repair, Report
 
 
@@ -74,20 +75,17 @@ model(torch.ones(3)).sum().backward()
 
     def check(self, event: fault.ParameterMoved | NoParameterRegistered) -> Report | None:
         """Report an attribute of a module that was computed from an unreachable parameter."""
-        if isinstance(event, NoParameterRegistered):
-            return Report(
-                event.node,
-                "this is computed from a parameter but is not a parameter: torch raises here",
-                hint="compute first and wrap the result: `nn.Parameter(t.to(device))`",
-                related=((event.made, "the parameter is created here and is not registered"),),
-                effect="raises",
-            )
+        raises = isinstance(event, NoParameterRegistered)
+        what, follows = "this", "torch raises here"
+        if isinstance(event, fault.ParameterMoved):
+            what, follows = f"`{event.name}`", "it is neither registered nor trained"
         return Report(
             event.node,
-            f"`{event.name}` is computed from a parameter but is not a parameter: it is neither registered nor trained",
+            f"{what} is computed from a parameter but is not a parameter: {follows}",
             hint="compute first and wrap the result: `nn.Parameter(t.to(device))`",
             related=((event.made, "the parameter is created here and is not registered"),),
-            repair=_wrapped_last(event.node, event.made),
+            effect="raises" if raises else None,
+            repair=None if raises else _wrapped_last(event.node, event.made),
         )
 
 
@@ -98,14 +96,7 @@ def _wrapped_last(node: cst.CSTNode, made: cst.CSTNode) -> Repair | None:
     data, rest = made.args[0], made.args[1:]
     if data.keyword is not None or data.star:
         return None
-    value = node.value.deep_replace(made, _enclosed(data.value))
+    value = node.value.deep_replace(made, bracketed(data.value))
     flags = "".join(f", {source(arg.with_changes(comma=cst.MaybeSentinel.DEFAULT))}" for arg in rest)
     text = f"{source(made.func)}({source(value)}{flags})"
     return Repair("wrap the result", (Change(node.value, text),), safe=False)
-
-
-def _enclosed(value: cst.BaseExpression) -> cst.BaseExpression:
-    """Return an expression in parentheses, if an operator or an attribute could not follow it otherwise."""
-    if isinstance(value, (cst.Name, cst.Attribute, cst.Call, cst.Subscript)) or value.lpar:
-        return value
-    return value.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])

@@ -71,7 +71,7 @@ Net()
             event.node,
             "`nn.Module.__init__` has not run on this module: torch raises here",
             hint="call `super().__init__()` in the first line of `__init__`",
-            related=() if event.init is None else ((event.init, "this `__init__`"),),
+            related=((event.init, "this `__init__`"),),
             repair=_first_line(event.init) if isinstance(event.init, cst.FunctionDef) else None,
         )
 

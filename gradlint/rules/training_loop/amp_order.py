@@ -82,18 +82,9 @@ for step in range(2):
         """Report at the call of the scaler or the optimizer."""
         if isinstance(event, refusal.ScalerOutOfOrder):
             return Report(event.node, f"{_RAISES[event.kind]}: torch raises here", hint=_HINT)
+        what = "it unscales gradients that were never scaled: torch raises, or the step is far too small"
+        why = "the loss of this backward is not scaled"
         if isinstance(event, fault.SteppedScaled):
-            return Report(
-                event.node,
-                "it uses gradients that are still scaled: call `scaler.step(optimizer)`",
-                hint=_HINT,
-                related=((event.backward, "this is the backward of a scaled loss"),),
-                effect="silent",
-            )
-        return Report(
-            event.node,
-            "it unscales gradients that were never scaled: torch raises, or the step is far too small",
-            hint=_HINT,
-            related=((event.backward, "the loss of this backward is not scaled"),),
-            effect="silent",
-        )
+            what = "it uses gradients that are still scaled: call `scaler.step(optimizer)`"
+            why = "this is the backward of a scaled loss"
+        return Report(event.node, what, hint=_HINT, related=((event.backward, why),), effect="silent")

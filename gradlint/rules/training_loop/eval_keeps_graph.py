@@ -70,6 +70,6 @@ with torch.no_grad():
             event.node,
             f"{what} keeps the graphs and activations of all iterations, and no backward runs through them",
             hint="run the loop under `torch.no_grad()`, or keep `.item()` or `.detach()` of the outputs",
-            related=() if event.term is None else ((event.term, "this value has a graph"),),
+            related=((event.term, "this value has a graph"),),
             repair=None if event.nested else detached(event.node),
         )

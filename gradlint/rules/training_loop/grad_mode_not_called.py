@@ -59,10 +59,9 @@ with torch.no_grad():
         context = event.node.item
         text = source(context)
         takes_mode = event.mode.endswith("set_grad_enabled")
-        repair = Repair(f"call `{text}`", (Change(context, f"{text}()"),))
         return Report(
             context,
             f"`{text}` is a class and must be called: Python raises here",
             hint=f"write `with {text}({'False' if takes_mode else ''}):`",
-            repair=None if takes_mode else repair,
+            repair=None if takes_mode else Repair(f"call `{text}`", (Change(context, f"{text}()"),)),
         )

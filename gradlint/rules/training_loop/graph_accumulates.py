@@ -71,6 +71,6 @@ for x in torch.randn(10, 8, 4):
             event.node,
             f"{what} keeps the graphs of all iterations, {why}: memory grows with each iteration",
             hint="add the number (`loss.item()`) or the value without its graph (`loss.detach()`)",
-            related=() if event.term is None else ((event.term, "this value has a graph"),),
+            related=((event.term, "this value has a graph"),),
             repair=None if event.nested else detached(event.node),
         )

@@ -66,5 +66,5 @@ for epoch in range(3):
             event.node,
             "the sampler has not been told the epoch: these are the batches of the epoch before, in the same order",
             hint="call `sampler.set_epoch(epoch)` at the beginning of each epoch",
-            related=() if event.sampler is None else ((event.sampler, "the sampler is made here"),),
+            related=((event.sampler, "the sampler is made here"),),
         )

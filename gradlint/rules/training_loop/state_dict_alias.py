@@ -77,16 +77,14 @@ model.load_state_dict(best)
                 event.node,
                 "both sides are the same parameter: the difference is zero, and so is its gradient",
                 hint="store a copy of the old value: `p.detach().clone()`",
-                related=() if event.parameter is None else ((event.parameter, "both sides are this parameter"),),
+                related=((event.parameter, "both sides are this parameter"),),
             )
         node = event.node
-        repair = Repair(
-            "use `copy.deepcopy`", (Change(node, f"copy.deepcopy({source(node)})"),), safe=False, imports=("copy",)
-        )
+        copied = (Change(node, f"copy.deepcopy({source(node)})"),)
         return Report(
             node,
             "this state dict shares memory with the parameters: each optimizer step changes it",
             hint="store `copy.deepcopy(...)` of it, or save it to a file immediately",
             related=((event.loaded, "this loads the current weights, not the stored ones"),),
-            repair=repair if isinstance(node, cst.Call) else None,
+            repair=Repair("use `copy.deepcopy`", copied, False, ("copy",)) if isinstance(node, cst.Call) else None,
         )

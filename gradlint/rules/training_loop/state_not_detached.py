@@ -71,6 +71,6 @@ for x in torch.randn(10, 4):
             "them again, and memory grows",
             hint="detach the state at the end of each iteration, `state = state.detach()`, and remove "
             "`retain_graph=True`",
-            related=() if event.former is None else ((event.former, "the iteration before computes the state here"),),
+            related=((event.former, "the iteration before computes the state here"),),
             repair=Repair("detach the state of the iteration before", (Reading(event.node, "detach"),), False),
         )

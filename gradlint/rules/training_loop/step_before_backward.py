@@ -3,8 +3,6 @@ from __future__ import annotations
 from gradlint.domain.fault import training_loop as fault
 from gradlint.rules.base import EventRule, Report
 
-_FILLS = "this backward fills the gradients"
-
 
 class StepBeforeBackward(EventRule[fault.StepBeforeBackward]):
     """An optimizer steps before the backward whose gradients it should use.
@@ -60,14 +58,13 @@ for step in range(3):
 
     def check(self, event: fault.StepBeforeBackward) -> Report | None:
         """Report at the step, with the backward that comes after it and what becomes of its gradients."""
+        fate, end = "are cleared before the next one", ""
         if event.cleared is None:
-            fate, related = "no step uses", [(event.backward, f"{_FILLS}, and no step follows")]
-        else:
-            fate = "are cleared before the next one"
-            related = [(event.backward, _FILLS), (event.cleared, "and they are thrown away here")]
+            fate, end = "no step uses", ", and no step follows"
+        fills = f"this backward fills the gradients{end}"
         return Report(
             event.node,
             f"this step comes before the backward, whose gradients {fate}: nothing is trained",
             hint="call `backward` first, then `step`",
-            related=tuple(related),
+            related=((event.backward, fills), (event.cleared, "and they are thrown away here")),
         )

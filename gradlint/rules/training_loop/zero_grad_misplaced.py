@@ -62,8 +62,5 @@ for step in range(3):
             event.node,
             "this throws away the gradients that the step behind it should use: nothing is trained",
             hint="clear the gradients before the backward, or behind the step",
-            related=(
-                (event.backward, "this backward filled the gradients"),
-                (event.step, "this step finds none"),
-            ),
+            related=((event.backward, "this backward filled the gradients"), (event.step, "this step finds none")),
         )
