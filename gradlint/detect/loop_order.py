@@ -45,11 +45,8 @@ class Unused(NamedTuple):
     turn: int
 
 
-@dataclass(frozen=True)
 class UnusedOf(PathFact):
     """The key of the `Unused` of an optimizer."""
-
-    optimizer: int
 
 
 class Fork(NamedTuple):

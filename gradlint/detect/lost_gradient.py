@@ -11,10 +11,9 @@ from dataclasses import replace
 import libcst as cst
 
 from gradlint.detect.absence import Gradients, LastBackward, LostOne, never_reached, reached_leaves, verdicts
-from gradlint.detect.cuts import ACCIDENTS, Lost, lost_leaves, receiving_leaves
+from gradlint.detect.cuts import ACCIDENTS, Lost, cutting_samples, lost_leaves, receiving_leaves
 from gradlint.detect.detector import Detector
 from gradlint.detect.optimizers import MembershipDetector
-from gradlint.detect.samples import cutting_samples
 from gradlint.detect.second_order import SecondOrderDetector
 from gradlint.detect.switched_off import SwitchedOffDetector
 from gradlint.detect.terms import dead_terms
