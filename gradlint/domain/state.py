@@ -7,6 +7,7 @@ holds the addresses and frames written since the fork, so that meeting again com
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from enum import Enum
 from itertools import compress
 from operator import is_not
@@ -30,12 +31,15 @@ class Missing(Enum):
 MISSING: Final = Missing.MISSING
 
 
+@dataclass(frozen=True)
 class PathFact:
-    """The type of keys in `State.facts` under which detectors keep what they know of a path.
+    """The type of keys in `State.facts` under which detectors keep what they know of a path, or of an object on it.
 
     What is kept under them outlives loops; where two paths differ in it, it is forgotten. `State.mark` keeps the two
-    apart instead.
+    apart instead. Keys of two subclasses differ.
     """
+
+    address: int = 0
 
 
 fresh_address = fresh_number
