@@ -112,7 +112,7 @@ def _arguments(machine: Machine, state: State, instr: Call) -> Args:
 
 
 def as_function(machine: Machine, state: State, func: Value, args: Args) -> tuple[Function, Args] | None:
-    """The program's function behind a callable value, with the arguments it gets; None for anything else."""
+    """Return the program's function behind a callable value, with the arguments it gets; None for anything else."""
     kind = type(func)
     if kind is Unknown:
         return None
@@ -133,7 +133,7 @@ def as_function(machine: Machine, state: State, func: Value, args: Args) -> tupl
 def _call_method(
     machine: Machine, state: State, func: Ref, record: Instance, args: Args
 ) -> tuple[Function, Args] | None:
-    """An object called: `__call__`, or `forward` of a module without hooks."""
+    """Return an object called: `__call__`, or `forward` of a module without hooks."""
     for name in ("__call__", "forward"):
         if name == "forward" and is_hooked(machine, record):
             return None
@@ -181,7 +181,7 @@ def call_value(machine: Machine, state: State, func: Value, args: Args, node: cs
 
 
 def _library(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Value:
-    """A call of a library other than torch."""
+    """Return a call of a library other than torch."""
     known = LIBRARIES.get(path) or LIBRARIES.get(f"{path.partition('.')[0]}.*")
     if known is not None:
         return known(machine, state, args, node)
@@ -230,7 +230,7 @@ def _bound(machine: Machine, state: State, func: Bound, args: Args, node: cst.CS
 
 
 def _unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cst.CSTNode) -> Value:
-    """A call of something unknown; a method of something unknown gets its receiver as an argument."""
+    """Return a call of something unknown; a method of something unknown gets its receiver as an argument."""
     if func.kind == "raised":
         invalidate_gradients(machine, state, node)
         return func
@@ -247,7 +247,7 @@ def _unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cs
 
 
 def _is_method(value: Value) -> TypeGuard[Bound]:
-    """Whether a value is a method of an object of the program."""
+    """Return whether a value is a method of an object of the program."""
     return isinstance(value, Bound) and isinstance(value.receiver, Ref)
 
 
@@ -287,7 +287,9 @@ def _method_of_unknown(
 
 
 def _is_result(value: Unknown, name: str) -> bool:
-    """Whether a method of something that a network has computed, with its graph, is one of numbers: it is a tensor."""
+    """Return whether a method of something that a network has computed, with its graph, is one of numbers: it is a
+    tensor.
+    """
     return name in OF_RESULTS and value.origin is not None and value.origin.tracked is True
 
 

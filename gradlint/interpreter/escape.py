@@ -17,7 +17,7 @@ from gradlint.interpreter.torch.switches import thaw
 
 
 def opaque(machine: Machine, state: State, values: Iterable[Value], node: cst.CSTNode) -> Value:
-    """The result of a call that is not known: it may depend on everything that went in.
+    """Return the result of a call that is not known: it may depend on everything that went in.
 
     A decorator that is not known is taken to leave the function as it is.
     """
@@ -44,7 +44,7 @@ def opaque(machine: Machine, state: State, values: Iterable[Value], node: cst.CS
 
 
 def _asserts(node: cst.CSTNode) -> bool:
-    """Whether a call is an assertion of a test: `self.assertIsNone(...)`."""
+    """Return whether a call is an assertion of a test: `self.assertIsNone(...)`."""
     func = node.func if isinstance(node, cst.Call) else None
     name = func.attr if isinstance(func, cst.Attribute) else func
     return isinstance(name, cst.Name) and name.value.startswith("assert")
@@ -74,7 +74,7 @@ def _forgotten(state: State, value: Value) -> Value:
 
 
 def origins(state: State, values: Iterable[Value]) -> list[Node]:
-    """The graphs behind values, looked for in what they hold too, up to `MOST_GRAPHS`."""
+    """Return the graphs behind values, looked for in what they hold too, up to `MOST_GRAPHS`."""
     found: dict[Node, None] = {}
     for value in contents(state, values, all_attributes, calls=True):
         # By its use something unknown may be a tensor, which has a history of its own.

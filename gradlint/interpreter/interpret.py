@@ -89,7 +89,9 @@ def interpret(
 
 
 def _may_walk(module: cst.Module, path: str, neighbours: Neighbours | None) -> bool:
-    """Whether the file itself may backpropagate; where others do it for it, nothing here is certainly left undone."""
+    """Return whether the file itself may backpropagate; where others do it for it, nothing here is certainly left
+    undone.
+    """
     own = neighbours.unit(path) if neighbours is not None and path else None
     return own is None or own.module is not module or any("backward" in word for word in own.words)
 
@@ -196,7 +198,7 @@ def _custom_function(machine: Machine, state: State, cls: Ref) -> None:
 
 
 def _class(machine: Machine, state: State, cls: Ref) -> Iterator[Trial]:
-    """An object with unknown arguments, and each method of it that nothing has called."""
+    """Yield an object with unknown arguments, and each method of it that nothing has called."""
     record = state.heap.get(cls.id)
     if not isinstance(record, Class):
         return

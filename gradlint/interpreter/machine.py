@@ -155,7 +155,7 @@ class Machine(ABC):
 
     @contextmanager
     def assuming(self) -> Iterator[None]:
-        """What is assumed in here counts for what is run in here."""
+        """Yield what is assumed in here counts for what is run in here."""
         former = self.assumed
         try:
             yield
@@ -183,7 +183,9 @@ class Machine(ABC):
             self._builders[node, op] = None
 
     def builder(self, node: cst.CSTNode, op: str) -> cst.CSTNode | None:
-        """The constructor of the one module of that class that is called at a node; None if there are several."""
+        """Return the constructor of the one module of that class that is called at a node; None if there are
+        several.
+        """
         return self._builders.get((node, op))
 
     @property
@@ -194,7 +196,7 @@ class Machine(ABC):
     # Running.
 
     def run(self, block: Block, states: list[State]) -> list[State]:
-        """The states that reach the end of the block."""
+        """Return the states that reach the end of the block."""
         if self.observer is not None:
             return self._run_observed(self.observer, block, states)
         simple, splitting = SIMPLE, SPLITTING
@@ -330,7 +332,7 @@ class Machine(ABC):
     # Values.
 
     def read(self, state: State, operand: Operand) -> Value:
-        """The value of an operand."""
+        """Return the value of an operand."""
         value = state.locals.get(operand, MISSING)  # type: ignore[arg-type]
         if value is not MISSING:
             return value if type(value) is not Imported else self.imported(state, value)
@@ -341,7 +343,7 @@ class Machine(ABC):
         return self.symbol("unset", operand)
 
     def look_up(self, state: State, name: str) -> Value:
-        """A variable that the current frame does not bind: enclosing frames, module, builtins."""
+        """Return a variable that the current frame does not bind: enclosing frames, module, builtins."""
         number = state.frame
         while (outer := state.frames[number].outer) is not None:
             number = outer
@@ -351,7 +353,9 @@ class Machine(ABC):
         return self.unbound(state, name, number)
 
     def symbol(self, *key: object, kind: str | None = None, syntax: cst.CSTNode | None = None) -> Unknown:
-        """The symbol for an expression over unknowns; the same key gives the same symbol, made at the first place."""
+        """Return the symbol for an expression over unknowns; the same key gives the same symbol, made at the first
+        place.
+        """
         try:
             found = self._symbols.get(key)
         except TypeError:  # An unhashable part, such as a slice: no expression can be told to be the same.
@@ -402,7 +406,7 @@ class Machine(ABC):
     def unknown(
         self, kind: str | None = None, origin: Node | None = None, syntax: cst.CSTNode | None = None
     ) -> Unknown:
-        """A fresh symbol."""
+        """Return a fresh symbol."""
         return Unknown(kind, origin, None, syntax)
 
 

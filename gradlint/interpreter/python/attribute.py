@@ -143,12 +143,12 @@ def _of_instance(machine: Machine, state: State, obj: Ref, record: Instance, nam
 
 
 def _unset(machine: Machine, state: State, obj: Ref, name: str) -> Value:
-    """An attribute set by a method that has not run yet, or from outside: unknown, the same until it is set."""
+    """Return an attribute set by a method that has not run yet, or from outside: unknown, the same until it is set."""
     return machine.symbol("attr", obj, name)
 
 
 def _bind(machine: Machine, state: State, obj: Ref, value: Value, node: cst.CSTNode) -> Value:
-    """What a class attribute becomes on an object: methods are bound, properties are called."""
+    """Return what a class attribute becomes on an object: methods are bound, properties are called."""
     if isinstance(value, Function):
         return Bound(obj, value)
     if isinstance(value, Bound) and isinstance(value.receiver, External):
@@ -165,7 +165,7 @@ def _bind(machine: Machine, state: State, obj: Ref, value: Value, node: cst.CSTN
 
 
 def _cached(machine: Machine, state: State, obj: Ref, function: Value, node: cst.CSTNode) -> Value:
-    """A property that is called once: its value stays as an attribute, with the graph behind it."""
+    """Return a property that is called once: its value stays as an attribute, with the graph behind it."""
     value = machine.call(state, function, Args((obj,)), node)
     instance = state[obj]
     if isinstance(function, Function) and isinstance(instance, Instance):
@@ -174,7 +174,7 @@ def _cached(machine: Machine, state: State, obj: Ref, function: Value, node: cst
 
 
 def _descriptor(value: Value, cls: Ref) -> Value:
-    """What a class attribute is on the class itself."""
+    """Return what a class attribute is on the class itself."""
     if isinstance(value, Bound) and isinstance(value.receiver, External):
         if value.receiver.path == "builtins.classmethod":
             return Bound(cls, value.function)
@@ -198,7 +198,7 @@ def _of_super(machine: Machine, state: State, obj: Super, name: str) -> Value:
 
 
 def _of_unknown(machine: Machine, state: State, obj: Unknown, name: str, node: cst.CSTNode) -> Value:
-    """An attribute of something unknown; of a tensor, once something has shown that it is one."""
+    """Return an attribute of something unknown; of a tensor, once something has shown that it is one."""
     value = state.attribute_of(obj, name)
     if value is not None:
         return value

@@ -34,7 +34,7 @@ from gradlint.source.core import Assume, Break, Continue, If, Instr, Raise
 
 
 def truth(state: State, value: Value) -> bool | None:
-    """Whether a value is true; None where both ways can be taken."""
+    """Return whether a value is true; None where both ways can be taken."""
     if isinstance(value, Unknown):
         return _symbol_truth(state, value)
     if isinstance(value, Ref):
@@ -58,7 +58,7 @@ def truth(state: State, value: Value) -> bool | None:
 
 
 def _sized(state: State, record: Instance) -> bool:
-    """Whether an object may say of itself that it is false."""
+    """Return whether an object may say of itself that it is false."""
     if isinstance(record.cls, Ref):
         cls = state[record.cls]
         return isinstance(cls, Class) and ("__len__" in cls.attrs or "__bool__" in cls.attrs)

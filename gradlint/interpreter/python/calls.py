@@ -10,16 +10,7 @@ import libcst as cst
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import Site
 from gradlint.domain.state import Frame, GradMode, Names, State, fresh_address
-from gradlint.domain.value import (
-    Args,
-    Function,
-    Instance,
-    Ref,
-    Sequence,
-    Suspended,
-    Unknown,
-    Value,
-)
+from gradlint.domain.value import Args, Function, Instance, Ref, Sequence, Suspended, Unknown, Value
 from gradlint.interpreter.escape import forget_attributes, opaque
 from gradlint.interpreter.machine import DEPTH, Exit, Machine, Region, splitting
 from gradlint.interpreter.python.annotations import parameter
@@ -81,7 +72,7 @@ def run_body(
 def _run_abroad(
     machine: Machine, state: State, function: Function, args: Args, node: cst.CSTNode, consumer: Consumer | None
 ) -> list[tuple[State, Value]]:
-    """A call into another file, which has steps of its own: they are not taken from those of this file."""
+    """Return a call into another file, which has steps of its own: they are not taken from those of this file."""
     if machine.allowance <= 0:
         return _unfollowed(machine, state, function, args, node, "calls into other files")
     before, machine.abroad = machine.budget, machine.budget - machine.allowance
@@ -97,7 +88,7 @@ def _run_abroad(
 
 
 def _recursion(state: State, function: Function, args: Args) -> int:
-    """How often a function may stand in its own way: more often where it may count or walk down to an end."""
+    """Return how often a function may stand in its own way: more often where it may count or walk down to an end."""
     for value in args.positional[function.owner is not None :]:
         if type(value) is int or (isinstance(value, Ref) and isinstance(state.heap.get(value.id), Instance)):
             return _BOUNDED
@@ -110,7 +101,7 @@ _BOUNDED = 5
 def _unfollowed(
     machine: Machine, state: State, function: Function, args: Args, node: cst.CSTNode, reason: str
 ) -> list[tuple[State, Value]]:
-    """A call that is given up: of a method, the object may have attributes now that were not seen."""
+    """Return a call that is given up: of a method, the object may have attributes now that were not seen."""
     machine.give_up(reason, node)
     result = opaque(machine, state, args.values(), node)
     receiver = args.positional[0] if function.owner is not None and args.positional else None
@@ -121,18 +112,12 @@ def _unfollowed(
 
 
 def _generates(code: Code) -> bool:
-    """Whether a function is a generator, which shows when its body is lowered."""
+    """Return whether a function is a generator, which shows when its body is lowered."""
     return bool(code.body) and code.is_generator
 
 
 def _leave(
-    machine: Machine,
-    generator: bool,
-    state: State,
-    value: Value,
-    former: int,
-    restore: list[GradMode],
-    site: Site,
+    machine: Machine, generator: bool, state: State, value: Value, former: int, restore: list[GradMode], site: Site
 ) -> tuple[State, Value]:
     if generator:
         value = state.frames[state.frame].yields or state.new(Sequence((Unknown(),), "iterator", True))
@@ -146,7 +131,7 @@ def _leave(
 
 
 def bind_parameters(machine: Machine, state: State, function: Function, args: Args) -> Names:
-    """The first variables of a call: parameters from arguments, defaults, or unknown."""
+    """Return the first variables of a call: parameters from arguments, defaults, or unknown."""
     names: Names = {}
     positional = list(args.positional)
     keywords = dict(args.keywords)
@@ -170,7 +155,9 @@ def bind_parameters(machine: Machine, state: State, function: Function, args: Ar
 
 
 def with_defaults(machine: Machine, function: Function, args: Args) -> Args:
-    """The arguments of a call that nobody in sight makes: that the others have their defaults is an assumption."""
+    """Return the arguments of a call that nobody in sight makes: that the others have their defaults is an
+    assumption.
+    """
     if not machine.assumes:
         return args._replace(open=True)
     given = {*args.keywords, *(param.name for param in function.code.params[: len(args.positional)])}
@@ -186,10 +173,7 @@ RESULT: Final = 0
 
 
 def settle(
-    machine: Machine,
-    state: State,
-    run: Callable[[], list[tuple[State, Value]]],
-    receiver: tuple[Value, ...] = (),
+    machine: Machine, state: State, run: Callable[[], list[tuple[State, Value]]], receiver: tuple[Value, ...] = ()
 ) -> Value:
     """Run what may split a state where a program cannot: of several outcomes the first that remains goes on."""
     before = state.fork()
@@ -228,13 +212,13 @@ def _detach_exits(machine: Machine, region: Region, state: State) -> None:
 
 
 def suspended_at(state: State, value: Value) -> Suspended | None:
-    """The generator that a value is, if it has not begun."""
+    """Return the generator that a value is, if it has not begun."""
     record = state.heap.get(value.id) if isinstance(value, Ref) else None
     return record if isinstance(record, Suspended) else None
 
 
 def exhaust(machine: Machine, state: State, ref: Ref) -> Sequence:
-    """All that a generator yields, where nothing happens between one item and the next."""
+    """Return all that a generator yields, where nothing happens between one item and the next."""
     generator = suspended_at(state, ref)
     assert generator is not None
     state.put(ref.id, Sequence((), "generator", False, 0))

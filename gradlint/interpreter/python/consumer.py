@@ -28,5 +28,5 @@ class Consumer:
     number: int = field(default_factory=_numbers.__next__)
 
     def out(self, kind: str) -> str:
-        """A way out that is the consumer's, not the generator's."""
+        """Return a way out that is the consumer's, not the generator's."""
         return f"{kind}@{self.number}"

@@ -68,7 +68,7 @@ def run_yield(machine: Machine, states: list[State], instr: Yield) -> list[State
 
 
 def _resume(machine: Machine, states: list[State], items: list[Value], consumer: Consumer) -> list[State]:
-    """A turn of the consumer in its own frame, and back to the generator."""
+    """Return a turn of the consumer in its own frame, and back to the generator."""
     frame, site = states[0].frame, states[0].site
     function = states[0].function
     decorated = function is not None and bool(function.modes)
@@ -136,7 +136,9 @@ def _collect(machine: Machine, state: State, instr: Yield) -> None:
 
 
 def lazy_items(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> Sequence:
-    """What `zip` and its like walk over: of a generator that runs in between, nothing that has a graph is known."""
+    """Return what `zip` and its like walk over: of a generator that runs in between, nothing that has a graph is
+    known.
+    """
     items = items_of(machine, state, value, node)
     if suspended_at(state, value) is None or not any(one.live for one in origins(state, items.items)):
         return items
@@ -162,12 +164,12 @@ def first_item(machine: Machine, state: State, ref: Ref) -> Value:
 
 
 def _goes_past(exit: Exit) -> bool:
-    """Whether an exit leaves out the rest of a context manager: it is raised, or it is not the block's own."""
+    """Return whether an exit leaves out the rest of a context manager: it is raised, or it is not the block's own."""
     return exit.kind == "raise" or "@" in exit.kind
 
 
 def run_with(machine: Machine, state: State, ref: Ref, instr: With) -> list[State]:
-    """A context manager written as a generator: the block stands for its `yield`."""
+    """Return a context manager written as a generator: the block stands for its `yield`."""
 
     def turn(states: list[State], items: list[Value]) -> list[State]:
         first_exit = len(machine.exits)

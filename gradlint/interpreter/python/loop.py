@@ -112,7 +112,7 @@ def _for(machine: Machine, state: State, instr: For) -> list[State]:
 
 
 def _consume(machine: Machine, state: State, instr: For, generator: Ref) -> list[State]:
-    """A loop over a generator: a turn at each `yield`, as often as the generator's own loops are taken."""
+    """Return a loop over a generator: a turn at each `yield`, as often as the generator's own loops are taken."""
     start = state.heap[generator.id]
     numbered = isinstance(start, Suspended) and start.start is not None
     region = machine.open(state)
@@ -143,7 +143,7 @@ def _consume(machine: Machine, state: State, instr: For, generator: Ref) -> list
 
 
 def _counted(state: State, iterable: Value, items: Sequence, exact: bool) -> bool:
-    """Whether the program bounds a loop: so many numbers, modules, or a few tensors, rather than data."""
+    """Return whether the program bounds a loop: so many numbers, modules, or a few tensors, rather than data."""
     first = items.items[0] if items.items else None
     few = exact and not (type(first) is tuple and len(items.items) > TURNS)
     numbers = type(iterable) is tuple and isinstance(first, int)
@@ -151,7 +151,8 @@ def _counted(state: State, iterable: Value, items: Sequence, exact: bool) -> boo
 
 
 def _are_objects(state: State, iterable: Value, items: Sequence) -> bool:
-    """Whether a loop goes over what the program lists, such as pairs of networks and optimizers: there are no more.
+    """Return whether a loop goes over what the program lists, such as pairs of networks and optimizers: there are no
+    more.
 
     What it gathers in something that the loop around it makes anew does not grow.
     """
@@ -163,7 +164,7 @@ def _are_objects(state: State, iterable: Value, items: Sequence) -> bool:
 
 
 def _is_instance(state: State, value: Ref) -> bool:
-    """Whether a value is an object, such as a module."""
+    """Return whether a value is an object, such as a module."""
     return isinstance(state.heap.get(value.id), Instance)
 
 
@@ -189,7 +190,9 @@ def _two(machine: Machine, state: State, items: Sequence) -> list[Value]:
 
 
 def _like(machine: Machine, state: State, item: Value) -> Value:
-    """The item of a further turn: data like that of the last, but never its graph, nor its number, a second time."""
+    """Return the item of a further turn: data like that of the last, but never its graph, nor its number, a second
+    time.
+    """
     if type(item) is tuple:
         return tuple(_like(machine, state, part) for part in item)
     if type(item) is int or place_of(item) is not None:
@@ -200,7 +203,7 @@ def _like(machine: Machine, state: State, item: Value) -> Value:
 
 
 def _turn(machine: Machine, states: list[State], body: Block) -> tuple[list[State], list[State]]:
-    """One turn: the states that go on to the next, and those that broke out."""
+    """Return one turn: the states that go on to the next, and those that broke out."""
     first_exit = len(machine.exits)
     live = machine.run(body, states)
     broken: list[State] = []

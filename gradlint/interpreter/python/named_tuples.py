@@ -33,7 +33,7 @@ def _names(state: State, value: Value) -> tuple[str, ...]:
 
 
 def new_tuple(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    """One tuple, with a value for each field."""
+    """Return one tuple, with a value for each field."""
     fields, *values = args.positional
     assert type(fields) is tuple
     named = [name for name in fields if isinstance(name, str)]
@@ -44,7 +44,7 @@ def new_tuple(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> 
 
 
 def items_in_order(state: State, record: Instance) -> tuple[Value, ...] | None:
-    """The items of such a tuple, or of an object of a class that is one; None for any other object."""
+    """Return the items of such a tuple, or of an object of a class that is one; None for any other object."""
     if record.cls == NAMED:
         return tuple(record.attrs.values())
     cls = state.heap.get(record.cls.id) if isinstance(record.cls, Ref) else None

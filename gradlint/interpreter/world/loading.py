@@ -42,11 +42,11 @@ class Loading:
         self.seen: dict[str, Unit] = {}
 
     def units(self) -> tuple[Unit, ...]:
-        """The files that were looked into."""
+        """Return the files that were looked into."""
         return tuple(self.seen.values())
 
     def load(self, path: str) -> Loaded | None:
-        """What the file leaves behind; None for a file that cannot be read, or is being run already."""
+        """Return what the file leaves behind; None for a file that cannot be read, or is being run already."""
         if path in self.running or len(self.running) >= CHAIN:
             first = self.running.index(path) if path in self.running else 0
             self.on_the_way[first:] = [True] * (len(self.running) - first)
@@ -87,7 +87,7 @@ class Loading:
 
 
 def binds(unit: Unit, name: str, *, builtin: bool) -> bool:
-    """Whether a file may bind a name at its top level; cheap, and a guess on the side of yes."""
+    """Return whether a file may bind a name at its top level; cheap, and a guess on the side of yes."""
     if name not in unit.words:
         return not builtin and "import *" in unit.text
     stated = rf"^(?:(?:async )?def |class )?{name}\b *[(:=]"

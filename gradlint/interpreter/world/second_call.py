@@ -46,7 +46,7 @@ class Trial(NamedTuple):
 
 
 def attributes_kept(before: State, ends: Sequence[State], made: Value) -> frozenset[str]:
-    """The names of the attributes in which a call left a graph."""
+    """Return the names of the attributes in which a call left a graph."""
     names: set[str] = set()
     for end in ends:
         places = [place for place, held in held_by(end, before).items() if any(map(_is_tracked, held))]
@@ -119,7 +119,7 @@ def _second_steps(
 
 
 def _is_refused(event: Event) -> bool:
-    """Whether torch refuses what a call before has left."""
+    """Return whether torch refuses what a call before has left."""
     return event.carried is not None and isinstance(event, Refusal)
 
 
@@ -136,7 +136,9 @@ def _second_forward(
 
 
 def _turn(machine: Machine, states: list[State], made: Ref, methods: tuple[Function, ...]) -> list[State]:
-    """One call of each method, with arguments that are not known; a framework does what it does with the result."""
+    """Return one call of each method, with arguments that are not known; a framework does what it does with the
+    result.
+    """
     for method in methods:
         states = _call(machine, states, made, method)
     return states
@@ -159,7 +161,7 @@ def _call(machine: Machine, states: list[State], made: Ref, method: Function) ->
 
 
 def _trained(ends: list[State], since: int) -> list[State]:
-    """The ways on which a backward was run."""
+    """Return the ways on which a backward was run."""
     return [end for end in ends if end.trained > since]
 
 
@@ -169,7 +171,9 @@ def _raised(end: State) -> bool:
 
 @contextmanager
 def _apart(machine: Machine) -> Iterator[None]:
-    """What is run here is told of to nobody but who asks: nothing that it does or leaves undone counts elsewhere."""
+    """Yield what is run here is told of to nobody but who asks: nothing that it does or leaves undone counts
+    elsewhere.
+    """
     kept = {name: getattr(machine, name) for name in _PER_RUN}
     facts = [(one, one.set_aside()) for one in machine.listeners]
     machine.events, machine.exits, machine.stack, machine.called, machine.iterations = [], [], [], set(), []
@@ -193,7 +197,7 @@ _PER_RUN = (
 
 
 def _names(state: State, made: Ref, places: Iterable[Place]) -> set[str]:
-    """The names of the attributes that some places are, or that hold them."""
+    """Return the names of the attributes that some places are, or that hold them."""
     owners = _owners(state, made)
     names: set[str] = set()
     for place in places:
@@ -205,7 +209,7 @@ def _names(state: State, made: Ref, places: Iterable[Place]) -> set[str]:
 
 
 def _is_reset(names: Iterable[str], ran: set[cst.CSTNode], resets: Resets) -> bool:
-    """Whether a function that was not run may change what the attributes hold."""
+    """Return whether a function that was not run may change what the attributes hold."""
     return any(
         function not in ran and not _is_constructor(function) for name in names for function in resets.get(name, ())
     )

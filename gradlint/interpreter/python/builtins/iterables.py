@@ -8,16 +8,7 @@ import libcst as cst
 
 from gradlint.domain.announcement import Zipped
 from gradlint.domain.state import State
-from gradlint.domain.value import (
-    Args,
-    Instance,
-    Mapping,
-    Ref,
-    Sequence,
-    Tensor,
-    Unknown,
-    Value,
-)
+from gradlint.domain.value import Args, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.interpreter.escape import let_go, opaque
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.branch import truth
@@ -62,7 +53,7 @@ def _range(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Val
 
 
 def _rises(numbers: range) -> bool:
-    """Whether a range counts upwards, and from no less than zero."""
+    """Return whether a range counts upwards, and from no less than zero."""
     return numbers.step > 0 and numbers.start >= 0
 
 

@@ -136,7 +136,9 @@ def _hasattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
 
 
 def _lacks(machine: Machine, obj: Ref, record: Instance, name: str) -> bool:
-    """Whether an object of one of torch's own modules, which nobody out of sight was given, has no such attribute."""
+    """Return whether an object of one of torch's own modules, which nobody out of sight was given, has no such
+    attribute.
+    """
     path = record.cls.path if isinstance(record.cls, External) else MODULE
     own = path.rpartition(".")[0] == "torch.nn" and is_module_path(path) and path != MODULE
     if not own or record.open or obj.id in machine.escaped:
