@@ -54,7 +54,7 @@ class _DisagreementError(Exception):
     """The two states differ in something that autograd can see."""
 
 
-class Meeting:
+class Join:
     """One attempt to join state `right` into `left`. What is not younger than their fork, `mark`, they share."""
 
     def __init__(self, left: State, right: State, watched: set[int]) -> None:
@@ -197,10 +197,10 @@ class Meeting:
         if one is None or other is None:
             # A number that was computed from tensors on one path, and stands for itself on the other.
             return Unknown(kind, one or other, syntax=syntax_of(ours) or syntax_of(theirs))
-        behind = self._behind(one, other)
-        return ours if behind is one else Unknown(kind, behind, syntax=syntax_of(ours))
+        joined = self._provenance(one, other)
+        return ours if joined is one else Unknown(kind, joined, syntax=syntax_of(ours))
 
-    def _behind(self, ours: Node, theirs: Node) -> Node:
+    def _provenance(self, ours: Node, theirs: Node) -> Node:
         """Return what a value was computed from that no gradient flows back from, on either path."""
         if ours is theirs:
             return ours
@@ -316,7 +316,7 @@ class Meeting:
         self._address(ours.counter, theirs.counter)
         self._address(ours.memory, theirs.memory)
         if is_cut(ours) and is_cut(theirs):
-            ours = ours._replace(node=self._behind(ours.node, theirs.node))
+            ours = ours._replace(node=self._provenance(ours.node, theirs.node))
         else:
             self._node(ours.node, theirs.node)
         self._view(ours.view, theirs.view)

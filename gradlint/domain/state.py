@@ -293,7 +293,7 @@ class State:
         """Remember the roots of a backward that did not retain the graph: it is of no use any more."""
         self.spent = self.spent.union(roots)
 
-    def walk_again(self, nodes: frozenset[int]) -> None:
+    def retain(self, nodes: frozenset[int]) -> None:
         """Remember what backwards that retain the graph have walked, once and more often."""
         self.twice |= self.once & nodes
         self.once |= nodes

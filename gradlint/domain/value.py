@@ -189,7 +189,7 @@ Value: TypeAlias = (
     "Ref | Unknown | Sym | External | Imported | File | Function | Bound | Partial | Super | NoGradient | Context"
     " | Suspended | tuple[Value, ...] | slice | Constant"
 )
-"""All that a variable can hold. `Meeting.value`, `truth` and `believed` name each case, and mypy asks them to: whoever
+"""All that a variable can hold. `Join.value`, `truth` and `believed` name each case, and mypy asks them to: whoever
 adds a class here says what becomes of it where paths meet, in a test, and in what is shown of it. A new class is a
 dataclass: mypy takes a `NamedTuple` for a case of tuples.
 """

@@ -32,15 +32,15 @@ _CANONICAL = (
 
 
 class Program:
-    """What one file defines, and how its names are resolved: in the file, in its neighbours, in libraries.
+    """What one file defines, and how its names are resolved: in the file, in its other_files, in libraries.
 
-    `walks_back`: the file may name `backward`.
+    `may_backpropagate`: the file may name `backward`.
     """
 
     def __init__(self, nowhere: cst.CSTNode, home: str = "", loading: Loading | None = None) -> None:
         self.nowhere = nowhere
         self.home = home
-        self.walks_back = True
+        self.may_backpropagate = True
         self.frame = 1
         self.loading = loading
         self.admitted: dict[str, Loaded | None] = {}
@@ -82,11 +82,11 @@ class Program:
         importer = self.module_of(state)
         if self.loading is None or not importer:
             return None
-        return self.loading.neighbours.find(importer, instr.path, instr.level)
+        return self.loading.other_files.find(importer, instr.path, instr.level)
 
     def below(self, path: str, name: str) -> str | None:
         """Return the file of a module inside a package."""
-        return None if self.loading is None else self.loading.neighbours.below(path, name)
+        return None if self.loading is None else self.loading.other_files.below(path, name)
 
     def loaded(self, path: str, give_ups: Counter[str]) -> Loaded | None:
         """Return what another file leaves behind, asked for once; None where it is not known."""
@@ -99,7 +99,7 @@ class Program:
 
     def may_bind(self, path: str, name: str) -> bool:
         """Return whether a file may bind a name at its top level."""
-        unit = None if self.loading is None else self.loading.neighbours.unit(path)
+        unit = None if self.loading is None else self.loading.other_files.unit(path)
         return unit is not None and binds(unit, name, builtin=name in BUILTINS)
 
     def closure(self, state: State) -> int:

@@ -26,7 +26,7 @@ from gradlint.domain.value import (
     Unknown,
     Value,
 )
-from gradlint.interpreter.escape import let_go, origins
+from gradlint.interpreter.escape import escape, origins
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.classes import find_in_class, is_function_class, library_base
 from gradlint.interpreter.python.iteration import PART
@@ -124,7 +124,7 @@ def _of_instance(machine: Machine, state: State, obj: Ref, record: Instance, nam
         return ctx_attribute(machine, state, obj, record, name)
     if name in ("_parameters", "_modules", "_buffers", "__dict__"):
         loosen(state, obj, record)
-        let_go(machine, state, (obj,), node)
+        escape(machine, state, (obj,), node)
         return machine.unknown()
     if name in ("__delattr__", "__setattr__"):
         return Partial(machine.program.external(f"builtins.{name.strip('_')}"), (obj,), ())
@@ -188,7 +188,7 @@ def _of_super(machine: Machine, state: State, obj: Super, name: str) -> Value:
     if isinstance(receiver, Ref):
         record = state[receiver]
         cls = record.cls if isinstance(record, Instance) else receiver
-        value = find_in_class(state, cls, name, behind=obj.owner)
+        value = find_in_class(state, cls, name, after=obj.owner)
         if isinstance(value, Function):
             return Bound(receiver, value)
         if value is not None:

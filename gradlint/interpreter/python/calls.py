@@ -11,7 +11,7 @@ from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import Site
 from gradlint.domain.state import Frame, GradMode, Names, State, fresh_address
 from gradlint.domain.value import Args, Function, Instance, Ref, Sequence, Suspended, Unknown, Value
-from gradlint.interpreter.escape import forget_attributes, opaque
+from gradlint.interpreter.escape import invalidate_attributes, unknown_call
 from gradlint.interpreter.machine import DEPTH, Exit, Machine, Region, splitting
 from gradlint.interpreter.python.annotations import parameter
 from gradlint.interpreter.python.consumer import Consumer
@@ -35,10 +35,10 @@ def run_body(
     code = function.code
     if machine.stack.count(code) >= _recursion(state, function, args) or len(machine.stack) >= DEPTH:
         return _unfollowed(machine, state, function, args, node, "calls too deep")
-    if machine.abroad is not None and machine.budget <= machine.abroad:
+    if machine.foreign_limit is not None and machine.budget <= machine.foreign_limit:
         return _unfollowed(machine, state, function, args, node, "calls into other files")
-    if function.module != machine.program.home and machine.abroad is None:
-        return _run_abroad(machine, state, function, args, node, consumer)
+    if function.module != machine.program.home and machine.foreign_limit is None:
+        return _run_other_file(machine, state, function, args, node, consumer)
     machine.called.add(code)
     machine.stack.append(code)
     first_exit = len(machine.exits)
@@ -69,18 +69,18 @@ def run_body(
     return results
 
 
-def _run_abroad(
+def _run_other_file(
     machine: Machine, state: State, function: Function, args: Args, node: cst.CSTNode, consumer: Consumer | None
 ) -> list[tuple[State, Value]]:
     """Return a call into another file, which has steps of its own: they are not taken from those of this file."""
     if machine.allowance <= 0:
         return _unfollowed(machine, state, function, args, node, "calls into other files")
-    before, machine.abroad = machine.budget, machine.budget - machine.allowance
+    before, machine.foreign_limit = machine.budget, machine.budget - machine.allowance
     detour = machine.detour
     try:
         results = run_body(machine, state, function, args, node, consumer)
     finally:
-        machine.abroad = None
+        machine.foreign_limit = None
     before -= machine.detour - detour
     machine.allowance -= before - machine.budget
     machine.budget = before
@@ -103,7 +103,7 @@ def _unfollowed(
 ) -> list[tuple[State, Value]]:
     """Return a call that is given up: of a method, the object may have attributes now that were not seen."""
     machine.give_up(reason, node)
-    result = opaque(machine, state, args.values(), node)
+    result = unknown_call(machine, state, args.values(), node)
     receiver = args.positional[0] if function.owner is not None and args.positional else None
     record = state.heap.get(receiver.id) if isinstance(receiver, Ref) else None
     if isinstance(receiver, Ref) and isinstance(record, Instance):
@@ -182,7 +182,7 @@ def settle(
     for outcome, value in run():
         outcome.set(RESULT, value)
         states.append(outcome)
-    states = machine.meet(states, (RESULT,))
+    states = machine.join(states, (RESULT,))
     machine.close(states, region)
     _detach_exits(machine, region, state)
     if not states:
@@ -190,12 +190,12 @@ def settle(
         state.become(before)
         state.dirty, state.dirty_frames = region.dirty, region.frames
         for given in receiver:
-            forget_attributes(state, given)  # An object whose constructor raises is not half made.
+            invalidate_attributes(state, given)  # An object whose constructor raises is not half made.
         return machine.unknown()
     if len(states) > 1:
         machine.give_up("paths dropped", None, len(states) - 1)
         for dropped in states[1:]:
-            machine.lend_all(dropped)
+            machine.share_graphs(dropped)
     if states[0] is not state:
         state.become(states[0])
     value = state.locals[RESULT]

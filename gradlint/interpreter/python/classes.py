@@ -35,15 +35,15 @@ def order_of_bases(state: State, bases: tuple[Value, ...]) -> tuple[Value, ...]:
     return tuple(order)
 
 
-def find_in_class(state: State, cls: Value, name: str, behind: Value = None) -> Value:
-    """Return an attribute of the class or its bases, `behind` a class for super().
+def find_in_class(state: State, cls: Value, name: str, after: Value = None) -> Value:
+    """Return an attribute of the class or its bases, `after` a class for super().
 
     None if the program defines none, or not before a class of a library does.
     """
-    skipping = behind is not None
+    skipping = after is not None
     for base in linear_bases(state, cls):
         if skipping:
-            skipping = base != behind
+            skipping = base != after
             continue
         if isinstance(base, Ref):
             record = state[base]

@@ -12,7 +12,7 @@ from gradlint.domain.announcement import GraphsShared
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value
-from gradlint.interpreter.escape import let_go, origins
+from gradlint.interpreter.escape import escape, origins
 from gradlint.interpreter.machine import Machine
 
 _NTH = "nth"
@@ -73,7 +73,7 @@ def has_graph(state: State, value: Value) -> bool:
 
 def any_of(machine: Machine, state: State, items: tuple[Value, ...], node: cst.CSTNode) -> Unknown:
     """Return one of the items, and nobody knows which: each may be used for what this one is used for."""
-    let_go(machine, state, items, node)
+    escape(machine, state, items, node)
     graphs = origins(state, items)
     machine.announce(state, GraphsShared(node, graphs))
     state.escape()

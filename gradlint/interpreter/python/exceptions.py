@@ -15,7 +15,7 @@ def run_try(machine: Machine, states: list[State], instr: Try) -> list[State]:
     after: list[State] = []
     for state in states:
         after.extend(_try(machine, state, instr))
-    return machine.meet(after) if len(states) > 1 else after
+    return machine.join(after) if len(states) > 1 else after
 
 
 def _try(machine: Machine, state: State, instr: Try) -> list[State]:
@@ -38,7 +38,7 @@ def _try(machine: Machine, state: State, instr: Try) -> list[State]:
             handled.extend(_handle(machine, thrown, instr.handlers, thrown is start))
     else:
         machine.exits.extend(Exit("raise", other) for other in raised)
-    after = _finally(machine, machine.meet(live + handled), instr, first_exit)
+    after = _finally(machine, machine.join(live + handled), instr, first_exit)
     machine.close(after, region)
     return after
 

@@ -6,7 +6,7 @@ import libcst as cst
 
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Class, External, Instance, Partial, Ref, Sequence, Value
-from gradlint.interpreter.escape import opaque
+from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import annotated_names
 
@@ -39,7 +39,7 @@ def new_tuple(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> 
     named = [name for name in fields if isinstance(name, str)]
     given = {**dict(zip(named, values, strict=False)), **args.keywords}
     if args.open or len(values) > len(named) or set(given) != set(named):
-        return opaque(machine, state, args.values(), node)
+        return unknown_call(machine, state, args.values(), node)
     return state.new(Instance(NAMED, {name: given[name] for name in named}, {}, False, node))
 
 

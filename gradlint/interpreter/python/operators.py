@@ -11,7 +11,7 @@ from gradlint.domain.announcement import Repeated
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Instance, Mapping, NoGradient, Ref, Sequence, Tensor, Unknown, Value, Write
-from gradlint.interpreter.escape import opaque
+from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.libraries.numpy_arrays import arithmetic, is_number, joint_kind
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.branch import truth
@@ -195,7 +195,7 @@ def _objects(
             bound = find_method(state, receiver, method)
             if bound is not None:
                 return machine.call(state, bound, Args((argument,)), node)
-    return opaque(machine, state, (left, right), node)
+    return unknown_call(machine, state, (left, right), node)
 
 
 def _sequences(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gradlint.domain.graph import ancient
 from gradlint.domain.state import Frame
 from gradlint.domain.value import Record
-from gradlint.source.unit import Neighbours, Unit
+from gradlint.source.unit import OtherFiles, Unit
 
 UNITS = 48
 """How many other files one file may look into."""
@@ -32,8 +32,8 @@ class Loading:
     `provisional` holds what depends on the way it was reached: files of a circle, and files that look into these.
     """
 
-    def __init__(self, neighbours: Neighbours, run: Callable[[Unit, Loading], Loaded]) -> None:
-        self.neighbours = neighbours
+    def __init__(self, other_files: OtherFiles, run: Callable[[Unit, Loading], Loaded]) -> None:
+        self.other_files = other_files
         self.run = run
         self.running: list[str] = []
         self.needs: list[set[str]] = []
@@ -51,7 +51,7 @@ class Loading:
             first = self.running.index(path) if path in self.running else 0
             self.on_the_way[first:] = [True] * (len(self.running) - first)
             return None
-        unit = self.neighbours.unit(path)
+        unit = self.other_files.unit(path)
         for needs in self.needs:
             needs.add(path)
         if unit is None:
@@ -65,7 +65,7 @@ class Loading:
         for needs in self.needs:
             needs |= unit.needs
         for needed in unit.needs:
-            inner = self.neighbours.unit(needed)
+            inner = self.other_files.unit(needed)
             if inner is not None:
                 self.seen[needed] = inner
         return unit.loaded

@@ -23,7 +23,7 @@ SUPPOSED_CALL = "call of "
 """How the operation is named that stands for the call of such a network or loss."""
 
 
-def is_stand_in(record: Instance) -> bool:
+def is_placeholder(record: Instance) -> bool:
     """Return whether a module stands in for one that the file does not show."""
     return record.module.torn is not None
 
@@ -124,7 +124,7 @@ def supposed_value(machine: Machine, state: State, frame: int, name: str) -> Val
         return machine.program.external(UNSEEN + name)
     if not any(name in group for group in (fragment.networks, fragment.losses, fragment.optimizers)):
         return None
-    made = _stand_ins(machine, state, fragment)
+    made = _placeholders(machine, state, fragment)
     for free, value in made.items():
         if free not in state.frames[frame].names:
             state.set_in(frame, free, value)
@@ -140,12 +140,12 @@ def supposed_arguments(
     `trains`: whoever calls the function walks what it returns.
     """
     free = {param.name: param.node for param in function.code.params if is_bare(param)}
-    if not free or not machine.assumes or not (trains or (machine.program.walks_back and backpropagates(where))):
+    if not free or not machine.assumes or not (trains or (machine.program.may_backpropagate and backpropagates(where))):
         return {}
-    return _stand_ins(machine, state, Supposed(Names(where), free))
+    return _placeholders(machine, state, Supposed(Names(where), free))
 
 
-def _stand_ins(machine: Machine, state: State, supposed: Supposed) -> dict[str, Value]:
+def _placeholders(machine: Machine, state: State, supposed: Supposed) -> dict[str, Value]:
     """Return what stands in for the names. An only optimizer trains all networks, of several each its own."""
     for assumption in supposed.assumptions:
         machine.assume(assumption)

@@ -59,7 +59,7 @@ def _is_tracked(held: Held) -> bool:
     return isinstance(held.root, Node) and held.root.tracked is True
 
 
-def second_round(machine: Machine, trial: Trial, module: cst.Module) -> None:
+def call_again(machine: Machine, trial: Trial, module: cst.Module) -> None:
     """Call the methods of a trial again, and tell of what the first calls have left."""
     resets = resets_in(module)
     keeping, training = [one.code for one, _ in trial.keeping], [one.code for one in trial.training]
@@ -102,13 +102,13 @@ def _second_steps(
     """Twice the methods that keep graphs, and then the one that runs a backward."""
     calls = Iterations(machine, start, methods[-1].code.node)
     calls.begin()
-    first = _trained(_turn(machine, [start.fork()], trial.made, methods), start.trained)
+    first = _trained(_call_all(machine, [start.fork()], trial.made, methods), start.trained)
     calls.end(first)
     if not first or any(map(_is_refused, machine.events)):
         return [], []
     seen, mark = len(machine.events), max(end.trained for end in first)
     calls.begin()
-    second = _trained(_turn(machine, [end.fork() for end in first], trial.made, methods), mark)
+    second = _trained(_call_all(machine, [end.fork() for end in first], trial.made, methods), mark)
     calls.end(second)
     if not second:
         return [], []
@@ -127,15 +127,15 @@ def _second_forward(
     machine: Machine, trial: Trial, methods: tuple[Function, ...], start: State
 ) -> tuple[list[Event], list[State]]:
     """Call `forward` twice: its result may hang on the graph that the call before has left in the module."""
-    first = _turn(machine, [start.fork()], trial.made, methods)
-    ends = [(end, _turn(machine, [end.fork()], trial.made, methods)) for end in first]
+    first = _call_all(machine, [start.fork()], trial.made, methods)
+    ends = [(end, _call_all(machine, [end.fork()], trial.made, methods)) for end in first]
     seen = len(machine.events)
     machine.announce(start, CalledAgain(methods[-1].code.node, ends))
     found = [event for event in machine.events[seen:] if event.carried]
     return found, [*first, *(end for _, after in ends for end in after)]
 
 
-def _turn(machine: Machine, states: list[State], made: Ref, methods: tuple[Function, ...]) -> list[State]:
+def _call_all(machine: Machine, states: list[State], made: Ref, methods: tuple[Function, ...]) -> list[State]:
     """Return one call of each method, with arguments that are not known; a framework does what it does with the
     result.
     """
@@ -154,7 +154,7 @@ def _call(machine: Machine, states: list[State], made: Ref, method: Function) ->
         ):
             step_taken(machine, end, method, made, value)
             ends.append(end)
-        ends = machine.meet(ends)
+        ends = machine.join(ends)
         machine.close(ends, region)
         after.extend(ends)
     return after
@@ -192,7 +192,7 @@ def _apart(machine: Machine) -> Iterator[None]:
 
 _PER_RUN = (
     *("events", "exits", "stack", "called", "iterations", "escaped", "doubtful", "passed", "give_ups"),
-    *("frozen", "optimized", "limit", "backwards", "expected", "abroad"),
+    *("frozen", "optimized", "limit", "backwards", "expected", "foreign_limit"),
 )
 
 
