@@ -26,7 +26,7 @@ from gradlint.confirm.run.sandbox import Sandbox, TorchMissingError
 from gradlint.confirm.run.search import MOST_RUNS, Found, Inquiry, filled
 from gradlint.domain.confirmation import Confirmation
 from gradlint.domain.finding import Finding
-from gradlint.source.neighbours import Layout
+from gradlint.source.layout import Layout
 
 SECONDS = 5.0
 """What a finding may take until it is confirmed; cutting a proof down comes on top of it."""

@@ -766,12 +766,12 @@ Handler: TypeAlias = "Callable[[State, Announcement], None]"
 
 
 def method_of(kind: type) -> str:
-    """The method of a listener that hears announcements of a type."""
+    """Return the method of a listener that hears announcements of a type."""
     return "on_" + re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
 
 
 def handlers(listeners: Iterable[Listener]) -> dict[type, tuple[Handler, ...]]:
-    """The methods to call for each type of announcement, in the order of the listeners."""
+    """Return the methods to call for each type of announcement, in the order of the listeners."""
     heard = list(listeners)
     names = {kind: method_of(kind) for kind in Announcement.__args__}
     return {kind: tuple(getattr(one, name) for one in heard if hasattr(one, name)) for kind, name in names.items()}

@@ -37,5 +37,5 @@ class Assumption:
 
 
 def several_rows(op: str, node: cst.CSTNode) -> Assumption:
-    """The assumption that an operation gets a batch of more than one row, where its size is not known."""
+    """Return the assumption that an operation gets a batch of more than one row, where its size is not known."""
     return Assumption("size", op, "a batch of several rows", node)

@@ -83,18 +83,18 @@ class Ranked(NamedTuple):
 
 
 def named(name: str) -> DType:
-    """The type that `torch.<name>` is, or None if that is no type we know: `named("long")` is `"int64"`."""
+    """Return the type that `torch.<name>` is, or None if that is no type we know: `named("long")` is `"int64"`."""
     name = _ALIASES.get(name, name)
     return name if name in _RANK else None
 
 
 def is_name(name: str) -> bool:
-    """Whether a string is a type or kind as this module writes it."""
+    """Return whether a string is a type or kind as this module writes it."""
     return name in _RANK or name in _KINDS
 
 
 def of_number(value: bool | int | float | complex) -> str:
-    """The type that `torch.tensor(value)` has."""
+    """Return the type that `torch.tensor(value)` has."""
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, int):
@@ -103,32 +103,32 @@ def of_number(value: bool | int | float | complex) -> str:
 
 
 def is_floating(dtype: DType) -> bool | None:
-    """Whether a type is a floating one; complex types are not, as in `Tensor.is_floating_point`."""
+    """Return whether a type is a floating one; complex types are not, as in `Tensor.is_floating_point`."""
     if dtype is None:
         return None
     return dtype == "float" or _RANK.get(dtype) == 2
 
 
 def is_complex(dtype: DType) -> bool | None:
-    """Whether a type is a complex one."""
+    """Return whether a type is a complex one."""
     return None if dtype is None else _RANK.get(dtype) == 3
 
 
 def is_integral(dtype: DType) -> bool | None:
-    """Whether a type is an integer one or bool."""
+    """Return whether a type is an integer one or bool."""
     if dtype is None:
         return None
     return dtype == "int" or _RANK.get(dtype, 2) < 2
 
 
 def can_require_grad(dtype: DType) -> bool | None:
-    """Whether a tensor of this type may require a gradient: floating and complex ones may."""
+    """Return whether a tensor of this type may require a gradient: floating and complex ones may."""
     integral = is_integral(dtype)
     return None if integral is None else not integral
 
 
 def same_dtype(one: DType, other: DType) -> bool | None:
-    """Whether two types are the same type."""
+    """Return whether two types are the same type."""
     if one is None or other is None:
         return None
     mine, theirs = members(one), members(other)
@@ -139,12 +139,12 @@ def same_dtype(one: DType, other: DType) -> bool | None:
 
 @cache
 def members(dtype: str) -> frozenset[str]:
-    """The types that a known type or a kind may be."""
+    """Return the types that a known type or a kind may be."""
     return frozenset(_KINDS.get(dtype, (dtype,)))
 
 
 def collapse(dtypes: Iterable[str | None]) -> DType:
-    """The narrowest type or kind that holds all the given ones; None when there is none."""
+    """Return the narrowest type or kind that holds all the given ones; None when there is none."""
     found = set(dtypes)
     if len(found) == 1:
         return found.pop()
@@ -155,17 +155,17 @@ def collapse(dtypes: Iterable[str | None]) -> DType:
 
 
 def join(one: DType, other: DType) -> DType:
-    """A type that holds for both."""
+    """Return a type that holds for both."""
     return one if one == other else collapse((one, other))
 
 
 def covers(dtype: DType, concrete: str) -> bool:
-    """Whether a concrete type is among those that a partly known one may be."""
+    """Return whether a concrete type is among those that a partly known one may be."""
     return dtype is None or concrete in members(dtype)
 
 
 def forget_default(dtype: DType) -> DType:
-    """What stays known of a result when the program has changed torch's default type."""
+    """Return what stays known of a result when the program has changed torch's default type."""
     if dtype == DEFAULT:
         return "float"
     return None if dtype in COMPLEXES else dtype
@@ -173,25 +173,25 @@ def forget_default(dtype: DType) -> DType:
 
 @cache
 def to_float(dtype: DType) -> DType:
-    """The type of an operation that computes in floating point: integers become the default type."""
+    """Return the type of an operation that computes in floating point: integers become the default type."""
     return _map(dtype, _float_of)
 
 
 @cache
 def to_real(dtype: DType) -> DType:
-    """The type of the real part: that of `abs`, `norm` and `real`."""
+    """Return the type of the real part: that of `abs`, `norm` and `real`."""
     return _map(dtype, lambda name: _REAL.get(name, name))
 
 
 @cache
 def to_sum(dtype: DType) -> DType:
-    """The type in which torch sums: int64 for integers and bool, else the type itself."""
+    """Return the type in which torch sums: int64 for integers and bool, else the type itself."""
     return _map(dtype, lambda name: "int64" if _RANK[name] < 2 else name)
 
 
 @cache
 def to_complex(dtype: DType) -> DType:
-    """The complex type over a floating one; integers go by the default type."""
+    """Return the complex type over a floating one; integers go by the default type."""
     return _map(dtype, lambda name: _COMPLEX.get(_float_of(name), name))
 
 
@@ -204,12 +204,12 @@ def _map(dtype: DType, change: Callable[[str], str]) -> DType:
 
 
 def promote(*dtypes: DType) -> DType:
-    """The type in which tensors with dimensions of these types meet, as `torch.promote_types` says."""
+    """Return the type in which tensors with dimensions of these types meet, as `torch.promote_types` says."""
     return result_type([Ranked(dtype, "tensor") for dtype in dtypes])
 
 
 def result_type(operands: Iterable[Ranked]) -> DType:
-    """The type in which operands of several levels meet, as `torch.result_type` says; None for none."""
+    """Return the type in which operands of several levels meet, as `torch.result_type` says; None for none."""
     return _meet(frozenset(operands))
 
 

@@ -7,16 +7,16 @@ only made where torch certainly refuses it on the path at hand.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar, Literal
 
 import libcst as cst
 
 from gradlint.domain.assumption import Assumption
+from gradlint.domain.frozen import Frozen
 
 
-@dataclass(frozen=True)
-class Event:
+class Event(Frozen):
     """Something that happened at one syntax node of the file. `assumptions` are what it may rest on.
 
     `warned`: torch warns of it, so that a program which looks at the warnings knows. `carried`: what one call of a
@@ -36,17 +36,14 @@ class Event:
         return self
 
 
-@dataclass(frozen=True)
 class Fault(Event):
     """What a detector has found wrong at a node. Subclasses stand in `gradlint.domain.fault`, one a fault."""
 
 
-@dataclass(frozen=True)
 class Refusal(Event):
     """What torch raises on at a node. Subclasses stand in `gradlint.domain.refusal`, one a reason."""
 
 
-@dataclass(frozen=True)
 class Reveal(Event):
     """`reveal(value)`: what the machine knows of a value, as text and as facts.
 

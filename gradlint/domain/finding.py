@@ -81,11 +81,11 @@ class Evidence:
     places: tuple[tuple[str, Related], ...] = ()
 
     def fact(self, name: str) -> str | int | float | bool | None:
-        """The value of a field; None where the fault has no such field, or knows no value for it."""
+        """Return the value of a field; None where the fault has no such field, or knows no value for it."""
         return dict(self.facts).get(name)
 
     def at(self, *names: str) -> tuple[Related, ...]:
-        """The places that stand in fields of these names."""
+        """Return the places that stand in fields of these names."""
         return tuple(place for name, place in self.places if name in names)
 
     def relocated(self, move: Move) -> Evidence:
@@ -154,7 +154,7 @@ class Finding:
         return self.code, found.fault, found.facts
 
     def repeats(self, other: Finding) -> bool:
-        """Whether the other says the same of the same place: several paths and files may lead to it."""
+        """Return whether the other says the same of the same place: several paths and files may lead to it."""
         return (self.filename, self.code, self.span) == (other.filename, other.code, other.span)
 
     @property

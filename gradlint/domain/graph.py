@@ -37,13 +37,13 @@ _numbers = _recent
 
 
 def fresh_number() -> int:
-    """A number never used before, for nodes and addresses alike: a larger one is younger."""
+    """Return a number never used before, for nodes and addresses alike: a larger one is younger."""
     return next(_numbers)
 
 
 @contextmanager
 def ancient() -> Iterator[None]:
-    """What is made in here counts as older than all else: other files of a program, whenever they are read."""
+    """Yield what is made in here counts as older than all else: other files of a program, whenever they are read."""
     global _numbers
     former, _numbers = _numbers, _ancient
     try:

@@ -54,7 +54,7 @@ class _DisagreementError(Exception):
     """The two states differ in something that autograd can see."""
 
 
-class Meeting:
+class Join:
     """One attempt to join state `right` into `left`. What is not younger than their fork, `mark`, they share."""
 
     def __init__(self, left: State, right: State, watched: set[int]) -> None:
@@ -67,7 +67,7 @@ class Meeting:
         self.updates: list[tuple[int, Record]] = []
 
     def attempt(self, outs: tuple[str | int, ...]) -> State | None:
-        """The joined state, or None. `outs` are temporaries that are still read."""
+        """Return the joined state, or None. `outs` are temporaries that are still read."""
         left, right = self.left, self.right
         if left.grad is not right.grad or left.inference is not right.inference or left.marks != right.marks:
             return None
@@ -108,7 +108,7 @@ class Meeting:
         return left
 
     def _old(self, freed: dict[int, cst.CSTNode | None]) -> set[int]:
-        """The freed nodes that both states know."""
+        """Return the freed nodes that both states know."""
         return {number for number in freed if number <= self.mark}
 
     def _frame(self, frame: int, outs: tuple[str | int, ...]) -> list[tuple[int, str | int, Value]]:
@@ -140,7 +140,7 @@ class Meeting:
             raise _DisagreementError
 
     def value(self, ours: Value, theirs: Value) -> Value:
-        """The value that stands for both."""
+        """Return the value that stands for both."""
         if ours is theirs:
             return ours
         if type(ours) is Ref and type(theirs) is Ref:
@@ -197,11 +197,11 @@ class Meeting:
         if one is None or other is None:
             # A number that was computed from tensors on one path, and stands for itself on the other.
             return Unknown(kind, one or other, syntax=syntax_of(ours) or syntax_of(theirs))
-        behind = self._behind(one, other)
-        return ours if behind is one else Unknown(kind, behind, syntax=syntax_of(ours))
+        joined = self._provenance(one, other)
+        return ours if joined is one else Unknown(kind, joined, syntax=syntax_of(ours))
 
-    def _behind(self, ours: Node, theirs: Node) -> Node:
-        """What a value was computed from that no gradient flows back from, on either path."""
+    def _provenance(self, ours: Node, theirs: Node) -> Node:
+        """Return what a value was computed from that no gradient flows back from, on either path."""
         if ours is theirs:
             return ours
         if ours.op == theirs.op and len(ours.edges) == len(theirs.edges):
@@ -316,7 +316,7 @@ class Meeting:
         self._address(ours.counter, theirs.counter)
         self._address(ours.memory, theirs.memory)
         if is_cut(ours) and is_cut(theirs):
-            ours = ours._replace(node=self._behind(ours.node, theirs.node))
+            ours = ours._replace(node=self._provenance(ours.node, theirs.node))
         else:
             self._node(ours.node, theirs.node)
         self._view(ours.view, theirs.view)
@@ -418,12 +418,14 @@ class Meeting:
 
 
 def _behave_alike(ours: ModuleState, theirs: ModuleState) -> bool:
-    """Whether calls of a module do the same on both paths."""
+    """Return whether calls of a module do the same on both paths."""
     return ours.training is theirs.training and ours.hooks is theirs.hooks
 
 
 def _origin(value: Value) -> Node | None:
-    """The graph behind a value that is not known; a value that is neither such nor plain may not be forgotten."""
+    """Return the graph behind a value that is not known; a value that is neither such nor plain may not be
+    forgotten.
+    """
     if isinstance(value, Unknown):
         return value.origin if value.origin is not None and value.origin.live else None
     if not isinstance(value, _PLAIN):

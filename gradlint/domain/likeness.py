@@ -8,12 +8,12 @@ from gradlint.domain.value import Tensor, Unknown, Value, Write
 
 
 def place_of_write(write: object) -> object:
-    """Where a write stands: two paths agree in a watched counter if the same writes moved it."""
+    """Return where a write stands: two paths agree in a watched counter if the same writes moved it."""
     return write.syntax if isinstance(write, Write) else write
 
 
 def kind_of(value: Value) -> str | None:
-    """What sort of value it is, where a constant and a symbol may be of the same."""
+    """Return what sort of value it is, where a constant and a symbol may be of the same."""
     if isinstance(value, Unknown):
         return "number" if value.kind == "int" else value.kind
     if isinstance(value, bool) or value is None:
@@ -22,15 +22,15 @@ def kind_of(value: Value) -> str | None:
 
 
 def is_data(tensor: Tensor) -> bool:
-    """Whether a tensor has nothing to do with any leaf."""
+    """Return whether a tensor has nothing to do with any leaf."""
     return tensor.grad is False and not tensor.node.live
 
 
 def is_cut(tensor: Tensor) -> bool:
-    """Whether no gradient flows back from a tensor, though it was computed from leaves."""
+    """Return whether no gradient flows back from a tensor, though it was computed from leaves."""
     return tensor.grad is False and tensor.node.tracked is False and tensor.node.leaf is None
 
 
 def syntax_of(value: Value) -> cst.CSTNode | None:
-    """Where a value that is not known was made."""
+    """Return where a value that is not known was made."""
     return value.syntax if isinstance(value, Unknown) else None

@@ -35,17 +35,17 @@ SCALAR: tuple[Dim, ...] = ()
 
 
 def unknowns(rank: int) -> tuple[Dim, ...]:
-    """A shape of `rank` sizes of which none is known."""
+    """Return a shape of `rank` sizes of which none is known."""
     return tuple([Sym() for _ in range(rank)])
 
 
 def at_least_two(dim: Dim) -> bool:
-    """Whether a size is certainly two or more."""
+    """Return whether a size is certainly two or more."""
     return dim >= 2 if isinstance(dim, int) else dim.many
 
 
 def numel(shape: Shape) -> int | None:
-    """How many elements a tensor of this shape has. One size of zero decides, whatever the others are."""
+    """Return how many elements a tensor of this shape has. One size of zero decides, whatever the others are."""
     if shape is None:
         return None
     total = product(shape)
@@ -53,7 +53,7 @@ def numel(shape: Shape) -> int | None:
 
 
 def is_single(shape: Shape) -> bool | None:
-    """Whether a tensor of this shape has exactly one element; an empty tensor has not."""
+    """Return whether a tensor of this shape has exactly one element; an empty tensor has not."""
     if shape is None:
         return None
     answer: bool | None = True
@@ -68,7 +68,7 @@ def is_single(shape: Shape) -> bool | None:
 
 
 def same_shape(one: Shape, other: Shape) -> bool | None:
-    """Whether two tensors have the same rank and the same sizes."""
+    """Return whether two tensors have the same rank and the same sizes."""
     if one is None or other is None:
         return None
     if len(one) != len(other):
@@ -84,7 +84,7 @@ def same_shape(one: Shape, other: Shape) -> bool | None:
 
 
 def same_dim(one: Dim, other: Dim) -> bool | None:
-    """Whether two sizes are the same; a symbol with two or more certainly differs from zero and one."""
+    """Return whether two sizes are the same; a symbol with two or more certainly differs from zero and one."""
     if one is other:
         return True
     if isinstance(one, int):
@@ -97,7 +97,7 @@ def same_dim(one: Dim, other: Dim) -> bool | None:
 
 
 def broadcast(one: Shape, other: Shape) -> Shape:
-    """The shape in which two tensors meet; unknown when they cannot meet."""
+    """Return the shape in which two tensors meet; unknown when they cannot meet."""
     if one is None or other is None:
         return None
     if one == other:
@@ -115,7 +115,7 @@ def broadcast(one: Shape, other: Shape) -> Shape:
 
 
 def broadcast_all(shapes: Iterable[Shape]) -> Shape:
-    """The shape in which several tensors meet; no tensors meet in a scalar."""
+    """Return the shape in which several tensors meet; no tensors meet in a scalar."""
     result: Shape = SCALAR
     for shape in shapes:
         result = broadcast(result, shape)
@@ -123,7 +123,7 @@ def broadcast_all(shapes: Iterable[Shape]) -> Shape:
 
 
 def _meet(one: Dim, other: Dim) -> Dim | None:
-    """One size of a broadcast, or None when the two cannot meet.
+    """Return one size of a broadcast, or None when the two cannot meet.
 
     A size of one gives way. Beside any other number a symbol has to be that number or one, so the number
     stays; a symbol of two or more stays for the same reason beside another symbol.
@@ -144,7 +144,7 @@ def _meet(one: Dim, other: Dim) -> Dim | None:
 
 
 def product(dims: Iterable[Dim]) -> Dim:
-    """The product of sizes: a number, the one symbol when all else is one, or a fresh symbol."""
+    """Return the product of sizes: a number, the one symbol when all else is one, or a fresh symbol."""
     number, symbols, many = 1, [], False
     for dim in dims:
         if isinstance(dim, int):
@@ -160,7 +160,7 @@ def product(dims: Iterable[Dim]) -> Dim:
 
 
 def total(dims: Iterable[Dim]) -> Dim:
-    """The sum of sizes: a number, the one symbol when all else is zero, or a fresh symbol."""
+    """Return the sum of sizes: a number, the one symbol when all else is zero, or a fresh symbol."""
     number, symbols, many = 0, [], False
     for dim in dims:
         if isinstance(dim, int):
@@ -176,7 +176,7 @@ def total(dims: Iterable[Dim]) -> Dim:
 
 
 def quotient(dividend: Sequence[Dim], divisor: Sequence[Dim]) -> Dim:
-    """The size that makes the product of `divisor` that of `dividend`: what `-1` stands for in a view.
+    """Return the size that makes the product of `divisor` that of `dividend`: what `-1` stands for in a view.
 
     A symbol on both sides cancels, because torch refuses `-1` beside a size of zero.
     """
@@ -195,7 +195,7 @@ def quotient(dividend: Sequence[Dim], divisor: Sequence[Dim]) -> Dim:
 
 
 def join(one: Shape, other: Shape) -> Shape:
-    """A shape that holds for both: sizes that differ become symbols, different ranks leave nothing known."""
+    """Return a shape that holds for both: sizes that differ become symbols, different ranks leave nothing known."""
     if one is None or other is None or len(one) != len(other):
         return None
     if one == other:
@@ -208,7 +208,7 @@ def _either(one: Dim, other: Dim) -> Sym:
 
 
 def covers(shape: Shape, sizes: Sequence[int], valuation: dict[Sym, int]) -> bool:
-    """Whether a concrete shape lies inside a partly known one.
+    """Return whether a concrete shape lies inside a partly known one.
 
     `valuation` says what the symbols stand for; those it does not name yet take the size they meet first, so
     that a second shape judged with the same valuation has to agree.
@@ -227,7 +227,7 @@ def _covers_dim(dim: Dim, size: int, valuation: dict[Sym, int]) -> bool:
 
 
 def axis(dim: object, rank: int) -> int | None:
-    """The index of a dimension counted from either end, or None when it is not known or out of range.
+    """Return the index of a dimension counted from either end, or None when it is not known or out of range.
 
     A tensor without dimensions takes 0 and -1, as in torch.
     """
@@ -238,5 +238,5 @@ def axis(dim: object, rank: int) -> int | None:
 
 
 def replace(shape: tuple[Dim, ...], index: int, *dims: Dim) -> tuple[Dim, ...]:
-    """The shape with the size at `index` (not negative) replaced by `dims`, by nothing if there are none."""
+    """Return the shape with the size at `index` (not negative) replaced by `dims`, by nothing if there are none."""
     return (*shape[:index], *dims, *shape[index + 1 :])

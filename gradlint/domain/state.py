@@ -55,7 +55,7 @@ class Fork(NamedTuple):
 
 
 def shared_until(one: Fork | None, other: Fork | None) -> int:
-    """The number of the last fork that two histories have in common."""
+    """Return the number of the last fork that two histories have in common."""
     while one is not other:
         if one is None or (other is not None and other.depth > one.depth):
             assert other is not None
@@ -99,7 +99,7 @@ class Frame(NamedTuple):
 
 
 def rebound(now: Names, before: Names) -> Iterator[str | int]:
-    """The names of a frame that had another value before; those that are new are left out."""
+    """Return the names of a frame that had another value before; those that are new are left out."""
     # Nearly all are the same: they are passed over without a turn of Python's own loop.
     return compress(before, map(is_not, before.values(), map(now.get, before, before.values())))
 
@@ -163,7 +163,7 @@ class State:
         self._owned: set[int] = set()
 
     def fork(self) -> State:
-        """A second state that goes on from here; its dirt is counted from now."""
+        """Return a second state that goes on from here; its dirt is counted from now."""
         other = State.__new__(State)
         depth = 0 if self.history is None else self.history.depth + 1
         other.history = self.history = Fork(fresh_number(), self.history, depth)
@@ -216,7 +216,7 @@ class State:
         self._owns_heap = True
 
     def writes(self, counter: int) -> tuple[Write, ...]:
-        """The writes that a version counter, or a memory for hidden ones, has seen."""
+        """Return the writes that a version counter, or a memory for hidden ones, has seen."""
         return self.heap.get(counter, ())  # type: ignore[return-value]
 
     def become(self, other: State) -> None:
@@ -225,7 +225,7 @@ class State:
             setattr(self, slot, getattr(other, slot))
 
     def views(self, base: int) -> tuple[int, ...]:
-        """The addresses of the views of a tensor; they stand at its negated address."""
+        """Return the addresses of the views of a tensor; they stand at its negated address."""
         return self.heap.get(-base, ())  # type: ignore[return-value]
 
     # Frames.
@@ -290,14 +290,14 @@ class State:
         self.freed = {number: place for number, place in self.freed.items() if number != node.id}
 
     def frees(self, node: Node) -> Tri:
-        """Whether a backward through a node frees something, so that a second one raises."""
+        """Return whether a backward through a node frees something, so that a second one raises."""
         return None if node.id in self.severed else node.frees
 
     def spend(self, roots: Iterable[int]) -> None:
         """Remember the roots of a backward that did not retain the graph: it is of no use any more."""
         self.spent = self.spent.union(roots)
 
-    def walk_again(self, nodes: frozenset[int]) -> None:
+    def retain(self, nodes: frozenset[int]) -> None:
         """Remember what backwards that retain the graph have walked, once and more often."""
         self.twice |= self.once & nodes
         self.once |= nodes
@@ -333,5 +333,7 @@ class State:
         self.marks = self.marks | {fact} if holds else self.marks - {fact}
 
     def undecided_since(self, address: int) -> bool:
-        """Whether this path went one of two ways since something was made: such forks are facts by their numbers."""
+        """Return whether this path went one of two ways since something was made: such forks are facts by their
+        numbers.
+        """
         return any(type(key) is int and key > address for key in self.facts)

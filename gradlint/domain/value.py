@@ -152,21 +152,21 @@ class Args(NamedTuple):
     hidden: tuple[Value, ...] = ()
 
     def get(self, position: int, name: str, default: Value = None) -> Value:
-        """The argument that stands at a position or has a name."""
+        """Return the argument that stands at a position or has a name."""
         if name in self.keywords:
             return self.keywords[name]
         return self.positional[position] if position < len(self.positional) else default
 
     def has(self, position: int, name: str) -> bool:
-        """Whether the argument was given."""
+        """Return whether the argument was given."""
         return name in self.keywords or position < len(self.positional)
 
     def prepend(self, value: Value) -> Args:
-        """The arguments of the function behind a method."""
+        """Return the arguments of the function behind a method."""
         return Args((value, *self.positional), self.keywords, self.open, self.hidden)
 
     def values(self) -> Iterable[Value]:
-        """All of them."""
+        """Yield all of them."""
         yield from self.positional
         yield from self.keywords.values()
         yield from self.hidden
@@ -189,7 +189,7 @@ Value: TypeAlias = (
     "Ref | Unknown | Sym | External | Imported | File | Function | Bound | Partial | Super | NoGradient | Context"
     " | Suspended | tuple[Value, ...] | slice | Constant"
 )
-"""All that a variable can hold. `Meeting.value`, `truth` and `believed` name each case, and mypy asks them to: whoever
+"""All that a variable can hold. `Join.value`, `truth` and `believed` name each case, and mypy asks them to: whoever
 adds a class here says what becomes of it where paths meet, in a test, and in what is shown of it. A new class is a
 dataclass: mypy takes a `NamedTuple` for a case of tuples.
 """
@@ -419,5 +419,5 @@ its negated address.
 
 
 def is_unnamed(name: str) -> bool:
-    """Whether an attribute stands under a name that `with_unnamed` has made."""
+    """Return whether an attribute stands under a name that `with_unnamed` has made."""
     return name.startswith("<")

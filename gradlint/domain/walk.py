@@ -18,17 +18,17 @@ Along: TypeAlias = "Callable[[Node], Iterable[Node]]"
 
 
 def inputs(node: Node) -> list[Node]:
-    """All that a value was computed from."""
+    """Return all that a value was computed from."""
     return [edge.node for edge in node.edges]
 
 
 def gradient_inputs(node: Node) -> list[Node]:
-    """The inputs to which a gradient may flow back."""
+    """Return the inputs to which a gradient may flow back."""
     return [edge.node for edge in node.edges if edge.flows is not False]
 
 
 def certain_inputs(node: Node) -> list[Node]:
-    """The inputs to which a gradient certainly flows back."""
+    """Return the inputs to which a gradient certainly flows back."""
     return [edge.node for edge in node.edges if edge.flows is True]
 
 
@@ -54,10 +54,10 @@ def back_to(age: int, along: Along = gradient_inputs) -> Along:
 
 
 def is_reachable(target: Node, starts: Iterable[Node], along: Along = gradient_inputs) -> bool:
-    """Whether a node is among those reachable from the starts."""
+    """Return whether a node is among those reachable from the starts."""
     return any(node is target for node in reachable(starts, back_to(target.id, along)))
 
 
 def leaves(starts: Iterable[Node], along: Along = gradient_inputs) -> Iterator[Node]:
-    """The leaves among the nodes reachable from the starts."""
+    """Return the leaves among the nodes reachable from the starts."""
     return (node for node in reachable(starts, along) if node.leaf is not None)

@@ -56,7 +56,7 @@ class Save(NamedTuple):
 
 
 def belief(machine: Machine, state: State, value: Value) -> Belief:
-    """What is believed of a value on one path."""
+    """Return what is believed of a value on one path."""
     ref = known_tensor(machine, state, value)
     if ref is not None:
         record = state[ref]
@@ -73,7 +73,7 @@ def belief(machine: Machine, state: State, value: Value) -> Belief:
 
 
 def facts_of(state: State, record: Tensor) -> dict[str, object]:
-    """What autograd looks at in a tensor; `shape` is in elements, None in it is a size that is not known."""
+    """Return what autograd looks at in a tensor; `shape` is in elements, None in it is a size that is not known."""
     writes = state.writes(record.counter)
     certain = all(what.certain for what in writes) and (record.view is None or record.view.kind != "maybe")
     certain = certain and record.node.op != "gradient" and "uncounted" not in record.tags
@@ -106,7 +106,7 @@ def text_of(state: State, record: Tensor) -> str:
 
 
 def saves_of(state: State, record: Tensor) -> Iterator[Save]:
-    """The nodes of the tape, reachable from any tensor of the state, that have saved this tensor."""
+    """Yield the nodes of the tape, reachable from any tensor of the state, that have saved this tensor."""
     stack = [one.node for one in state.heap.values() if isinstance(one, Tensor)]
     seen: set[int] = set()
     while stack and len(seen) < MOST_NODES:
@@ -119,7 +119,7 @@ def saves_of(state: State, record: Tensor) -> Iterator[Save]:
 
 
 def _object(state: State, ref: Ref, record: Instance) -> Belief:
-    """An object: a module, an optimizer, or another."""
+    """Return an object: a module, an optimizer, or another."""
     path = record.cls.path if isinstance(record.cls, External) else None
     name = path or _class_name(state, record)
     base = module_base(state, record)
@@ -144,14 +144,14 @@ def _class_name(state: State, record: Instance) -> str:
 
 
 def _container(record: Sequence | Mapping) -> Belief:
-    """A list, dict, or iterator."""
+    """Return a list, dict, or iterator."""
     kind = record.kind if isinstance(record, Sequence) else "dict"
     more = " or more" if record.open else ""
     return Belief(kind, f"{kind} of {len(record.items)}{more} items", {"items": len(record.items), "open": record.open})
 
 
 def _plain(value: Value | Class) -> Belief:
-    """A function, a class, something imported, or a constant of Python."""
+    """Return a function, a class, something imported, or a constant of Python."""
     if isinstance(value, Bound):
         return _plain(value.function)._replace(kind="method")
     if isinstance(value, Function):

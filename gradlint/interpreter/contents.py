@@ -7,18 +7,7 @@ from itertools import islice
 from typing import TypeAlias
 
 from gradlint.domain.state import State
-from gradlint.domain.value import (
-    Bound,
-    Class,
-    Context,
-    Instance,
-    Mapping,
-    Partial,
-    Ref,
-    Sequence,
-    Suspended,
-    Value,
-)
+from gradlint.domain.value import Bound, Class, Context, Instance, Mapping, Partial, Ref, Sequence, Suspended, Value
 
 Attributes: TypeAlias = "Callable[[Instance], Iterable[Value]]"
 """Which attributes of an object a walk goes into."""
@@ -59,7 +48,7 @@ def contents(
 
 
 def items_in(state: State, value: Value) -> Iterator[Value]:
-    """What a tuple, list or dict holds, at any depth."""
+    """Return what a tuple, list or dict holds, at any depth."""
     return islice(contents(state, (value,)), 1, None)
 
 
@@ -67,7 +56,7 @@ _HOLDING = frozenset({tuple, Sequence, Mapping, Instance, Class, Bound, Partial,
 
 
 def _parts(holder: object, attributes: Attributes | None, calls: bool) -> tuple[Value, ...]:
-    """What a container, an object or a call holds directly."""
+    """Return what a container, an object or a call holds directly."""
     match holder:
         case Sequence():
             return holder.items

@@ -25,7 +25,7 @@ from gradlint.domain.value import (
     Value,
 )
 from gradlint.facts.traits import OF_RESULTS
-from gradlint.interpreter.escape import let_go, opaque
+from gradlint.interpreter.escape import escape, unknown_call
 from gradlint.interpreter.libraries.expectations import RAISING, WARNING, expected_failure
 from gradlint.interpreter.libraries.model_zoos import makes_network, new_network
 from gradlint.interpreter.libraries.numpy_arrays import array_method
@@ -59,7 +59,7 @@ def run_call(machine: Machine, states: list[State], instr: Call) -> list[State]:
     for state in states:
         after.extend(_call(machine, state, instr))
     # States that went in apart have a reason to be: they are compared again where branches and loops end.
-    return machine.meet(after, (instr.dest,)) if len(after) > len(states) else after
+    return machine.join(after, (instr.dest,)) if len(after) > len(states) else after
 
 
 def _call(machine: Machine, state: State, instr: Call) -> list[State]:
@@ -77,7 +77,7 @@ def _call(machine: Machine, state: State, instr: Call) -> list[State]:
     for outcome, value in invoke(machine, state, target[0], target[1], instr.node):
         outcome.set(instr.dest, value)
         after.append(outcome)
-    after = machine.meet(after, (instr.dest,))
+    after = machine.join(after, (instr.dest,))
     machine.close(after, region)
     return after
 
@@ -112,7 +112,7 @@ def _arguments(machine: Machine, state: State, instr: Call) -> Args:
 
 
 def as_function(machine: Machine, state: State, func: Value, args: Args) -> tuple[Function, Args] | None:
-    """The program's function behind a callable value, with the arguments it gets; None for anything else."""
+    """Return the program's function behind a callable value, with the arguments it gets; None for anything else."""
     kind = type(func)
     if kind is Unknown:
         return None
@@ -133,7 +133,7 @@ def as_function(machine: Machine, state: State, func: Value, args: Args) -> tupl
 def _call_method(
     machine: Machine, state: State, func: Ref, record: Instance, args: Args
 ) -> tuple[Function, Args] | None:
-    """An object called: `__call__`, or `forward` of a module without hooks."""
+    """Return an object called: `__call__`, or `forward` of a module without hooks."""
     for name in ("__call__", "forward"):
         if name == "forward" and is_hooked(machine, record):
             return None
@@ -177,11 +177,11 @@ def call_value(machine: Machine, state: State, func: Value, args: Args, node: cs
         return _unknown(machine, state, func, args, node)
     if isinstance(func, bool):
         _flag_called(machine, args, node)
-    return opaque(machine, state, args.values(), node)
+    return unknown_call(machine, state, args.values(), node)
 
 
 def _library(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Value:
-    """A call of a library other than torch."""
+    """Return a call of a library other than torch."""
     known = LIBRARIES.get(path) or LIBRARIES.get(f"{path.partition('.')[0]}.*")
     if known is not None:
         return known(machine, state, args, node)
@@ -189,7 +189,7 @@ def _library(machine: Machine, state: State, path: str, args: Args, node: cst.CS
         return make_unseen(machine, state, node)
     if makes_network(path):
         return new_network(machine, state, node)
-    return opaque(machine, state, args.values(), node)
+    return unknown_call(machine, state, args.values(), node)
 
 
 def _flag_called(machine: Machine, args: Args, node: cst.CSTNode) -> None:
@@ -206,7 +206,7 @@ def _flag_called(machine: Machine, args: Args, node: cst.CSTNode) -> None:
 def _bound(machine: Machine, state: State, func: Bound, args: Args, node: cst.CSTNode) -> Value:
     receiver, name = func.receiver, func.function
     if not isinstance(name, str):
-        return opaque(machine, state, args.values(), node)
+        return unknown_call(machine, state, args.values(), node)
     if name in RAISING or name in WARNING:
         return expected_failure(machine, state, name, args, node)
     tensor = known_tensor(machine, state, receiver)
@@ -226,11 +226,11 @@ def _bound(machine: Machine, state: State, func: Bound, args: Args, node: cst.CS
         return _method_of_unknown(machine, state, receiver, name, args, node)
     if isinstance(receiver, str):
         return text_method(receiver, name, args)
-    return opaque(machine, state, (receiver, *args.values()), node)
+    return unknown_call(machine, state, (receiver, *args.values()), node)
 
 
 def _unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cst.CSTNode) -> Value:
-    """A call of something unknown; a method of something unknown gets its receiver as an argument."""
+    """Return a call of something unknown; a method of something unknown gets its receiver as an argument."""
     if func.kind == "raised":
         invalidate_gradients(machine, state, node)
         return func
@@ -242,12 +242,12 @@ def _unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cs
         if key[2] in RAISING or key[2] in WARNING:
             return expected_failure(machine, state, key[2], args, node)
         return _method_of_unknown(machine, state, key[1], key[2], args, node)
-    let_go(machine, state, (part for part in key or () if isinstance(part, Ref)), node)
-    return opaque(machine, state, args.values(), node)
+    escape(machine, state, (part for part in key or () if isinstance(part, Ref)), node)
+    return unknown_call(machine, state, args.values(), node)
 
 
 def _is_method(value: Value) -> TypeGuard[Bound]:
-    """Whether a value is a method of an object of the program."""
+    """Return whether a value is a method of an object of the program."""
     return isinstance(value, Bound) and isinstance(value.receiver, Ref)
 
 
@@ -283,11 +283,13 @@ def _method_of_unknown(
             # A number has no such method; what it was computed from shows what was meant.
             machine.announce(state, NumberBackpropagated(node, receiver.origin))
             return Unknown("raised")
-    return opaque(machine, state, (receiver, *args.values()), node)
+    return unknown_call(machine, state, (receiver, *args.values()), node)
 
 
 def _is_result(value: Unknown, name: str) -> bool:
-    """Whether a method of something that a network has computed, with its graph, is one of numbers: it is a tensor."""
+    """Return whether a method of something that a network has computed, with its graph, is one of numbers: it is a
+    tensor.
+    """
     return name in OF_RESULTS and value.origin is not None and value.origin.tracked is True
 
 

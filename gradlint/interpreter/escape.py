@@ -16,8 +16,8 @@ from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.switches import thaw
 
 
-def opaque(machine: Machine, state: State, values: Iterable[Value], node: cst.CSTNode) -> Value:
-    """The result of a call that is not known: it may depend on everything that went in.
+def unknown_call(machine: Machine, state: State, values: Iterable[Value], node: cst.CSTNode) -> Value:
+    """Return the result of a call that is not known: it may depend on everything that went in.
 
     A decorator that is not known is taken to leave the function as it is.
     """
@@ -25,15 +25,15 @@ def opaque(machine: Machine, state: State, values: Iterable[Value], node: cst.CS
     if type(node) is cst.Decorator and len(values) == 1:
         return values[0]
     machine.announce(state, Escaped(node, values))
-    let_go(machine, state, values, node)
+    escape(machine, state, values, node)
     if machine.frozen:
         thaw(machine, state, values)
     for receiver in machine.hooked_elsewhere:
-        forget_attributes(state, receiver)
+        invalidate_attributes(state, receiver)
     for value in values:
         if type(value) is NoGradient and _asserts(node):
             machine.announce(state, GradientTested(node, value.read, asserted=True))
-        forget_attributes(state, value)
+        invalidate_attributes(state, value)
     given = origins(state, values)
     machine.announce(state, GraphsShared(node, given))
     edges = [Edge(origin, None) for origin in given]
@@ -44,13 +44,13 @@ def opaque(machine: Machine, state: State, values: Iterable[Value], node: cst.CS
 
 
 def _asserts(node: cst.CSTNode) -> bool:
-    """Whether a call is an assertion of a test: `self.assertIsNone(...)`."""
+    """Return whether a call is an assertion of a test: `self.assertIsNone(...)`."""
     func = node.func if isinstance(node, cst.Call) else None
     name = func.attr if isinstance(func, cst.Attribute) else func
     return isinstance(name, cst.Name) and name.value.startswith("assert")
 
 
-def forget_attributes(state: State, value: Value, depth: int = 3) -> None:
+def invalidate_attributes(state: State, value: Value, depth: int = 3) -> None:
     """Something unknown was given an object: what stands in its attributes, and in its parts', may be another now."""
     record = state.heap.get(value.id) if isinstance(value, Ref) else None
     if not isinstance(record, Instance) or not isinstance(record.cls, Ref) or not isinstance(value, Ref):
@@ -63,7 +63,7 @@ def forget_attributes(state: State, value: Value, depth: int = 3) -> None:
         state.put(value.id, changed)
     if depth:
         for one in record.values():
-            forget_attributes(state, one, depth - 1)
+            invalidate_attributes(state, one, depth - 1)
 
 
 def _forgotten(state: State, value: Value) -> Value:
@@ -74,7 +74,7 @@ def _forgotten(state: State, value: Value) -> Value:
 
 
 def origins(state: State, values: Iterable[Value]) -> list[Node]:
-    """The graphs behind values, looked for in what they hold too, up to `MOST_GRAPHS`."""
+    """Return the graphs behind values, looked for in what they hold too, up to `MOST_GRAPHS`."""
     found: dict[Node, None] = {}
     for value in contents(state, values, all_attributes, calls=True):
         # By its use something unknown may be a tensor, which has a history of its own.
@@ -93,15 +93,15 @@ MOST_GRAPHS = 24
 """How many graphs the result of an unknown call is taken to depend on: a network would bring all its parameters."""
 
 
-def let_go(machine: Machine, state: State, values: Iterable[Value], node: cst.CSTNode | None = None) -> None:
+def escape(machine: Machine, state: State, values: Iterable[Value], node: cst.CSTNode | None = None) -> None:
     """Values go where gradlint does not look: whatever hangs on them may be backpropagated or changed there."""
     escaped = machine.escaped
 
-    def is_gone(ref: Ref) -> bool:
+    def has_escaped(ref: Ref) -> bool:
         return escaped.get(ref.id) is state.heap.get(ref.id)
 
     graphs: list[Node] = []
-    for value in contents(state, values, all_attributes, calls=True, skip=is_gone):
+    for value in contents(state, values, all_attributes, calls=True, skip=has_escaped):
         if isinstance(value, Ref):
             record = escaped[value.id] = state.heap.get(value.id)
             if isinstance(record, Tensor):

@@ -130,7 +130,7 @@ class Explaining:
 
 
 def _assumed(machine: Machine, state: State, name: str, value: Value) -> Iterator[Assumption]:
-    """What is assumed of the object that stands in for a value, of the variable that has it, and of its size."""
+    """Yield what is assumed of the object that stands in for a value, of the variable that has it, and of its size."""
     record = state.heap.get(value.id) if isinstance(value, Ref) else None
     params = {param.node for param in machine.stack[-1].params} if machine.stack else set()
     for one in machine.assumed:
@@ -142,7 +142,7 @@ def _assumed(machine: Machine, state: State, name: str, value: Value) -> Iterato
 
 
 def _variables(instr: Instr) -> Iterator[str]:
-    """The variables that an instruction reads; a destination is none."""
+    """Yield the variables that an instruction reads; a destination is none."""
     for slot in type(instr).__slots__:
         value = getattr(instr, slot, None) if slot in _OPERANDS else None
         if isinstance(value, str):
@@ -160,6 +160,6 @@ _OPERANDS = frozenset(
 
 
 def _code(node: cst.CSTNode) -> str:
-    """The source of a node in one line."""
+    """Return the source of a node in one line."""
     text = " ".join(cst.Module([]).code_for_node(node).split())
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -12,7 +12,7 @@ from gradlint.domain.announcement import GraphsShared, Listener, ModuleMade, Ret
 from gradlint.domain.event import Event
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Bound, Class, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
-from gradlint.interpreter.escape import let_go
+from gradlint.interpreter.escape import escape
 from gradlint.interpreter.interpreter import Interpreter, run_file
 from gradlint.interpreter.libraries.trainers import is_configuration, run_method
 from gradlint.interpreter.machine import Machine, Observer
@@ -29,9 +29,9 @@ from gradlint.interpreter.torch.parameters import is_module, parameters_of
 from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
 from gradlint.interpreter.world.loading import Loading
 from gradlint.interpreter.world.placeholders import supposed_arguments
-from gradlint.interpreter.world.second_call import Trial, attributes_kept, second_round
+from gradlint.interpreter.world.second_call import Trial, attributes_kept, call_again
 from gradlint.source.lower import lower_module
-from gradlint.source.unit import Neighbours, Unit
+from gradlint.source.unit import OtherFiles, Unit
 
 STEPS_PER_LINE = 8
 STEPS_AT_LEAST = 4_000
@@ -60,22 +60,22 @@ def interpret(
     module: cst.Module,
     lines: int | None = None,
     path: str = "",
-    neighbours: Neighbours | None = None,
+    other_files: OtherFiles | None = None,
     listeners: Callable[[Machine], Iterable[Listener]] = lambda machine: (),
     observer: Observer | None = None,
     assumes: bool = True,
 ) -> Interpretation:
     """Run a module on the abstract torch. `lines` bounds the steps; without it the module is counted.
 
-    `path` is its file, from which names are imported that `neighbours` knows. `listeners` are made for the machine,
+    `path` is its file, from which names are imported that `other_files` knows. `listeners` are made for the machine,
     and hear what it announces; an `observer` is shown each step. With `assumes` false nothing is taken that is not
     known: neither what a name stands for, nor that a parameter has its default.
     """
     count = lines if lines is not None else module.code.count("\n")
-    loading = Loading(neighbours, run_file) if neighbours is not None and path else None
+    loading = Loading(other_files, run_file) if other_files is not None and path else None
     program = Program(module, path, loading)
-    program.walks_back = _may_walk(module, path, neighbours)
-    least = STEPS_TO_TRAIN if program.walks_back else STEPS_AT_LEAST
+    program.may_backpropagate = _may_backpropagate(module, path, other_files)
+    least = STEPS_TO_TRAIN if program.may_backpropagate else STEPS_AT_LEAST
     machine = Interpreter(program, max(least, STEPS_PER_LINE * count))
     machine.observer, machine.assumes = observer, assumes
     machine.listen(listeners(machine))
@@ -88,9 +88,11 @@ def interpret(
     return Interpretation(tuple(seen), machine.give_ups, tuple(undone), units)
 
 
-def _may_walk(module: cst.Module, path: str, neighbours: Neighbours | None) -> bool:
-    """Whether the file itself may backpropagate; where others do it for it, nothing here is certainly left undone."""
-    own = neighbours.unit(path) if neighbours is not None and path else None
+def _may_backpropagate(module: cst.Module, path: str, other_files: OtherFiles | None) -> bool:
+    """Return whether the file itself may backpropagate; where others do it for it, nothing here is certainly left
+    undone.
+    """
+    own = other_files.unit(path) if other_files is not None and path else None
     return own is None or own.module is not module or any("backward" in word for word in own.words)
 
 
@@ -99,7 +101,7 @@ def _top_level(machine: Machine, state: State, module: cst.Module) -> State:
     with machine.bounded(SHARE * 2):
         region = machine.open(state)
         ends = machine.run(lower_module(module).body, [state])
-        ends = machine.meet(ends)
+        ends = machine.join(ends)
         machine.close(ends, region)
         if ends:
             return ends[0]
@@ -124,7 +126,7 @@ def _uncalled(machine: Machine, state: State, module: cst.Module) -> None:
             return
         _function(machine, state.fork(), function, Args())
     for trial in trials:
-        second_round(machine, trial, module)
+        call_again(machine, trial, module)
 
 
 def _function(machine: Machine, state: State, function: Function, args: Args) -> list[State]:
@@ -150,7 +152,7 @@ def _function(machine: Machine, state: State, function: Function, args: Args) ->
         machine.close(ends, region)
         for end, value in results:
             if not is_configuration(end, function, args.get(0, "")):
-                let_go(machine, end, (value,), function.code.node)
+                escape(machine, end, (value,), function.code.node)
             machine.announce(end, Returned(function.code.node, function.owner is not None, value))
     if machine.backwards == backwards:
         method = function.owner is not None
@@ -159,7 +161,7 @@ def _function(machine: Machine, state: State, function: Function, args: Args) ->
     return ends
 
 
-def unsettle(state: State, made: Value) -> None:
+def invalidate_since_init(state: State, made: Value) -> None:
     """Other methods may have run since `__init__`: lists may be filled, what was None or a number may be anything.
 
     A module without parameters of its own is made to be derived from: the object may be of a class that adds some.
@@ -196,7 +198,7 @@ def _custom_function(machine: Machine, state: State, cls: Ref) -> None:
 
 
 def _class(machine: Machine, state: State, cls: Ref) -> Iterator[Trial]:
-    """An object with unknown arguments, and each method of it that nothing has called."""
+    """Yield an object with unknown arguments, and each method of it that nothing has called."""
     record = state.heap.get(cls.id)
     if not isinstance(record, Class):
         return
@@ -218,7 +220,7 @@ def _class(machine: Machine, state: State, cls: Ref) -> Iterator[Trial]:
         machine.close([after], region)
         assumed = machine.assumed
         fresh = after.fork()
-        unsettle(after, made)
+        invalidate_since_init(after, made)
         if isinstance(made, Ref) and is_module(after, made):
             # The methods may be called in training or in evaluation.
             set_training(after, made, None)

@@ -60,7 +60,7 @@ def run_file(unit: Unit, loading: Loading) -> Loaded:
     state = State()
     state.enter(program.frame, program.module_frame(unit.path.rpartition("/")[2].removesuffix(".py")))
     with machine.bounded(1):
-        ends = machine.meet(machine.run(unit.code.body, [state]))
+        ends = machine.join(machine.run(unit.code.body, [state]))
         state = ends[0] if ends else machine.exits[-1].state if machine.exits else state
     state.leave(program.frame)
     frame = state.frames[program.frame]

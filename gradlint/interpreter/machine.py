@@ -29,7 +29,7 @@ from gradlint.domain.announcement import (
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.event import Event
 from gradlint.domain.graph import Node
-from gradlint.domain.join import Meeting
+from gradlint.domain.join import Join
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import MISSING, State
 from gradlint.domain.value import Args, Imported, Unknown, Value
@@ -45,9 +45,9 @@ KEPT = 4
 DEPTH = 12
 """How deep calls of the program's functions are followed."""
 
-ABROAD = 0.3
+OTHER_FILES = 0.3
 """The steps for code of other files, as a share of those for the file itself. `Machine.allowance` is what is left of
-them; while such code runs, `Machine.abroad` is the budget at which no more of its calls are followed."""
+them; while such code runs, `Machine.foreign_limit` is the budget at which no more of its calls are followed."""
 
 
 class Exit(NamedTuple):
@@ -106,8 +106,8 @@ class Machine(ABC):
         self.budget = budget
         self.steps = budget
         self.limit = 0
-        self.allowance = int(budget * ABROAD)
-        self.abroad: int | None = None
+        self.allowance = int(budget * OTHER_FILES)
+        self.foreign_limit: int | None = None
         self.detour = 0
         self.events: list[Event] = []
         self.give_ups: Counter[str] = Counter()
@@ -155,7 +155,7 @@ class Machine(ABC):
 
     @contextmanager
     def assuming(self) -> Iterator[None]:
-        """What is assumed in here counts for what is run in here."""
+        """Yield what is assumed in here counts for what is run in here."""
         former = self.assumed
         try:
             yield
@@ -183,7 +183,9 @@ class Machine(ABC):
             self._builders[node, op] = None
 
     def builder(self, node: cst.CSTNode, op: str) -> cst.CSTNode | None:
-        """The constructor of the one module of that class that is called at a node; None if there are several."""
+        """Return the constructor of the one module of that class that is called at a node; None if there are
+        several.
+        """
         return self._builders.get((node, op))
 
     @property
@@ -194,7 +196,7 @@ class Machine(ABC):
     # Running.
 
     def run(self, block: Block, states: list[State]) -> list[State]:
-        """The states that reach the end of the block."""
+        """Return the states that reach the end of the block."""
         if self.observer is not None:
             return self._run_observed(self.observer, block, states)
         simple, splitting = SIMPLE, SPLITTING
@@ -237,7 +239,7 @@ class Machine(ABC):
         if self.observer is not None:
             self.observer.gave_up(what, node)
 
-    def meet(
+    def join(
         self, states: list[State], outs: tuple[str | int, ...] = (), node: cst.CSTNode | None = None
     ) -> list[State]:
         """Join the states that agree since the innermost open region began; keep at most `KEPT`, behind `node`."""
@@ -246,11 +248,11 @@ class Machine(ABC):
         kept: list[State] = []
         for state in states:
             for index, other in enumerate(kept):
-                meeting = Meeting(other, state, self.watched)
-                joined = meeting.attempt(outs)
+                attempt = Join(other, state, self.watched)
+                joined = attempt.attempt(outs)
                 if joined is not None:
-                    if meeting.nodes:
-                        self.announce(joined, PathsJoined(self.program.nowhere, meeting.nodes))
+                    if attempt.nodes:
+                        self.announce(joined, PathsJoined(self.program.nowhere, attempt.nodes))
                     kept[index] = joined
                     break
             else:
@@ -258,12 +260,12 @@ class Machine(ABC):
                     kept.append(state)
                 else:
                     self.give_up("paths dropped", node)
-                    self.lend_all(state)
+                    self.share_graphs(state)
         return kept
 
-    def lend_all(self, dropped: State) -> None:
+    def share_graphs(self, dropped: State) -> None:
         """A path is not followed any more: what it holds may be backpropagated on it."""
-        if self.program.walks_back and self.search.left > 0:
+        if self.program.may_backpropagate and self.search.left > 0:
             graphs = tuple(self.search.graphs(dropped, dropped.frames[dropped.frame].values()))
             self.announce(dropped, GraphsShared(self.program.nowhere, graphs))
 
@@ -285,16 +287,16 @@ class Machine(ABC):
             self.limit = outer
 
     @contextmanager
-    def at_home(self) -> Iterator[None]:
+    def in_own_file(self) -> Iterator[None]:
         """Code of the file itself runs between that of another file: its steps are its own."""
-        abroad, before, self.abroad = self.abroad, self.budget, None
+        limit, before, self.foreign_limit = self.foreign_limit, self.budget, None
         try:
             yield
         finally:
-            if abroad is not None:
+            if limit is not None:
                 used = before - self.budget
                 self.detour += used
-                self.abroad = abroad - used
+                self.foreign_limit = limit - used
 
     def end(self, state: State) -> tuple[list[Event], list[Event]]:
         """End the run; return what was seen, and what the program leaves undone."""
@@ -310,7 +312,7 @@ class Machine(ABC):
     @property
     def is_complete(self) -> bool:
         """Whether all of the program was followed, so that what was not seen never happens."""
-        dropped = self.give_ups["paths dropped"] > 0 and not self.program.walks_back
+        dropped = self.give_ups["paths dropped"] > 0 and not self.program.may_backpropagate
         return self.search.left > 0 and not dropped and self.give_ups["out of steps"] == 0
 
     # What all of Python and torch is needed for.
@@ -330,7 +332,7 @@ class Machine(ABC):
     # Values.
 
     def read(self, state: State, operand: Operand) -> Value:
-        """The value of an operand."""
+        """Return the value of an operand."""
         value = state.locals.get(operand, MISSING)  # type: ignore[arg-type]
         if value is not MISSING:
             return value if type(value) is not Imported else self.imported(state, value)
@@ -341,7 +343,7 @@ class Machine(ABC):
         return self.symbol("unset", operand)
 
     def look_up(self, state: State, name: str) -> Value:
-        """A variable that the current frame does not bind: enclosing frames, module, builtins."""
+        """Return a variable that the current frame does not bind: enclosing frames, module, builtins."""
         number = state.frame
         while (outer := state.frames[number].outer) is not None:
             number = outer
@@ -351,7 +353,9 @@ class Machine(ABC):
         return self.unbound(state, name, number)
 
     def symbol(self, *key: object, kind: str | None = None, syntax: cst.CSTNode | None = None) -> Unknown:
-        """The symbol for an expression over unknowns; the same key gives the same symbol, made at the first place."""
+        """Return the symbol for an expression over unknowns; the same key gives the same symbol, made at the first
+        place.
+        """
         try:
             found = self._symbols.get(key)
         except TypeError:  # An unhashable part, such as a slice: no expression can be told to be the same.
@@ -402,7 +406,7 @@ class Machine(ABC):
     def unknown(
         self, kind: str | None = None, origin: Node | None = None, syntax: cst.CSTNode | None = None
     ) -> Unknown:
-        """A fresh symbol."""
+        """Return a fresh symbol."""
         return Unknown(kind, origin, None, syntax)
 
 

@@ -11,13 +11,7 @@ from typing import Any
 import libcst as cst
 
 from gradlint.domain.state import Frame, State
-from gradlint.domain.value import (
-    External,
-    Function,
-    Mapping,
-    Ref,
-    Value,
-)
+from gradlint.domain.value import External, Function, Mapping, Ref, Value
 from gradlint.interpreter.torch.names import star_names
 from gradlint.interpreter.world.fragment import Fragment
 from gradlint.interpreter.world.loading import UNITS, Loaded, Loading, binds
@@ -38,15 +32,15 @@ _CANONICAL = (
 
 
 class Program:
-    """What one file defines, and how its names are resolved: in the file, in its neighbours, in libraries.
+    """What one file defines, and how its names are resolved: in the file, in its other_files, in libraries.
 
-    `walks_back`: the file may name `backward`.
+    `may_backpropagate`: the file may name `backward`.
     """
 
     def __init__(self, nowhere: cst.CSTNode, home: str = "", loading: Loading | None = None) -> None:
         self.nowhere = nowhere
         self.home = home
-        self.walks_back = True
+        self.may_backpropagate = True
         self.frame = 1
         self.loading = loading
         self.admitted: dict[str, Loaded | None] = {}
@@ -57,7 +51,7 @@ class Program:
     # Names.
 
     def external(self, path: str) -> External:
-        """The imported thing at a path; other paths to the same thing give the same value."""
+        """Return the imported thing at a path; other paths to the same thing give the same value."""
         found = self._externals.get(path)
         if found is None:
             canonical = path
@@ -74,28 +68,28 @@ class Program:
         return Fragment(self.nowhere)
 
     def from_star(self, path: str, name: str) -> External | None:
-        """What `from path import *` of a part of torch binds a name to."""
+        """Return what `from path import *` of a part of torch binds a name to."""
         return self.external(f"{path}.{name}") if name in star_names(path) else None
 
     # Other files.
 
     def module_frame(self, name: str) -> Frame:
-        """A file's own frame, as its code begins."""
+        """Return a file's own frame, as its code begins."""
         return Frame({"__name__": name}, file=self.home)
 
     def file_of(self, state: State, instr: Import) -> str | None:
-        """The file of the program that an import leads to; None for a library's."""
+        """Return the file of the program that an import leads to; None for a library's."""
         importer = self.module_of(state)
         if self.loading is None or not importer:
             return None
-        return self.loading.neighbours.find(importer, instr.path, instr.level)
+        return self.loading.other_files.find(importer, instr.path, instr.level)
 
     def below(self, path: str, name: str) -> str | None:
-        """The file of a module inside a package."""
-        return None if self.loading is None else self.loading.neighbours.below(path, name)
+        """Return the file of a module inside a package."""
+        return None if self.loading is None else self.loading.other_files.below(path, name)
 
     def loaded(self, path: str, give_ups: Counter[str]) -> Loaded | None:
-        """What another file leaves behind, asked for once; None where it is not known."""
+        """Return what another file leaves behind, asked for once; None where it is not known."""
         if self.loading is not None and path not in self.admitted:
             if len(self.admitted) < UNITS:
                 self.admitted[path] = self.loading.load(path)
@@ -104,12 +98,12 @@ class Program:
         return self.admitted.get(path)
 
     def may_bind(self, path: str, name: str) -> bool:
-        """Whether a file may bind a name at its top level."""
-        unit = None if self.loading is None else self.loading.neighbours.unit(path)
+        """Return whether a file may bind a name at its top level."""
+        unit = None if self.loading is None else self.loading.other_files.unit(path)
         return unit is not None and binds(unit, name, builtin=name in BUILTINS)
 
     def closure(self, state: State) -> int:
-        """The frame that a function defined here closes over: the nearest that is no class body."""
+        """Return the frame that a function defined here closes over: the nearest that is no class body."""
         number, frame = state.frame, state.frames[state.frame]
         while frame.of_class and frame.outer is not None:
             number, frame = frame.outer, state.frames[frame.outer]
@@ -117,7 +111,7 @@ class Program:
         return number
 
     def module_of(self, state: State) -> str:
-        """The file whose code is running."""
+        """Return the file whose code is running."""
         frame = state.frames[state.frame]
         while frame.outer is not None:
             frame = state.frames[frame.outer]
@@ -136,7 +130,7 @@ class Program:
     # Values.
 
     def pairs(self, state: State, value: Value) -> dict[Any, Value] | None:
-        """The items of a mapping whose keys are all known."""
+        """Return the items of a mapping whose keys are all known."""
         if isinstance(value, Ref):
             record = state[value]
             if isinstance(record, Mapping) and not record.open:
@@ -144,6 +138,6 @@ class Program:
         return None
 
     def new_mapping(self, state: State, items: dict[str, Value], is_open: bool) -> Ref:
-        """A dict."""
+        """Return a dict."""
         pairs: dict[Value, Value] = dict(items.items())
         return state.new(Mapping(pairs, is_open))

@@ -12,15 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from gradlint.domain.graph import Node
 from gradlint.domain.state import Names, State, rebound
-from gradlint.domain.value import (
-    Instance,
-    Mapping,
-    Ref,
-    Sequence,
-    Tensor,
-    Unknown,
-    Value,
-)
+from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.interpreter.contents import contents
 
 Root: TypeAlias = "Node | Unknown"
@@ -44,7 +36,7 @@ class Held(NamedTuple):
 
 
 def held_by(state: State, before: State) -> dict[Place, tuple[Held, ...]]:
-    """The roots in the places older than the loop that it has changed."""
+    """Return the roots in the places older than the loop that it has changed."""
     found: dict[Place, tuple[Held, ...]] = {}
     for frame in state.dirty_frames:
         old = before.frames.get(frame)
@@ -58,13 +50,7 @@ def held_by(state: State, before: State) -> dict[Place, tuple[Held, ...]]:
     return found
 
 
-def _changed(
-    found: dict[Place, tuple[Held, ...]],
-    state: State,
-    where: Place,
-    now: Names,
-    old: Names,
-) -> None:
+def _changed(found: dict[Place, tuple[Held, ...]], state: State, where: Place, now: Names, old: Names) -> None:
     for name in rebound(now, old):
         if isinstance(name, str):
             _hold(found, state, (*where, name), (now[name],))
@@ -96,7 +82,9 @@ def _hold(found: dict[Place, tuple[Held, ...]], state: State, place: Place, valu
 
 
 def root_of(state: State, value: Value) -> Root | None:
-    """The root of a tensor, or of a value that is not known: a graph, or the value itself if arithmetic has made it."""
+    """Return the root of a tensor, or of a value that is not known: a graph, or the value itself if arithmetic has
+    made it.
+    """
     shown = state.tensor_of(value) if isinstance(value, Unknown) else value
     record = state.heap.get(shown.id) if isinstance(shown, Ref) else None
     if isinstance(record, Tensor):
@@ -109,7 +97,7 @@ def root_of(state: State, value: Value) -> Root | None:
 
 
 def graphs_in(state: State, values: Iterable[Value]) -> Iterator[Node]:
-    """All graphs in values, in what they hold, and in the modules' globals."""
+    """Return all graphs in values, in what they hold, and in the modules' globals."""
     return Search().graphs(state, values)
 
 
@@ -124,7 +112,7 @@ class Search:
         self._carriers: dict[int, tuple[Instance, tuple[Value, ...]]] = {}
 
     def graphs(self, state: State, values: Iterable[Value]) -> Iterator[Node]:
-        """All graphs in values, in what they hold, and in the module's globals."""
+        """Yield all graphs in values, in what they hold, and in the module's globals."""
         # A frame that nothing encloses is a module's.
         outermost = [frame.names.values() for frame in state.frames.values() if frame.outer is None]
         starts = [value for group in (values, *outermost) for value in group if type(value) in _CARRYING]
@@ -139,7 +127,7 @@ class Search:
                 break
 
     def _carriers_of(self, record: Instance, heap: Mapped[int, object]) -> tuple[Value, ...]:
-        """The attributes that may hold a graph: a parameter is none, whatever becomes of it."""
+        """Return the attributes that may hold a graph: a parameter is none, whatever becomes of it."""
         known = self._carriers.get(id(record))
         if known is None:
             known = record, tuple(value for value in record.values() if _may_carry(value, heap))

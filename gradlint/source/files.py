@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gradlint.source.neighbours import Layout
+from gradlint.source.layout import Layout
 from gradlint.source.parse import parse
 from gradlint.source.read import decode, read_bytes
 from gradlint.source.unit import Unit
@@ -18,7 +18,7 @@ LONGEST = 300_000
 
 
 class Files(Layout):
-    """The store of files read; implements `Neighbours`."""
+    """The store of files read; implements `OtherFiles`."""
 
     def __init__(self) -> None:
         super().__init__()

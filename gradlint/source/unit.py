@@ -39,7 +39,7 @@ class Unit:
         return self._words
 
 
-class Neighbours(Protocol):
+class OtherFiles(Protocol):
     """The files that a file may import, by the path of the file or, for a package without one, of its folder."""
 
     def find(self, importer: str, dotted: str, level: int) -> str | None:

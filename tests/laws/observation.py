@@ -8,7 +8,7 @@ import libcst as cst
 
 from gradlint.domain.dtype import members
 from gradlint.domain.graph import Node
-from gradlint.domain.join import Meeting
+from gradlint.domain.join import Join
 from gradlint.domain.shape import Dim
 from gradlint.domain.state import Frame, State
 from gradlint.domain.value import Class, Function, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
@@ -135,9 +135,9 @@ class Paths:
             state = self._run(f"{step}\n", state)
         return state
 
-    def meet(self, left: State, right: State) -> State | None:
+    def join(self, left: State, right: State) -> State | None:
         """The state that stands for both, or None. Neither of the two is changed."""
-        return Meeting(again(left), again(right), self.machine.watched).attempt(())
+        return Join(again(left), again(right), self.machine.watched).attempt(())
 
     def _run(self, text: str, state: State) -> State:
         (end,) = self.machine.run(_block(text), [state])

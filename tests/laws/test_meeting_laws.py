@@ -16,7 +16,7 @@ HALF_SEEN = ("y.retain_grad()", "net.eval()", "with torch.inference_mode():\n   
 LOOKED_AT = tuple(step for step in STEPS if step not in HALF_SEEN)
 PATHS = Paths()
 BEHIND = {step: PATHS.path(step) for step in STEPS}
-MEETING_PASS = [step for step in LOOKED_AT if PATHS.meet(BEHIND["pass"], BEHIND[step]) is not None]
+MEETING_PASS = [step for step in LOOKED_AT if PATHS.join(BEHIND["pass"], BEHIND[step]) is not None]
 """The steps behind which a state can still meet one in which nothing was done."""
 
 
@@ -42,14 +42,14 @@ def holds(general: object, special: object) -> bool:
 @pytest.mark.parametrize("step", STEPS)
 def test_a_state_meets_its_own_fork_in_itself(step: str) -> None:
     state = BEHIND[step]
-    met = PATHS.meet(state, state)
+    met = PATHS.join(state, state)
     assert met is not None
     assert PATHS.sees(met) == PATHS.sees(state)
 
 
 @pytest.mark.parametrize("step", [step for step in STEPS if step not in VIEWS])
 def test_two_paths_of_the_same_steps_meet_up_to_renaming(step: str) -> None:
-    met = PATHS.meet(BEHIND[step], PATHS.path(step))
+    met = PATHS.join(BEHIND[step], PATHS.path(step))
     assert met is not None
     assert PATHS.sees(met) == PATHS.sees(BEHIND[step])
 
@@ -57,13 +57,13 @@ def test_two_paths_of_the_same_steps_meet_up_to_renaming(step: str) -> None:
 def test_which_states_meet_does_not_depend_on_their_order() -> None:
     for one, other in combinations(STEPS, 2):
         left, right = BEHIND[one], BEHIND[other]
-        assert (PATHS.meet(left, right) is None) == (PATHS.meet(right, left) is None), (one, other)
+        assert (PATHS.join(left, right) is None) == (PATHS.join(right, left) is None), (one, other)
 
 
 def test_meeting_is_commutative_in_what_autograd_sees() -> None:
     seen = 0
     for one, other in combinations(LOOKED_AT, 2):
-        met, turned = PATHS.meet(BEHIND[one], BEHIND[other]), PATHS.meet(BEHIND[other], BEHIND[one])
+        met, turned = PATHS.join(BEHIND[one], BEHIND[other]), PATHS.join(BEHIND[other], BEHIND[one])
         if met is not None and turned is not None:
             seen += 1
             assert PATHS.sees(met) == PATHS.sees(turned), (one, other)
@@ -73,10 +73,10 @@ def test_meeting_is_commutative_in_what_autograd_sees() -> None:
 def test_meeting_is_associative_in_what_autograd_sees() -> None:
     choose = random.Random(7)
     for one, two, three in [choose.sample(MEETING_PASS, 3) for _ in range(400)]:
-        early, late = PATHS.meet(BEHIND[one], BEHIND[two]), PATHS.meet(BEHIND[two], BEHIND[three])
+        early, late = PATHS.join(BEHIND[one], BEHIND[two]), PATHS.join(BEHIND[two], BEHIND[three])
         if early is None or late is None:
             continue
-        left, right = PATHS.meet(early, BEHIND[three]), PATHS.meet(BEHIND[one], late)
+        left, right = PATHS.join(early, BEHIND[three]), PATHS.join(BEHIND[one], late)
         assert (left is None) == (right is None), (one, two, three)
         if left is not None and right is not None:
             assert PATHS.sees(left) == PATHS.sees(right), (one, two, three)
@@ -89,7 +89,7 @@ def test_many_steps_leave_states_that_meet() -> None:
 
 def test_what_a_met_state_knows_holds_on_both_paths() -> None:
     for one, other in permutations(LOOKED_AT, 2):
-        met = PATHS.meet(BEHIND[one], BEHIND[other])
+        met = PATHS.join(BEHIND[one], BEHIND[other])
         for step in (one, other) if met is not None else ():
             assert met is not None
             known, true = PATHS.sees(met, identities=False), PATHS.sees(BEHIND[step], identities=False)
@@ -99,7 +99,7 @@ def test_what_a_met_state_knows_holds_on_both_paths() -> None:
 def test_meeting_changes_neither_of_the_two() -> None:
     for one, other in combinations(STEPS, 2):
         before = PATHS.sees(BEHIND[one]), PATHS.sees(BEHIND[other])
-        PATHS.meet(BEHIND[one], BEHIND[other])
+        PATHS.join(BEHIND[one], BEHIND[other])
         assert (PATHS.sees(BEHIND[one]), PATHS.sees(BEHIND[other])) == before
 
 
@@ -125,8 +125,8 @@ def test_meeting_changes_neither_of_the_two() -> None:
     ],
 )
 def test_states_that_autograd_can_tell_apart_do_not_meet(one: str, other: str) -> None:
-    assert PATHS.meet(BEHIND[one], BEHIND[other]) is None
-    assert PATHS.meet(BEHIND[other], BEHIND[one]) is None
+    assert PATHS.join(BEHIND[one], BEHIND[other]) is None
+    assert PATHS.join(BEHIND[other], BEHIND[one]) is None
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_states_that_autograd_can_tell_apart_do_not_meet(one: str, other: str) -
     ],
 )
 def test_numbers_and_strings_that_differ_become_unknown(one: str, other: str, name: str, seen: object) -> None:
-    met = PATHS.meet(BEHIND[one], BEHIND[other])
+    met = PATHS.join(BEHIND[one], BEHIND[other])
     assert met is not None
     assert PATHS.sees(met)[name] == seen
 
@@ -152,7 +152,7 @@ def test_a_test_that_came_out_differently_is_open_again() -> None:
     right.decide("both", True)
     left.decide("one", True)
     right.decide("one", False)
-    met = PATHS.meet(left, right)
+    met = PATHS.join(left, right)
     assert met is not None
     assert met.facts.get("both") is True
     assert "one" not in met.facts
@@ -161,7 +161,7 @@ def test_a_test_that_came_out_differently_is_open_again() -> None:
 def test_escape_and_dirt_are_those_of_both() -> None:
     left, right = PATHS.path("n = 2"), PATHS.path("table['other'] = 1")
     right.escape()
-    met = PATHS.meet(left, right)
+    met = PATHS.join(left, right)
     assert met is not None
     assert met.escaped == right.escaped > left.escaped
     assert left.dirty | right.dirty <= met.dirty
@@ -170,14 +170,14 @@ def test_escape_and_dirt_are_those_of_both() -> None:
 
 @pytest.mark.parametrize("step", VIEWS)
 def test_a_view_taken_on_both_paths_stays_one(step: str) -> None:
-    met = PATHS.meet(BEHIND[step], PATHS.path(step))
+    met = PATHS.join(BEHIND[step], PATHS.path(step))
     assert met is not None
     assert PATHS.sees(met) == PATHS.sees(BEHIND[step])
 
 
 @pytest.mark.parametrize("step", HALF_SEEN)
 def test_what_a_meeting_does_not_look_at_is_not_claimed(step: str) -> None:
-    met, turned = PATHS.meet(BEHIND["pass"], BEHIND[step]), PATHS.meet(BEHIND[step], BEHIND["pass"])
+    met, turned = PATHS.join(BEHIND["pass"], BEHIND[step]), PATHS.join(BEHIND[step], BEHIND["pass"])
     if met is None or turned is None:
         assert met is turned
     else:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from gradlint.confirm.prepare.bindings import Names, bound_by
 from gradlint.confirm.prepare.syntax import is_main_guard
 from gradlint.domain.finding import Finding, Position, Related, Span
-from gradlint.source.neighbours import Layout
+from gradlint.source.layout import Layout
 from gradlint.source.read import decode, read_bytes
 
 _MOST_FILES = 12

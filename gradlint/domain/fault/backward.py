@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import libcst as cst
@@ -11,7 +10,6 @@ from gradlint.domain.announcement import BackwardCall
 from gradlint.domain.event import Fault
 
 
-@dataclass(frozen=True)
 class RootWithoutGraph(Fault):
     """A backward starts at a tensor without a graph, so that torch raises.
 
@@ -22,7 +20,6 @@ class RootWithoutGraph(Fault):
     cuts: tuple[tuple[str, cst.CSTNode], ...]
 
 
-@dataclass(frozen=True)
 class GradientWithoutGraph(Fault):
     """A gradient was computed without a graph, and the loss of `backward` is to differentiate it.
 
@@ -33,7 +30,6 @@ class GradientWithoutGraph(Fault):
     term: cst.CSTNode | None = None
 
 
-@dataclass(frozen=True)
 class GradientUninitialised(Fault):
     """The gradient that a backward is given is memory that nobody has written, taken at `taken`.
 
@@ -44,7 +40,6 @@ class GradientUninitialised(Fault):
     scaled: bool
 
 
-@dataclass(frozen=True)
 class NonleafGradRead(Fault):
     """The `.grad` of a result, made at `made`, is read, which is None; torch warns."""
 
@@ -52,12 +47,10 @@ class NonleafGradRead(Fault):
     made: cst.CSTNode | None
 
 
-@dataclass(frozen=True)
 class GraphRetained(Fault):
     """A backward in a loop retains a graph that no other walks."""
 
 
-@dataclass(frozen=True)
 class GradientCycle(Fault):
     """A backward with `create_graph=True` after which no `.grad` is dropped.
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import libcst as cst
 
 from gradlint.domain.event import Fault
 
 
-@dataclass(frozen=True)
 class FunctionNonstatic(Fault):
     """A custom function that is applied has a `method` that is not static."""
 
     method: str
 
 
-@dataclass(frozen=True)
 class TensorKeptOnCtx(Fault):
     """A custom function keeps an input or a result as the attribute `name` of `ctx`, which is set at the node.
 
@@ -29,17 +25,14 @@ class TensorKeptOnCtx(Fault):
     owner: cst.CSTNode | None
 
 
-@dataclass(frozen=True)
 class MarkDirtyMissing(Fault):
     """`forward` writes to an input in place, and does not mark it dirty."""
 
 
-@dataclass(frozen=True)
 class SavedIntermediate(Fault):
     """What is saved for backward is neither an input nor a result."""
 
 
-@dataclass(frozen=True)
 class GradientCount(Fault):
     """A backward returns so many gradients, where `forward` is given another number of arguments."""
 
@@ -47,14 +40,12 @@ class GradientCount(Fault):
     wanted: int
 
 
-@dataclass(frozen=True)
 class GradientIgnored(Fault):
     """A backward returns gradients that do not depend on those that arrive; `scalar`: these may be of one element."""
 
     scalar: bool
 
 
-@dataclass(frozen=True)
 class GradientInplace(Fault):
     """A backward writes to a gradient that arrives, by `op`."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import libcst as cst
@@ -12,12 +11,10 @@ from gradlint.domain.event import Fault
 DataUse: TypeAlias = Literal["update", "assign", "initialise", "load", "average", "scale", "clip"]
 
 
-@dataclass(frozen=True)
 class LoopVariableAssigned(Fault):
     """The variable of a loop over parameters gets another value, and the parameter stays as it is."""
 
 
-@dataclass(frozen=True)
 class DataWrite(Fault):
     """A write through `.data` to a leaf that requires grad. `use` says what for, judged by the values written.
 
@@ -33,7 +30,6 @@ class DataWrite(Fault):
     recorded: bool = True
 
 
-@dataclass(frozen=True)
 class HiddenWriteToSaved(Fault):
     """A write past the version counter changes what `saver` saved, so that the gradient of `backward` is wrong."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
 import libcst as cst
@@ -13,7 +12,6 @@ from gradlint.domain.shape import Dim
 Activation: TypeAlias = Literal["scores", "probabilities", "log-probabilities"]
 
 
-@dataclass(frozen=True)
 class WrongActivation(Fault):
     """A loss that `takes` scores, probabilities or log-probabilities gets something of another `kind`.
 
@@ -27,7 +25,6 @@ class WrongActivation(Fault):
     made: cst.CSTNode
 
 
-@dataclass(frozen=True)
 class CrossedShapes(Fault):
     """A loss over values that broadcast so that each of one side is compared with each of the other.
 
@@ -40,7 +37,6 @@ class CrossedShapes(Fault):
     other: tuple[Dim, ...]
 
 
-@dataclass(frozen=True)
 class TypeClash(Fault):
     """An operation gets tensors of element types that it does not take together.
 

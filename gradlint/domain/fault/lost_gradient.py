@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import libcst as cst
@@ -13,7 +12,6 @@ Given: TypeAlias = Literal["tensor", "scalars"]
 """What a copy was made of: a tensor, or a list of tensors of one element."""
 
 
-@dataclass(frozen=True)
 class LostLeaf(Fault):
     """A loss that is backpropagated depends on a leaf, but every way back to it is cut; the node is the cut.
 
@@ -37,6 +35,5 @@ class LostLeaf(Fault):
     copied: cst.Call | None = None
 
 
-@dataclass(frozen=True)
 class ParameterNeverReached(Fault):
     """An optimizer holds what is made here, and no loss of the program depends on it."""

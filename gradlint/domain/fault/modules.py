@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import libcst as cst
@@ -10,7 +9,6 @@ import libcst as cst
 from gradlint.domain.event import Fault
 
 
-@dataclass(frozen=True)
 class ModuleInContainer(Fault):
     """A module calls one that stands in its plain container `name`, where nobody trains it; `made` is where it was."""
 
@@ -19,7 +17,6 @@ class ModuleInContainer(Fault):
     called: cst.CSTNode
 
 
-@dataclass(frozen=True)
 class ParameterInContainer(Fault):
     """A parameter, made at `made`, stands in the plain container `name` of a module, where nobody trains it."""
 
@@ -27,7 +24,6 @@ class ParameterInContainer(Fault):
     made: cst.CSTNode
 
 
-@dataclass(frozen=True)
 class ParameterMoved(Fault):
     """The attribute `name` of a module is computed from a parameter, made at `made`, that nothing else holds."""
 
@@ -35,7 +31,6 @@ class ParameterMoved(Fault):
     made: cst.CSTNode
 
 
-@dataclass(frozen=True)
 class TensorNotParameter(Fault):
     """The attribute `name` of a module is a leaf, made at `made`, that is no parameter, and nobody trains it."""
 
@@ -43,14 +38,12 @@ class TensorNotParameter(Fault):
     made: cst.CSTNode
 
 
-@dataclass(frozen=True)
 class ModuleBuiltInForward(Fault):
     """A module with weights is made in `forward`, and called there."""
 
     called: cst.CSTNode
 
 
-@dataclass(frozen=True)
 class NetworkAlias(Fault):
     """A network gets a second name, and the program copies from `one` name to the `other`, at `apart`."""
 
@@ -59,12 +52,10 @@ class NetworkAlias(Fault):
     apart: cst.CSTNode
 
 
-@dataclass(frozen=True)
 class NetworkRepeated(Fault):
     """A list with a network that is made in it is multiplied: `[Net()] * n`."""
 
 
-@dataclass(frozen=True)
 class ModuleFlag(Fault):
     """An attribute `name` that torch does not look at is set on a module or a tensor as a flag."""
 
@@ -72,6 +63,5 @@ class ModuleFlag(Fault):
     owner: Literal["module", "tensor"]
 
 
-@dataclass(frozen=True)
 class DropoutAlwaysOn(Fault):
     """A method of a module calls a dropout function that does not get the mode of the module."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import libcst as cst
@@ -15,7 +14,6 @@ Stable: TypeAlias = Literal[
 ]  # fmt: skip
 
 
-@dataclass(frozen=True)
 class UnstableFormula(Fault):
     """A formula that loses its value or its gradient for large numbers; the node is its outermost operation.
 
@@ -26,7 +24,6 @@ class UnstableFormula(Fault):
     parts: tuple[cst.CSTNode, ...] = ()
 
 
-@dataclass(frozen=True)
 class MaskedSingularity(Fault):
     """A mask hides values of an operation where its derivative is infinite, and so not from the gradient.
 
@@ -38,7 +35,6 @@ class MaskedSingularity(Fault):
     by: Literal["where", "masked_fill", "masked_select", "nan_to_num", "product", "subscript"]
 
 
-@dataclass(frozen=True)
 class SingularPoint(Fault):
     """An operation gets a value at which its derivative is infinite, for certain; `origin` is where that comes from.
 

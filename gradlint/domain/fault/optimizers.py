@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import libcst as cst
 
 from gradlint.domain.event import Fault
 
 
-@dataclass(frozen=True)
 class EmptyOptimizer(Fault):
     """An optimizer is given no parameters on any path; torch raises."""
 
 
-@dataclass(frozen=True)
 class ConstantsInOptimizer(Fault):
     """No tensor of an optimizer requires grad: no step, as that at `step`, changes anything."""
 
     step: cst.CSTNode
 
 
-@dataclass(frozen=True)
 class OptimizerMisses(Fault):
     """An optimizer, made at the node, does not hold what it should train; subclasses say what."""
 
 
-@dataclass(frozen=True)
 class IteratorUsedUp(OptimizerMisses):
     """A group is given an iterator that has given all it had."""
 
 
-@dataclass(frozen=True)
 class ParameterTooLate(OptimizerMisses):
     """A parameter came into the model at `made`, after the optimizer; `step` leaves it out."""
 
@@ -39,7 +32,6 @@ class ParameterTooLate(OptimizerMisses):
     step: cst.CSTNode
 
 
-@dataclass(frozen=True)
 class NetworkForgotten(OptimizerMisses):
     """A network, made at `made`, is given gradients at `backward`, and no optimizer holds it."""
 
@@ -47,7 +39,6 @@ class NetworkForgotten(OptimizerMisses):
     backward: cst.CSTNode
 
 
-@dataclass(frozen=True)
 class ParameterForgotten(OptimizerMisses):
     """A parameter of no module, made at `made`, is given a gradient at `backward`, and no optimizer holds it."""
 

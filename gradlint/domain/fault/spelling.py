@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import libcst as cst
@@ -10,7 +9,6 @@ import libcst as cst
 from gradlint.domain.event import Fault
 
 
-@dataclass(frozen=True)
 class MisspeltName(Fault):
     """A name that its owner does not have, and near which there is one that it has.
 
@@ -27,7 +25,6 @@ class MisspeltName(Fault):
     keyword: bool = False
 
 
-@dataclass(frozen=True)
 class RemovedName(Fault):
     """A name that torch has had and refuses today; `instead` is what to write."""
 
@@ -35,7 +32,6 @@ class RemovedName(Fault):
     instead: str
 
 
-@dataclass(frozen=True)
 class DeprecatedName(Fault):
     """A name that works, with a warning; `instead` is what to write."""
 
@@ -43,7 +39,6 @@ class DeprecatedName(Fault):
     instead: str
 
 
-@dataclass(frozen=True)
 class RemovedArgument(Fault):
     """An argument that torch has taken and refuses today; `instead` is its name today, if it has one."""
 
@@ -51,7 +46,6 @@ class RemovedArgument(Fault):
     instead: str
 
 
-@dataclass(frozen=True)
 class FactorsFirst(Fault):
     """The `factors` of an operation stand before the tensors, and not behind them by name."""
 
@@ -59,7 +53,6 @@ class FactorsFirst(Fault):
     factors: tuple[str, ...]
 
 
-@dataclass(frozen=True)
 class OldReduction(Fault):
     """A loss is given `size_average` or `reduce`; `reduction` is what they ask for, where that is known."""
 
@@ -67,7 +60,6 @@ class OldReduction(Fault):
     reduction: Literal["none", "sum", "mean"] | None
 
 
-@dataclass(frozen=True)
 class ImplicitDim(Fault):
     """A softmax without `dim`, which is then guessed by the rank of its input: it is `dim`, where the rank is known."""
 
@@ -75,12 +67,10 @@ class ImplicitDim(Fault):
     dim: int | None
 
 
-@dataclass(frozen=True)
 class EpochGiven(Fault):
     """A scheduler that counts the epochs itself is given their number."""
 
 
-@dataclass(frozen=True)
 class LegacyVariable(Fault):
     """A call of `Variable`; `live`: whether the data has a graph."""
 
@@ -88,7 +78,6 @@ class LegacyVariable(Fault):
     requires_grad: bool | None
 
 
-@dataclass(frozen=True)
 class VolatileGiven(Fault):
     """`volatile` is given to `Variable`, or set. `written` is the program's call that passes it on to this one.
 

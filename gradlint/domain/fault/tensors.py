@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from gradlint.domain.event import Fault
 
 
-@dataclass(frozen=True)
 class MethodOverwritten(Fault):
     """A flag is assigned to `requires_grad_`, which is a method."""
 
     owner: Literal["module", "tensor"]
 
 
-@dataclass(frozen=True)
 class FlagCompared(Fault):
     """`x.requires_grad == True` as a statement."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import libcst as cst
@@ -10,28 +9,24 @@ import libcst as cst
 from gradlint.domain.event import Fault
 
 
-@dataclass(frozen=True)
 class TrainModeMissing(Fault):
     """A module is sent to evaluation, and the next training iteration, of `backward`, runs in evaluation mode."""
 
     backward: cst.CSTNode
 
 
-@dataclass(frozen=True)
 class StateDictAlias(Fault):
     """A state dict is kept, and loaded after its own parameters have been trained further."""
 
     loaded: cst.CSTNode
 
 
-@dataclass(frozen=True)
 class ParameterMinusItself(Fault):
     """A parameter minus what was kept of it, which is the parameter itself; `parameter` is where it was made."""
 
     parameter: cst.CSTNode | None
 
 
-@dataclass(frozen=True)
 class ZeroGradMissing(Fault):
     """A backward adds to gradients that `step` has used already."""
 
@@ -39,7 +34,6 @@ class ZeroGradMissing(Fault):
     carried: ClassVar = "gradients"
 
 
-@dataclass(frozen=True)
 class ZeroGradMisplaced(Fault):
     """Gradients that `backward` has filled are cleared before `step` could use them."""
 
@@ -47,7 +41,6 @@ class ZeroGradMisplaced(Fault):
     step: cst.CSTNode
 
 
-@dataclass(frozen=True)
 class AccumulationCleared(Fault):
     """Each iteration clears gradients that `backward` has filled, and `step` uses them in every n-th alone."""
 
@@ -55,7 +48,6 @@ class AccumulationCleared(Fault):
     step: cst.CSTNode
 
 
-@dataclass(frozen=True)
 class StepBeforeBackward(Fault):
     """A step finds no gradients: `backward` fills them later, and they are cleared at `cleared`, or never used."""
 
@@ -63,61 +55,52 @@ class StepBeforeBackward(Fault):
     cleared: cst.CSTNode | None = None
 
 
-@dataclass(frozen=True)
 class NothingClipped(Fault):
     """Clipping finds no gradients: of tensors that are no leaves, of none at all, or before any backward."""
 
     kind: Literal["non-leaf", "used-up iterator", "no gradient"]
 
 
-@dataclass(frozen=True)
 class ClippedAfterStep(Fault):
     """Gradients are clipped that `step` has used already."""
 
     step: cst.CSTNode
 
 
-@dataclass(frozen=True)
 class ClippedScaled(Fault):
     """Gradients are clipped while they are those of a scaled loss, of which `backward` ran."""
 
     backward: cst.CSTNode
 
 
-@dataclass(frozen=True)
 class SteppedScaled(Fault):
     """An optimizer steps by itself on the gradients of a scaled loss, of which `backward` ran."""
 
     backward: cst.CSTNode
 
 
-@dataclass(frozen=True)
 class UnscaledWithoutScale(Fault):
     """A scaler steps, and so unscales, on gradients of a loss that was not scaled, of which `backward` ran."""
 
     backward: cst.CSTNode
 
 
-@dataclass(frozen=True)
 class SchedulerBeforeOptimizer(Fault):
     """A learning rate scheduler steps before its optimizer does."""
 
 
-@dataclass(frozen=True)
 class ClosureWithoutBackward(Fault):
     """The function `closure` that a step evaluates gives a loss, and runs no backward."""
 
     closure: cst.CSTNode
 
 
-@dataclass(frozen=True)
 class LeftFrozen(Fault):
     """All parameters of an optimizer are frozen and stay so: its step at `step` finds no gradient any more."""
 
     step: cst.CSTNode
 
 
-@dataclass(frozen=True)
 class GraphAccumulates(Fault):
     """A place holds the graphs of all iterations of a loop; the node is where it grows.
 
@@ -133,7 +116,6 @@ class GraphAccumulates(Fault):
     carried: ClassVar = "graph"
 
 
-@dataclass(frozen=True)
 class EvalKeepsGraph(Fault):
     """A place holds the graphs of all iterations of a loop that runs no backward; the fields as above."""
 
@@ -142,7 +124,6 @@ class EvalKeepsGraph(Fault):
     nested: bool
 
 
-@dataclass(frozen=True)
 class StateNotDetached(Fault):
     """Each iteration computes a state from the last, `former`, and each backward runs through all before."""
 
@@ -150,19 +131,16 @@ class StateNotDetached(Fault):
     carried: ClassVar = "graph"
 
 
-@dataclass(frozen=True)
 class MethodNotCalled(Fault):
     """A statement names a method, and does not call it."""
 
 
-@dataclass(frozen=True)
 class EpochNotSet(Fault):
     """A loop goes over the data of a distributed sampler, made at `sampler`, in the same order as the loop before."""
 
     sampler: cst.CSTNode | None
 
 
-@dataclass(frozen=True)
 class GraphSwitchedOff(Fault):
     """What is switched off at the node is still off at `backward`, which finds no graph."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import libcst as cst
@@ -12,7 +11,6 @@ from gradlint.domain.event import Refusal
 from gradlint.domain.shape import Shape
 
 
-@dataclass(frozen=True)
 class NonscalarRoot(Refusal):
     """A backward starts at a tensor of other than one element, made at `root`, without a gradient."""
 
@@ -21,7 +19,6 @@ class NonscalarRoot(Refusal):
     root: cst.CSTNode | None
 
 
-@dataclass(frozen=True)
 class ComplexRoot(Refusal):
     """A backward starts at a complex tensor, made at `root`, without a gradient."""
 
@@ -29,7 +26,6 @@ class ComplexRoot(Refusal):
     root: cst.CSTNode | None
 
 
-@dataclass(frozen=True)
 class GradientShapeMismatch(Refusal):
     """The gradient that a backward is given has another shape than its tensor, which is made at `root`."""
 
@@ -38,14 +34,12 @@ class GradientShapeMismatch(Refusal):
     root: cst.CSTNode | None
 
 
-@dataclass(frozen=True)
 class GradientIsNumber(Refusal):
     """The gradient that a backward is given is a Python number."""
 
     call: BackwardCall
 
 
-@dataclass(frozen=True)
 class SecondBackward(Refusal):
     """A backward runs through a part of the graph whose saved tensors an earlier one has freed.
 
@@ -59,7 +53,6 @@ class SecondBackward(Refusal):
     carried: ClassVar = "graph"
 
 
-@dataclass(frozen=True)
 class StaleSaved(Refusal):
     """A value saved for `backward` was written before it: the node is the write.
 
@@ -77,28 +70,24 @@ class StaleSaved(Refusal):
     carried: ClassVar = "graph"
 
 
-@dataclass(frozen=True)
 class GradInputUnused(Refusal):
     """`autograd.grad` is asked for the gradient of a tensor, made at `made`, that the output does not depend on."""
 
     made: cst.CSTNode | None
 
 
-@dataclass(frozen=True)
 class GradInputWithoutGraph(Refusal):
     """`autograd.grad` is asked for the gradient of a tensor, made at `made`, that does not require grad."""
 
     made: cst.CSTNode | None
 
 
-@dataclass(frozen=True)
 class HookWithoutGrad(Refusal):
     """A hook is asked of a tensor that does not require grad, or to retain its gradient."""
 
     method: Literal["retain_grad", "register_hook", "register_post_accumulate_grad_hook"]
 
 
-@dataclass(frozen=True)
 class NoneGradientUsed(Refusal):
     """A `.grad` that is None is computed with; its tensor is made at `made`. It is Python that raises."""
 

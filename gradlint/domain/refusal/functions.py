@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import libcst as cst
@@ -10,7 +9,6 @@ import libcst as cst
 from gradlint.domain.event import Refusal
 
 
-@dataclass(frozen=True)
 class FunctionWithoutApply(Refusal):
     """A custom function is used otherwise than by `apply`.
 
@@ -22,19 +20,16 @@ class FunctionWithoutApply(Refusal):
     name: str = ""
 
 
-@dataclass(frozen=True)
 class FunctionWithoutBackward(Refusal):
     """A backward comes to a custom function that defines none; `applied` is where the function was applied."""
 
     applied: cst.CSTNode
 
 
-@dataclass(frozen=True)
 class DirtyNotReturned(Refusal):
     """`forward` of a custom function marks an input dirty, and does not return it."""
 
 
-@dataclass(frozen=True)
 class HookResult(Refusal):
     """A backward runs `hook`, which returns what torch does not take.
 
@@ -45,7 +40,6 @@ class HookResult(Refusal):
     hook: cst.CSTNode
 
 
-@dataclass(frozen=True)
 class CheckpointReentrant(Refusal):
     """A backward comes to a reentrant checkpoint, and asks for some gradients only, or nothing in it requires grad."""
 

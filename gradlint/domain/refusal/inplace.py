@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import libcst as cst
@@ -11,7 +10,6 @@ from gradlint.domain.event import Event, Refusal
 from gradlint.domain.shape import Dim
 
 
-@dataclass(frozen=True)
 class RefusedWrite(Refusal):
     """An in-place write that torch refuses at once; subclasses say why.
 
@@ -66,14 +64,12 @@ class InferenceViewWrite(RefusedWrite):
     """A write to a view made in inference mode."""
 
 
-@dataclass(frozen=True)
 class InferenceWrite(RefusedWrite):
     """A write to a tensor made in inference mode; `mode` is the one call that has switched it on."""
 
     mode: cst.CSTNode | None = None
 
 
-@dataclass(frozen=True)
 class UnrebasedView(Refusal):
     """A view that torch does not rebase is used after a write to its base: the node is the write, by `op`.
 
@@ -85,7 +81,6 @@ class UnrebasedView(Refusal):
     used: cst.CSTNode
 
 
-@dataclass(frozen=True)
 class InplaceBroadcast(Refusal):
     """A write of values that do not fit: their shape, broadcast with that of the target, is larger.
 
@@ -98,14 +93,12 @@ class InplaceBroadcast(Refusal):
     made: cst.CSTNode | None = None
 
 
-@dataclass(frozen=True)
 class OutRequiresGrad(Refusal):
     """`out=` in a call of an operation that gets what requires grad."""
 
     op: str
 
 
-@dataclass(frozen=True)
 class InferenceChange(Refusal):
     """A tensor made in inference mode is changed outside of it, by `out=` or by its flag."""
 
@@ -113,7 +106,6 @@ class InferenceChange(Refusal):
     mode: cst.CSTNode | None = None
 
 
-@dataclass(frozen=True)
 class InferenceSaved(Refusal):
     """An operation would save a tensor made in inference mode; `mode` is the one call that has switched it on."""
 

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import libcst as cst
 
 from gradlint.domain.event import Refusal
 
 
-@dataclass(frozen=True)
 class NonleafInOptimizer(Refusal):
     """An optimizer is given the result of an operation, `made`, which does not retain its gradient."""
 
     made: cst.CSTNode | None
 
 
-@dataclass(frozen=True)
 class TensorForParameters(Refusal):
     """An optimizer is given a tensor in place of an iterable of tensors."""
 
 
-@dataclass(frozen=True)
 class ParameterInTwoGroups(Refusal):
     """A parameter, made at `made`, is in two groups of an optimizer.
 

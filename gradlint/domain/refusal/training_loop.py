@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from gradlint.domain.event import Refusal
 
 
-@dataclass(frozen=True)
 class ScalerOutOfOrder(Refusal):
     """A `GradScaler` is called twice for the same optimizer before `update`, or updated before it was used."""
 
     kind: Literal["unscaled twice", "unscaled after step", "stepped twice", "updated first"]
 
 
-@dataclass(frozen=True)
 class ClosureMissing(Refusal):
     """`step()` of an optimizer that evaluates the loss again is given no function to do so."""
 
 
-@dataclass(frozen=True)
 class ClosureIsValue(Refusal):
     """`step` is given a number or a tensor in place of a function."""
 
 
-@dataclass(frozen=True)
 class GradModeNotCalled(Refusal):
     """A class such as `torch.no_grad`, of the path `mode`, stands in a `with` without a call."""
 

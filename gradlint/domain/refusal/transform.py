@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import libcst as cst
@@ -37,7 +36,6 @@ Unsupported: TypeAlias = Literal[
 """What a function does that a transform does not support. `size`: a result whose size or value depends on values."""
 
 
-@dataclass(frozen=True)
 class TransformMismatch(Refusal):
     """What a transform is given, or gets back from its function, does not fit.
 
@@ -53,7 +51,6 @@ class TransformMismatch(Refusal):
     sizes: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
 class TransformUnsupported(Refusal):
     """A function does what the transform that runs it does not support.
 
@@ -67,7 +64,6 @@ class TransformUnsupported(Refusal):
     by: str
 
 
-@dataclass(frozen=True)
 class CapturedWrite(Refusal):
     """An in-place write to a tensor that the function of a transform takes from outside.
 

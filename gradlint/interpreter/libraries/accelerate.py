@@ -15,7 +15,7 @@ import libcst as cst
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Context, External, Instance, Ref, Unknown, Value
-from gradlint.interpreter.escape import opaque, origins
+from gradlint.interpreter.escape import origins, unknown_call
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.torch.backward_call import tensor_backward
 from gradlint.interpreter.torch.parameters import is_module, parameters_of
@@ -28,13 +28,13 @@ Method: TypeAlias = "Callable[[Machine, State, Args, cst.CSTNode], Value]"
 def _given_back(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """prepare(model, optimizer, ...), setup(model, optimizer): one object by itself, several in a tuple."""
     if args.open:
-        return opaque(machine, state, args.values(), node)
+        return unknown_call(machine, state, args.values(), node)
     return args.positional[0] if len(args.positional) == 1 else args.positional
 
 
 def _itself(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """unwrap_model(model), to_device(tensor): the first argument, whatever is done with it."""
-    return args.positional[0] if args.positional else opaque(machine, state, args.values(), node)
+    return args.positional[0] if args.positional else unknown_call(machine, state, args.values(), node)
 
 
 def _backward(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -65,7 +65,7 @@ def _clip_module(machine: Machine, state: State, args: Args, node: cst.CSTNode) 
     """clip_gradients(module, optimizer, max_norm=...): those of the module's parameters."""
     module = args.get(0, "module")
     if not is_module(state, module):
-        return opaque(machine, state, args.values(), node)
+        return unknown_call(machine, state, args.values(), node)
     assert isinstance(module, Ref)
     known, is_open = parameters_of(state, module)
     return _clip(machine, state, Args((tuple(one for _, one in known), 1.0), {}, is_open), node)

@@ -9,7 +9,7 @@ from gradlint.domain.refusal.tensors import DeepcopiedNonleaf, NumpyOnGrad
 from gradlint.domain.shape import is_single
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Instance, Mapping, Ref, Sequence, Unknown, Value
-from gradlint.interpreter.escape import opaque, origins
+from gradlint.interpreter.escape import origins, unknown_call
 from gradlint.interpreter.libraries.accelerate import MAKERS
 from gradlint.interpreter.libraries.numpy_arrays import NUMPY_TYPES
 from gradlint.interpreter.machine import Machine, Native
@@ -103,7 +103,7 @@ def _number(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Va
 
 def _picked(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """Something out of what was given."""
-    return opaque(machine, state, args.values(), node)
+    return unknown_call(machine, state, args.values(), node)
 
 
 def _deepcopy(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -185,7 +185,7 @@ def _abs(name: str) -> Native:
             return call_tensor_method(machine, state, tensor, name, Args(args.positional[1:]), node)
         if isinstance(value, (int, float)) and name == "abs":
             return abs(value)
-        return opaque(machine, state, args.values(), node)
+        return unknown_call(machine, state, args.values(), node)
 
     return call
 

@@ -16,7 +16,7 @@ _TENSORS = frozenset({"torch.Tensor", "torch.FloatTensor", "torch.autograd.Varia
 
 
 def _annotated(machine: Machine, state: State, param: Param) -> Value:
-    """A value as the annotation describes it; None where it says nothing that we read."""
+    """Return a value as the annotation describes it; None where it says nothing that we read."""
     annotation = param.annotation
     if annotation is None:
         return None
@@ -41,7 +41,7 @@ def _path(machine: Machine, state: State, node: cst.BaseExpression) -> str | Non
 
 
 def parameter(machine: Machine, state: State, function: Function, param: Param) -> Value:
-    """A parameter that no argument is known for: what annotation and default say of it."""
+    """Return a parameter that no argument is known for: what annotation and default say of it."""
     value = _annotated(machine, state, param)
     if value is not None:
         return value

@@ -26,7 +26,7 @@ from gradlint.domain.value import (
     Unknown,
     Value,
 )
-from gradlint.interpreter.escape import let_go, origins
+from gradlint.interpreter.escape import escape, origins
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.classes import find_in_class, is_function_class, library_base
 from gradlint.interpreter.python.iteration import PART
@@ -124,7 +124,7 @@ def _of_instance(machine: Machine, state: State, obj: Ref, record: Instance, nam
         return ctx_attribute(machine, state, obj, record, name)
     if name in ("_parameters", "_modules", "_buffers", "__dict__"):
         loosen(state, obj, record)
-        let_go(machine, state, (obj,), node)
+        escape(machine, state, (obj,), node)
         return machine.unknown()
     if name in ("__delattr__", "__setattr__"):
         return Partial(machine.program.external(f"builtins.{name.strip('_')}"), (obj,), ())
@@ -143,12 +143,12 @@ def _of_instance(machine: Machine, state: State, obj: Ref, record: Instance, nam
 
 
 def _unset(machine: Machine, state: State, obj: Ref, name: str) -> Value:
-    """An attribute set by a method that has not run yet, or from outside: unknown, the same until it is set."""
+    """Return an attribute set by a method that has not run yet, or from outside: unknown, the same until it is set."""
     return machine.symbol("attr", obj, name)
 
 
 def _bind(machine: Machine, state: State, obj: Ref, value: Value, node: cst.CSTNode) -> Value:
-    """What a class attribute becomes on an object: methods are bound, properties are called."""
+    """Return what a class attribute becomes on an object: methods are bound, properties are called."""
     if isinstance(value, Function):
         return Bound(obj, value)
     if isinstance(value, Bound) and isinstance(value.receiver, External):
@@ -165,7 +165,7 @@ def _bind(machine: Machine, state: State, obj: Ref, value: Value, node: cst.CSTN
 
 
 def _cached(machine: Machine, state: State, obj: Ref, function: Value, node: cst.CSTNode) -> Value:
-    """A property that is called once: its value stays as an attribute, with the graph behind it."""
+    """Return a property that is called once: its value stays as an attribute, with the graph behind it."""
     value = machine.call(state, function, Args((obj,)), node)
     instance = state[obj]
     if isinstance(function, Function) and isinstance(instance, Instance):
@@ -174,7 +174,7 @@ def _cached(machine: Machine, state: State, obj: Ref, function: Value, node: cst
 
 
 def _descriptor(value: Value, cls: Ref) -> Value:
-    """What a class attribute is on the class itself."""
+    """Return what a class attribute is on the class itself."""
     if isinstance(value, Bound) and isinstance(value.receiver, External):
         if value.receiver.path == "builtins.classmethod":
             return Bound(cls, value.function)
@@ -188,7 +188,7 @@ def _of_super(machine: Machine, state: State, obj: Super, name: str) -> Value:
     if isinstance(receiver, Ref):
         record = state[receiver]
         cls = record.cls if isinstance(record, Instance) else receiver
-        value = find_in_class(state, cls, name, behind=obj.owner)
+        value = find_in_class(state, cls, name, after=obj.owner)
         if isinstance(value, Function):
             return Bound(receiver, value)
         if value is not None:
@@ -198,7 +198,7 @@ def _of_super(machine: Machine, state: State, obj: Super, name: str) -> Value:
 
 
 def _of_unknown(machine: Machine, state: State, obj: Unknown, name: str, node: cst.CSTNode) -> Value:
-    """An attribute of something unknown; of a tensor, once something has shown that it is one."""
+    """Return an attribute of something unknown; of a tensor, once something has shown that it is one."""
     value = state.attribute_of(obj, name)
     if value is not None:
         return value

@@ -34,7 +34,7 @@ from gradlint.source.core import Assume, Break, Continue, If, Instr, Raise
 
 
 def truth(state: State, value: Value) -> bool | None:
-    """Whether a value is true; None where both ways can be taken."""
+    """Return whether a value is true; None where both ways can be taken."""
     if isinstance(value, Unknown):
         return _symbol_truth(state, value)
     if isinstance(value, Ref):
@@ -58,7 +58,7 @@ def truth(state: State, value: Value) -> bool | None:
 
 
 def _sized(state: State, record: Instance) -> bool:
-    """Whether an object may say of itself that it is false."""
+    """Return whether an object may say of itself that it is false."""
     if isinstance(record.cls, Ref):
         cls = state[record.cls]
         return isinstance(cls, Class) and ("__len__" in cls.attrs or "__bool__" in cls.attrs)
@@ -114,7 +114,7 @@ def run_if(machine: Machine, states: list[State], instr: If) -> list[State]:
     after: list[State] = []
     for state in states:
         after.extend(_branch(machine, state, instr))
-    return machine.meet(after, () if instr.out is None else (instr.out,), instr.node)
+    return machine.join(after, () if instr.out is None else (instr.out,), instr.node)
 
 
 def _branch(machine: Machine, state: State, instr: If) -> list[State]:
@@ -132,7 +132,7 @@ def _branch(machine: Machine, state: State, instr: If) -> list[State]:
     assume(other, test, False, state.history.number)
     after = machine.run(instr.then, [state])
     after = after + machine.run(instr.orelse, [other])
-    after = machine.meet(after, () if instr.out is None else (instr.out,), instr.node)
+    after = machine.join(after, () if instr.out is None else (instr.out,), instr.node)
     machine.close(after, region)
     return after
 

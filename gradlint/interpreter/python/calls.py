@@ -10,17 +10,8 @@ import libcst as cst
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import Site
 from gradlint.domain.state import Frame, GradMode, Names, State, fresh_address
-from gradlint.domain.value import (
-    Args,
-    Function,
-    Instance,
-    Ref,
-    Sequence,
-    Suspended,
-    Unknown,
-    Value,
-)
-from gradlint.interpreter.escape import forget_attributes, opaque
+from gradlint.domain.value import Args, Function, Instance, Ref, Sequence, Suspended, Unknown, Value
+from gradlint.interpreter.escape import invalidate_attributes, unknown_call
 from gradlint.interpreter.machine import DEPTH, Exit, Machine, Region, splitting
 from gradlint.interpreter.python.annotations import parameter
 from gradlint.interpreter.python.consumer import Consumer
@@ -44,10 +35,10 @@ def run_body(
     code = function.code
     if machine.stack.count(code) >= _recursion(state, function, args) or len(machine.stack) >= DEPTH:
         return _unfollowed(machine, state, function, args, node, "calls too deep")
-    if machine.abroad is not None and machine.budget <= machine.abroad:
+    if machine.foreign_limit is not None and machine.budget <= machine.foreign_limit:
         return _unfollowed(machine, state, function, args, node, "calls into other files")
-    if function.module != machine.program.home and machine.abroad is None:
-        return _run_abroad(machine, state, function, args, node, consumer)
+    if function.module != machine.program.home and machine.foreign_limit is None:
+        return _run_other_file(machine, state, function, args, node, consumer)
     machine.called.add(code)
     machine.stack.append(code)
     first_exit = len(machine.exits)
@@ -78,18 +69,18 @@ def run_body(
     return results
 
 
-def _run_abroad(
+def _run_other_file(
     machine: Machine, state: State, function: Function, args: Args, node: cst.CSTNode, consumer: Consumer | None
 ) -> list[tuple[State, Value]]:
-    """A call into another file, which has steps of its own: they are not taken from those of this file."""
+    """Return a call into another file, which has steps of its own: they are not taken from those of this file."""
     if machine.allowance <= 0:
         return _unfollowed(machine, state, function, args, node, "calls into other files")
-    before, machine.abroad = machine.budget, machine.budget - machine.allowance
+    before, machine.foreign_limit = machine.budget, machine.budget - machine.allowance
     detour = machine.detour
     try:
         results = run_body(machine, state, function, args, node, consumer)
     finally:
-        machine.abroad = None
+        machine.foreign_limit = None
     before -= machine.detour - detour
     machine.allowance -= before - machine.budget
     machine.budget = before
@@ -97,7 +88,7 @@ def _run_abroad(
 
 
 def _recursion(state: State, function: Function, args: Args) -> int:
-    """How often a function may stand in its own way: more often where it may count or walk down to an end."""
+    """Return how often a function may stand in its own way: more often where it may count or walk down to an end."""
     for value in args.positional[function.owner is not None :]:
         if type(value) is int or (isinstance(value, Ref) and isinstance(state.heap.get(value.id), Instance)):
             return _BOUNDED
@@ -110,9 +101,9 @@ _BOUNDED = 5
 def _unfollowed(
     machine: Machine, state: State, function: Function, args: Args, node: cst.CSTNode, reason: str
 ) -> list[tuple[State, Value]]:
-    """A call that is given up: of a method, the object may have attributes now that were not seen."""
+    """Return a call that is given up: of a method, the object may have attributes now that were not seen."""
     machine.give_up(reason, node)
-    result = opaque(machine, state, args.values(), node)
+    result = unknown_call(machine, state, args.values(), node)
     receiver = args.positional[0] if function.owner is not None and args.positional else None
     record = state.heap.get(receiver.id) if isinstance(receiver, Ref) else None
     if isinstance(receiver, Ref) and isinstance(record, Instance):
@@ -121,18 +112,12 @@ def _unfollowed(
 
 
 def _generates(code: Code) -> bool:
-    """Whether a function is a generator, which shows when its body is lowered."""
+    """Return whether a function is a generator, which shows when its body is lowered."""
     return bool(code.body) and code.is_generator
 
 
 def _leave(
-    machine: Machine,
-    generator: bool,
-    state: State,
-    value: Value,
-    former: int,
-    restore: list[GradMode],
-    site: Site,
+    machine: Machine, generator: bool, state: State, value: Value, former: int, restore: list[GradMode], site: Site
 ) -> tuple[State, Value]:
     if generator:
         value = state.frames[state.frame].yields or state.new(Sequence((Unknown(),), "iterator", True))
@@ -146,7 +131,7 @@ def _leave(
 
 
 def bind_parameters(machine: Machine, state: State, function: Function, args: Args) -> Names:
-    """The first variables of a call: parameters from arguments, defaults, or unknown."""
+    """Return the first variables of a call: parameters from arguments, defaults, or unknown."""
     names: Names = {}
     positional = list(args.positional)
     keywords = dict(args.keywords)
@@ -170,7 +155,9 @@ def bind_parameters(machine: Machine, state: State, function: Function, args: Ar
 
 
 def with_defaults(machine: Machine, function: Function, args: Args) -> Args:
-    """The arguments of a call that nobody in sight makes: that the others have their defaults is an assumption."""
+    """Return the arguments of a call that nobody in sight makes: that the others have their defaults is an
+    assumption.
+    """
     if not machine.assumes:
         return args._replace(open=True)
     given = {*args.keywords, *(param.name for param in function.code.params[: len(args.positional)])}
@@ -186,10 +173,7 @@ RESULT: Final = 0
 
 
 def settle(
-    machine: Machine,
-    state: State,
-    run: Callable[[], list[tuple[State, Value]]],
-    receiver: tuple[Value, ...] = (),
+    machine: Machine, state: State, run: Callable[[], list[tuple[State, Value]]], receiver: tuple[Value, ...] = ()
 ) -> Value:
     """Run what may split a state where a program cannot: of several outcomes the first that remains goes on."""
     before = state.fork()
@@ -198,7 +182,7 @@ def settle(
     for outcome, value in run():
         outcome.set(RESULT, value)
         states.append(outcome)
-    states = machine.meet(states, (RESULT,))
+    states = machine.join(states, (RESULT,))
     machine.close(states, region)
     _detach_exits(machine, region, state)
     if not states:
@@ -206,12 +190,12 @@ def settle(
         state.become(before)
         state.dirty, state.dirty_frames = region.dirty, region.frames
         for given in receiver:
-            forget_attributes(state, given)  # An object whose constructor raises is not half made.
+            invalidate_attributes(state, given)  # An object whose constructor raises is not half made.
         return machine.unknown()
     if len(states) > 1:
         machine.give_up("paths dropped", None, len(states) - 1)
         for dropped in states[1:]:
-            machine.lend_all(dropped)
+            machine.share_graphs(dropped)
     if states[0] is not state:
         state.become(states[0])
     value = state.locals[RESULT]
@@ -228,13 +212,13 @@ def _detach_exits(machine: Machine, region: Region, state: State) -> None:
 
 
 def suspended_at(state: State, value: Value) -> Suspended | None:
-    """The generator that a value is, if it has not begun."""
+    """Return the generator that a value is, if it has not begun."""
     record = state.heap.get(value.id) if isinstance(value, Ref) else None
     return record if isinstance(record, Suspended) else None
 
 
 def exhaust(machine: Machine, state: State, ref: Ref) -> Sequence:
-    """All that a generator yields, where nothing happens between one item and the next."""
+    """Return all that a generator yields, where nothing happens between one item and the next."""
     generator = suspended_at(state, ref)
     assert generator is not None
     state.put(ref.id, Sequence((), "generator", False, 0))

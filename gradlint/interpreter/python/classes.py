@@ -14,13 +14,13 @@ from gradlint.source.core import MakeClass, MakeFunction
 
 
 def linear_bases(state: State, cls: Value) -> tuple[Value, ...]:
-    """The class and its bases in the order of look-up."""
+    """Return the class and its bases in the order of look-up."""
     record = state[cls] if isinstance(cls, Ref) else None
     return (cls, *record.order) if isinstance(record, Class) else (cls,)
 
 
 def order_of_bases(state: State, bases: tuple[Value, ...]) -> tuple[Value, ...]:
-    """The bases of a class, and theirs, in the order of look-up: Python's merge (C3).
+    """Return the bases of a class, and theirs, in the order of look-up: Python's merge (C3).
 
     Where Python refuses the order, the first that is left comes next.
     """
@@ -35,15 +35,15 @@ def order_of_bases(state: State, bases: tuple[Value, ...]) -> tuple[Value, ...]:
     return tuple(order)
 
 
-def find_in_class(state: State, cls: Value, name: str, behind: Value = None) -> Value:
-    """An attribute of the class or its bases, `behind` a class for super().
+def find_in_class(state: State, cls: Value, name: str, after: Value = None) -> Value:
+    """Return an attribute of the class or its bases, `after` a class for super().
 
     None if the program defines none, or not before a class of a library does.
     """
-    skipping = behind is not None
+    skipping = after is not None
     for base in linear_bases(state, cls):
         if skipping:
-            skipping = base != behind
+            skipping = base != after
             continue
         if isinstance(base, Ref):
             record = state[base]
@@ -55,7 +55,7 @@ def find_in_class(state: State, cls: Value, name: str, behind: Value = None) -> 
 
 
 def _defines(path: str, name: str) -> bool:
-    """Whether a class of a library has an attribute of its own, which hides those of the bases behind it."""
+    """Return whether a class of a library has an attribute of its own, which hides those of the bases behind it."""
     if path.startswith("torch.nn."):
         return name in _OF_EVERY_MODULE or name in (names_of(MODULE) or ())
     return name == "__init__" and path not in _WITHOUT_INIT
@@ -66,7 +66,9 @@ _WITHOUT_INIT = frozenset({"builtins.object", "abc.ABC", "typing.Generic", "typi
 
 
 def library_base(state: State, cls: Value) -> str | None:
-    """The first library class among the bases, as a path: `torch.nn.Module`; None if all is the program's own."""
+    """Return the first library class among the bases, as a path: `torch.nn.Module`; None if all is the program's
+    own.
+    """
     for base in linear_bases(state, cls):
         if isinstance(base, External) and base.path != "builtins.object":
             return base.path
@@ -74,7 +76,7 @@ def library_base(state: State, cls: Value) -> str | None:
 
 
 def is_function_class(state: State, cls: Value) -> bool:
-    """Whether a class of the program is a custom function of autograd."""
+    """Return whether a class of the program is a custom function of autograd."""
     return library_base(state, cls) in _FUNCTIONS
 
 
@@ -82,12 +84,12 @@ _FUNCTIONS = frozenset({"torch.autograd.Function", "torch.autograd.function.Func
 
 
 def has_unknown_base(state: State, cls: Value) -> bool:
-    """Whether something that was not seen may define more attributes."""
+    """Return whether something that was not seen may define more attributes."""
     return any(not isinstance(base, (Ref, External)) for base in linear_bases(state, cls))
 
 
 def find_method(state: State, receiver: Ref, name: str) -> Bound | None:
-    """A method that the program defines for an object."""
+    """Return a method that the program defines for an object."""
     record = state[receiver]
     if isinstance(record, Instance) and isinstance(record.cls, Ref):
         method = find_in_class(state, record.cls, name)
@@ -97,7 +99,7 @@ def find_method(state: State, receiver: Ref, name: str) -> Bound | None:
 
 
 def annotated_names(record: Class) -> list[str]:
-    """The names that a class annotates, in order: fields of a dataclass or of a named tuple."""
+    """Return the names that a class annotates, in order: fields of a dataclass or of a named tuple."""
     assert isinstance(record.code.node, cst.ClassDef)
     names: list[str] = []
     for statement in record.code.node.body.body:

@@ -5,24 +5,12 @@ from __future__ import annotations
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.announcement import GradientTested
 from gradlint.domain.state import State
-from gradlint.domain.value import (
-    Bound,
-    External,
-    Function,
-    Mapping,
-    NoGradient,
-    Ref,
-    Sequence,
-    Unknown,
-    Value,
-)
+from gradlint.domain.value import Bound, External, Function, Mapping, NoGradient, Ref, Sequence, Unknown, Value
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.counters import compared
 from gradlint.interpreter.python.operators import CONSTANT, FOLD, fold, gives_bool, operate
 from gradlint.interpreter.world.placeholders import SUPPOSED_CALL
-from gradlint.source.core import (
-    Compare,
-)
+from gradlint.source.core import Compare
 
 
 def compare(machine: Machine, state: State, instr: Compare) -> None:
@@ -69,7 +57,7 @@ def _compare(machine: Machine, state: State, instr: Compare, left: Value, right:
 
 
 def _is_bare(value: Unknown) -> bool:
-    """Whether nothing is known of a value, not even what it was made of."""
+    """Return whether nothing is known of a value, not even what it was made of."""
     return value.kind is None and value.origin is None and value.key is None
 
 
@@ -105,7 +93,7 @@ def _identical(state: State, left: Value, right: Value) -> bool | None:
 
 
 def _is_supposed(value: Unknown) -> bool:
-    """Whether a value came out of a network that is supposed: such a one gives tensors, and lists of them."""
+    """Return whether a value came out of a network that is supposed: such a one gives tensors, and lists of them."""
     return value.origin is not None and value.origin.op.startswith(SUPPOSED_CALL)
 
 

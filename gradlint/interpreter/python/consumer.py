@@ -11,7 +11,7 @@ from gradlint.domain.graph import Site
 from gradlint.domain.state import GradMode, State
 from gradlint.domain.value import Value
 
-Turn: TypeAlias = "Callable[[list[State], list[Value]], list[State]]"
+ConsumerStep: TypeAlias = "Callable[[list[State], list[Value]], list[State]]"
 
 _numbers = count()
 
@@ -23,10 +23,10 @@ class Consumer:
     frame: int
     site: Site
     mode: GradMode
-    at_home: bool
-    turn: Turn
+    in_own_file: bool
+    step: ConsumerStep
     number: int = field(default_factory=_numbers.__next__)
 
     def out(self, kind: str) -> str:
-        """A way out that is the consumer's, not the generator's."""
+        """Return a way out that is the consumer's, not the generator's."""
         return f"{kind}@{self.number}"

@@ -12,14 +12,14 @@ from gradlint.domain.announcement import GraphsShared
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value
-from gradlint.interpreter.escape import let_go, origins
+from gradlint.interpreter.escape import escape, origins
 from gradlint.interpreter.machine import Machine
 
 _NTH = "nth"
 
 
 def nth(position: int, *, upwards: bool = True) -> Unknown:
-    """A number of which only is known that it counts, and that so many came before it.
+    """Return a number of which only is known that it counts, and that so many came before it.
 
     `upwards`: it counts from zero or more, so that it is no smaller than that.
     """
@@ -27,7 +27,7 @@ def nth(position: int, *, upwards: bool = True) -> Unknown:
 
 
 def compared(op: str, left: Value, right: Value) -> bool | None:
-    """How the number of a turn compares with a constant, where every later turn's does the same."""
+    """Return how the number of a turn compares with a constant, where every later turn's does the same."""
     if not isinstance(left, Unknown) or type(right) is not int or left.key is None or left.key[0] != _NTH:
         return None
     _, least, upwards = left.key
@@ -42,7 +42,7 @@ _ORDERS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 
 
 def next_position(index: Value) -> Value:
-    """What the turn behind a turn counts: never the same number."""
+    """Return what the turn behind a turn counts: never the same number."""
     known = place_of(index)
     if known is None or not isinstance(index, Unknown):
         return Unknown("int")
@@ -51,7 +51,7 @@ def next_position(index: Value) -> Value:
 
 
 def place_of(index: Value) -> int | None:
-    """The place in a list that an index certainly, or by its turn, stands for."""
+    """Return the place in a list that an index certainly, or by its turn, stands for."""
     if isinstance(index, int):
         return index
     if isinstance(index, Unknown) and index.key is not None and index.key[0] == _NTH:
@@ -62,7 +62,7 @@ def place_of(index: Value) -> int | None:
 
 
 def has_graph(state: State, value: Value) -> bool:
-    """Whether a value is a result of tracked operations, or a list of such: which one it is matters."""
+    """Return whether a value is a result of tracked operations, or a list of such: which one it is matters."""
     if type(value) is tuple:
         return any(has_graph(state, part) for part in value)
     record = state.heap.get(value.id) if isinstance(value, Ref) else None
@@ -72,8 +72,8 @@ def has_graph(state: State, value: Value) -> bool:
 
 
 def any_of(machine: Machine, state: State, items: tuple[Value, ...], node: cst.CSTNode) -> Unknown:
-    """One of the items, and nobody knows which: each may be used for what this one is used for."""
-    let_go(machine, state, items, node)
+    """Return one of the items, and nobody knows which: each may be used for what this one is used for."""
+    escape(machine, state, items, node)
     graphs = origins(state, items)
     machine.announce(state, GraphsShared(node, graphs))
     state.escape()

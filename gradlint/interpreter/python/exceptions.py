@@ -15,7 +15,7 @@ def run_try(machine: Machine, states: list[State], instr: Try) -> list[State]:
     after: list[State] = []
     for state in states:
         after.extend(_try(machine, state, instr))
-    return machine.meet(after) if len(states) > 1 else after
+    return machine.join(after) if len(states) > 1 else after
 
 
 def _try(machine: Machine, state: State, instr: Try) -> list[State]:
@@ -38,13 +38,13 @@ def _try(machine: Machine, state: State, instr: Try) -> list[State]:
             handled.extend(_handle(machine, thrown, instr.handlers, thrown is start))
     else:
         machine.exits.extend(Exit("raise", other) for other in raised)
-    after = _finally(machine, machine.meet(live + handled), instr, first_exit)
+    after = _finally(machine, machine.join(live + handled), instr, first_exit)
     machine.close(after, region)
     return after
 
 
 def _handle(machine: Machine, state: State, handlers: list[Handler], forked: bool) -> list[State]:
-    """The handlers, one beside the other; the program is told apart only by what they do."""
+    """Return the handlers, one beside the other; the program is told apart only by what they do."""
     after: list[State] = []
     for index, handler in enumerate(handlers):
         other = state if index == len(handlers) - 1 else state.fork()
@@ -68,7 +68,7 @@ def _finally(machine: Machine, states: list[State], instr: Try, first_exit: int)
 
 
 def _expects_torch(machine: Machine, state: State, handlers: list[Handler]) -> bool:
-    """Whether a handler names an error of torch: the program knows that torch will refuse, and shows it."""
+    """Return whether a handler names an error of torch: the program knows that torch will refuse, and shows it."""
     return any(_is_expected(machine.read(state, handler.types)) for handler in handlers if handler.types is not None)
 
 
@@ -79,7 +79,7 @@ _NAME_ERRORS = frozenset(
 
 
 def _guards_names(machine: Machine, state: State, handlers: list[Handler]) -> bool:
-    """Whether a handler is there for names that another version of torch may lack."""
+    """Return whether a handler is there for names that another version of torch may lack."""
     return any(handler.types is None or _is_name_error(machine.read(state, handler.types)) for handler in handlers)
 
 

@@ -13,10 +13,10 @@ import libcst as cst
 from gradlint.domain.announcement import GraphsShared
 from gradlint.domain.state import State
 from gradlint.domain.value import Pending, Ref, Sequence, Suspended, Value
-from gradlint.interpreter.escape import let_go, origins
+from gradlint.interpreter.escape import escape, origins
 from gradlint.interpreter.machine import Exit, Machine, splitting
 from gradlint.interpreter.python.calls import RESULT, run_body, settle, suspended_at
-from gradlint.interpreter.python.consumer import Consumer, Turn
+from gradlint.interpreter.python.consumer import Consumer, ConsumerStep
 from gradlint.interpreter.python.contexts import leave_mode
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.source.core import With, Yield
@@ -25,12 +25,14 @@ _PENDING = "pending exit"
 """A variable that no program can name: how a `with` block was left whose context manager is yet to finish."""
 
 
-def drive(machine: Machine, state: State, ref: Ref, turn: Turn) -> tuple[list[tuple[State, Value]], list[State]]:
-    """Run a generator and at each `yield` a turn: the states behind its end, and those that broke out before."""
+def drive(
+    machine: Machine, state: State, ref: Ref, step: ConsumerStep
+) -> tuple[list[tuple[State, Value]], list[State]]:
+    """Run a generator and with a consumer step at each `yield`: the states after its end, and those that broke out."""
     generator = suspended_at(state, ref)
     assert generator is not None
     mode = state.grad, state.inference, state.blocked
-    consumer = Consumer(state.frame, state.site, mode, machine.abroad is None, turn)
+    consumer = Consumer(state.frame, state.site, mode, machine.foreign_limit is None, step)
     state.put(ref.id, Sequence((), "generator", True))
     first_exit = len(machine.exits)
     ended = _run(machine, state, generator, consumer)
@@ -68,7 +70,7 @@ def run_yield(machine: Machine, states: list[State], instr: Yield) -> list[State
 
 
 def _resume(machine: Machine, states: list[State], items: list[Value], consumer: Consumer) -> list[State]:
-    """A turn of the consumer in its own frame, and back to the generator."""
+    """Return a turn of the consumer in its own frame, and back to the generator."""
     frame, site = states[0].frame, states[0].site
     function = states[0].function
     decorated = function is not None and bool(function.modes)
@@ -81,8 +83,8 @@ def _resume(machine: Machine, states: list[State], items: list[Value], consumer:
         state.site = consumer.site
     code = machine.stack.pop()
     try:
-        with machine.at_home() if consumer.at_home else nullcontext():
-            live = consumer.turn(states, items)
+        with machine.in_own_file() if consumer.in_own_file else nullcontext():
+            live = consumer.step(states, items)
     finally:
         machine.stack.append(code)
     for position in range(first_exit, len(machine.exits)):
@@ -110,7 +112,7 @@ def _delegate(machine: Machine, state: State, consumer: Consumer, instr: Yield) 
         return ends
     items = items_of(machine, state, value, instr.node)
     given = items.items[:2] if items.open or len(items.items) > 8 else items.items
-    let_go(machine, state, items.items[len(given) :], instr.node)
+    escape(machine, state, items.items[len(given) :], instr.node)
     live = [state]
     for item in given or (machine.unknown(),):
         live = _resume(machine, live, [item] * len(live), consumer) if live else live
@@ -136,25 +138,27 @@ def _collect(machine: Machine, state: State, instr: Yield) -> None:
 
 
 def lazy_items(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> Sequence:
-    """What `zip` and its like walk over: of a generator that runs in between, nothing that has a graph is known."""
+    """Return what `zip` and its like walk over: of a generator that runs in between, nothing that has a graph is
+    known.
+    """
     items = items_of(machine, state, value, node)
     if suspended_at(state, value) is None or not any(one.live for one in origins(state, items.items)):
         return items
-    let_go(machine, state, items.items, node)
+    escape(machine, state, items.items, node)
     return Sequence((), open=True)
 
 
 def first_item(machine: Machine, state: State, ref: Ref) -> Value:
     """next(generator): the body runs to its first `yield`; how it goes on from there is not known."""
 
-    def turn(states: list[State], items: list[Value]) -> list[State]:
+    def step(states: list[State], items: list[Value]) -> list[State]:
         for one, item in zip(states, items, strict=True):
             one.set(RESULT, item)
             machine.exits.append(Exit("break", one))
         return []
 
     def run() -> list[tuple[State, Value]]:
-        return [(one, one.locals[RESULT]) for one in drive(machine, state, ref, turn)[1]]
+        return [(one, one.locals[RESULT]) for one in drive(machine, state, ref, step)[1]]
 
     value = settle(machine, state, run)
     state.drop(RESULT)
@@ -162,14 +166,14 @@ def first_item(machine: Machine, state: State, ref: Ref) -> Value:
 
 
 def _goes_past(exit: Exit) -> bool:
-    """Whether an exit leaves out the rest of a context manager: it is raised, or it is not the block's own."""
+    """Return whether an exit leaves out the rest of a context manager: it is raised, or it is not the block's own."""
     return exit.kind == "raise" or "@" in exit.kind
 
 
 def run_with(machine: Machine, state: State, ref: Ref, instr: With) -> list[State]:
-    """A context manager written as a generator: the block stands for its `yield`."""
+    """Return a context manager written as a generator: the block stands for its `yield`."""
 
-    def turn(states: list[State], items: list[Value]) -> list[State]:
+    def step(states: list[State], items: list[Value]) -> list[State]:
         first_exit = len(machine.exits)
         for one, item in zip(states, items, strict=True):
             one.set(instr.dest, item)
@@ -182,7 +186,7 @@ def run_with(machine: Machine, state: State, ref: Ref, instr: With) -> list[Stat
                 live.append(exit.state)
         return live
 
-    ended, _ = drive(machine, state, ref, turn)
+    ended, _ = drive(machine, state, ref, step)
     after: list[State] = []
     for end, _ in ended:
         pending = end.locals.get(_PENDING)

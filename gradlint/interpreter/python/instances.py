@@ -23,7 +23,7 @@ FIELD = External("dataclasses.field")
 
 
 def instantiate(machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNode) -> Value:
-    """An object of a class of the program: made, then `__init__` run on it."""
+    """Return an object of a class of the program: made, then `__init__` run on it."""
     base = library_base(state, cls)
     if has_unknown_base(state, cls):
         ref = state.new(Instance(cls, {}, {}, True, node))
@@ -75,7 +75,9 @@ def fill_fields(machine: Machine, state: State, ref: Ref, cls: Ref, args: Args, 
 
 
 def _inherited_constructor(machine: Machine, state: State, ref: Ref, cls: Ref, args: Args, node: cst.CSTNode) -> bool:
-    """A class without `__init__` is made as the library class is that it derives from; False where none is known."""
+    """Return a class without `__init__` is made as the library class is that it derives from; False where none is
+    known.
+    """
     base = library_base(state, cls)
     if base is None or has_unknown_base(state, cls):
         return False

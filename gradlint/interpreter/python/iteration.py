@@ -20,13 +20,13 @@ PART = "part of"
 
 
 def is_used_up(state: State, value: Value) -> bool:
-    """Whether a value is an iterator that has given all it had."""
+    """Return whether a value is an iterator that has given all it had."""
     record = state.heap.get(value.id) if isinstance(value, Ref) else None
     return isinstance(record, Sequence) and not record.items and not record.open and record.most == 0
 
 
 def items_of(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> Sequence:
-    """The items of an iterable. `open`: there may be more, and those shown stand for each turn's."""
+    """Return the items of an iterable. `open`: there may be more, and those shown stand for each turn's."""
     if type(value) is tuple:
         return Sequence(value)
     if isinstance(value, str):
@@ -59,7 +59,7 @@ def _items_of_record(machine: Machine, state: State, value: Ref, node: cst.CSTNo
 
 
 def _items_of_object(machine: Machine, state: State, record: Instance, node: cst.CSTNode) -> Sequence:
-    """What a loop over an object finds: the modules of a container, the batches of a loader."""
+    """Return what a loop over an object finds: the modules of a container, the batches of a loader."""
     base = module_base(state, record)
     if base in (LISTS | DICTS):
         if base in DICTS:
@@ -96,7 +96,7 @@ def unpack(machine: Machine, state: State, instr: Unpack) -> None:
 
 
 def part_of(machine: Machine, state: State, value: Value, position: int, known: list[Value]) -> Value:
-    """One item of something not known as a whole."""
+    """Return one item of something not known as a whole."""
     if known:
         return known[position] if position < len(known) else machine.unknown()
     if isinstance(value, Unknown):

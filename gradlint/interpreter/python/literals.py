@@ -4,28 +4,11 @@ from __future__ import annotations
 
 from gradlint.domain.announcement import Assigned, Stored
 from gradlint.domain.state import State
-from gradlint.domain.value import (
-    External,
-    Instance,
-    Mapping,
-    Ref,
-    Sequence,
-    Unknown,
-    Value,
-)
+from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.torch.module_parts import delete_part
-from gradlint.source.core import (
-    Append,
-    Copy,
-    Delete,
-    Format,
-    Make,
-    MakeDict,
-    MakeSlice,
-    StoreOuter,
-)
+from gradlint.source.core import Append, Copy, Delete, Format, Make, MakeDict, MakeSlice, StoreOuter
 
 
 def copy(machine: Machine, state: State, instr: Copy) -> None:
@@ -75,7 +58,7 @@ def make_dict(machine: Machine, state: State, instr: MakeDict) -> None:
 
 
 def is_key(value: Value) -> bool:
-    """Whether a value is a constant that a dict of ours can have as key."""
+    """Return whether a value is a constant that a dict of ours can have as key."""
     return isinstance(value, (str, int, float, bool, bytes, type(None), External, Ref)) or (
         type(value) is tuple and all(map(is_key, value))
     )
@@ -152,7 +135,7 @@ def delete(machine: Machine, state: State, instr: Delete) -> None:
 
 
 def _without(record: Sequence, index: Value) -> Sequence:
-    """A list without an item; where it is not known which one is gone, none is certain to be left."""
+    """Return a list without an item; where it is not known which one is gone, none is certain to be left."""
     if index == slice(None, None, None):
         return Sequence((), record.kind)
     if isinstance(index, int) and not record.open and -len(record.items) <= index < len(record.items):

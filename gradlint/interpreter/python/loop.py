@@ -1,4 +1,4 @@
-"""Loops: two turns, so that what one turn leaves behind meets the next, and a third where a backward was run.
+"""Loops: two items_taken, so that what one turn leaves behind meets the next, and a third where a backward was run.
 
 Where the items are few and known, each has its turn.
 
@@ -15,7 +15,7 @@ from gradlint.domain.announcement import IterationBegan, IterationEnded, LoopBeg
 from gradlint.domain.graph import fresh_number
 from gradlint.domain.state import PathFact, State, rebound
 from gradlint.domain.value import Instance, Ref, Sequence, Suspended, Tensor, Unknown, Value
-from gradlint.interpreter.escape import let_go, origins
+from gradlint.interpreter.escape import escape, origins
 from gradlint.interpreter.machine import Exit, Machine, splitting
 from gradlint.interpreter.python.branch import assume, truth
 from gradlint.interpreter.python.calls import suspended_at
@@ -24,7 +24,7 @@ from gradlint.interpreter.python.generators import drive
 from gradlint.interpreter.python.iteration import PART, items_of
 from gradlint.source.core import Block, Const, For, While
 
-TURNS = 2
+ITERATIONS = 2
 EXACT = 8
 """Loops over this many known items or fewer are run item by item."""
 
@@ -63,7 +63,7 @@ def run_for(machine: Machine, states: list[State], instr: For) -> list[State]:
     after: list[State] = []
     for state in states:
         after.extend(_for(machine, state, instr))
-    return machine.meet(after) if len(states) > 1 else after
+    return machine.join(after) if len(states) > 1 else after
 
 
 def _for(machine: Machine, state: State, instr: For) -> list[State]:
@@ -73,32 +73,32 @@ def _for(machine: Machine, state: State, instr: For) -> list[State]:
         return _consume(machine, state, instr, iterable)
     items = items_of(machine, state, iterable, instr.node)
     if items.kind == "generator" and any(one.live for one in origins(state, items.items)):
-        # Its items are made between the turns, behind whatever the body has done by then.
+        # Its items are made between the items_taken, behind whatever the body has done by then.
         items = Sequence((), open=True)
     exact = not items.open and len(items.items) <= _limit(state, items)
-    turns: list[Value] = list(items.items) if exact else _two(machine, state, items)
+    items_taken: list[Value] = list(items.items) if exact else _two(machine, state, items)
     if isinstance(iterable, Unknown) and iterable.origin is not None:
-        turns[0] = Unknown(key=(PART, iterable))
+        items_taken[0] = Unknown(key=(PART, iterable))
     region = machine.open(state)
     before = state.fork()
     live, broken = [state], []
     backwards, more = machine.backwards, False
     iterations = Iterations(machine, before, instr.node)
-    while turns:
-        item = turns.pop(0)
+    while items_taken:
+        item = items_taken.pop(0)
         iterations.begin()
         for other in live:
             other.set(instr.item, item)
-        live, left = _turn(machine, live, instr.body)
+        live, left = _iterate(machine, live, instr.body)
         broken.extend(left)
         iterations.end(live)
         if not live:
             break
         if not exact and instr.counters:
             _count_on(before, live, instr.counters)
-        if not turns and not exact and not more and machine.backwards > backwards:
+        if not items_taken and not exact and not more and machine.backwards > backwards:
             # What a backward left in the second turn meets the third: a state carried over, then a step.
-            turns.append(_like(machine, live[0], item))
+            items_taken.append(_like(machine, live[0], item))
             more = True
     listed = exact and _are_objects(state, iterable, items)
     iterations.over(live, bounded=listed or _counted(state, iterable, items, exact), listed=listed)
@@ -106,13 +106,13 @@ def _for(machine: Machine, state: State, instr: For) -> list[State]:
         for other in live + broken:
             _widen(machine, before, other)
     live = machine.run(instr.orelse, live)
-    after = machine.meet(live + broken)
+    after = machine.join(live + broken)
     machine.close(after, region)
     return after
 
 
 def _consume(machine: Machine, state: State, instr: For, generator: Ref) -> list[State]:
-    """A loop over a generator: a turn at each `yield`, as often as the generator's own loops are taken."""
+    """Return a loop over a generator: a turn at each `yield`, as often as the generator's own loops are taken."""
     start = state.heap[generator.id]
     numbered = isinstance(start, Suspended) and start.start is not None
     region = machine.open(state)
@@ -120,38 +120,39 @@ def _consume(machine: Machine, state: State, instr: For, generator: Ref) -> list
     iterations = Iterations(machine, before, instr.node)
     numbers: list[Value] = [start.start if isinstance(start, Suspended) else None]
 
-    def turn(states: list[State], items: list[Value]) -> list[State]:
+    def step(states: list[State], items: list[Value]) -> list[State]:
         iterations.begin()
         number = numbers[-1]
         numbers.append(next_position(number))
         for one, item in zip(states, items, strict=True):
             one.set(instr.item, (number, item) if numbered else item)
-        live, left = _turn(machine, states, instr.body)
+        live, left = _iterate(machine, states, instr.body)
         machine.exits.extend(Exit("break", one) for one in left)
         iterations.end(live)
         return live
 
-    ended, broken = drive(machine, state, generator, turn)
+    ended, broken = drive(machine, state, generator, step)
     live = [end for end, _ in ended]
     iterations.over(live, bounded=True)
     for other in live + broken:
         _widen(machine, before, other)
     live = machine.run(instr.orelse, live)
-    after = machine.meet(live + broken)
+    after = machine.join(live + broken)
     machine.close(after, region)
     return after
 
 
 def _counted(state: State, iterable: Value, items: Sequence, exact: bool) -> bool:
-    """Whether the program bounds a loop: so many numbers, modules, or a few tensors, rather than data."""
+    """Return whether the program bounds a loop: so many numbers, modules, or a few tensors, rather than data."""
     first = items.items[0] if items.items else None
-    few = exact and not (type(first) is tuple and len(items.items) > TURNS)
+    few = exact and not (type(first) is tuple and len(items.items) > ITERATIONS)
     numbers = type(iterable) is tuple and isinstance(first, int)
     return few or numbers or (isinstance(first, Ref) and _is_instance(state, first))
 
 
 def _are_objects(state: State, iterable: Value, items: Sequence) -> bool:
-    """Whether a loop goes over what the program lists, such as pairs of networks and optimizers: there are no more.
+    """Return whether a loop goes over what the program lists, such as pairs of networks and optimizers: there are no
+    more.
 
     What it gathers in something that the loop around it makes anew does not grow.
     """
@@ -163,7 +164,7 @@ def _are_objects(state: State, iterable: Value, items: Sequence) -> bool:
 
 
 def _is_instance(state: State, value: Ref) -> bool:
-    """Whether a value is an object, such as a module."""
+    """Return whether a value is an object, such as a module."""
     return isinstance(state.heap.get(value.id), Instance)
 
 
@@ -177,19 +178,21 @@ def _limit(state: State, items: Sequence) -> int:
 
 
 def _two(machine: Machine, state: State, items: Sequence) -> list[Value]:
-    known = list(items.items[:TURNS])
-    if len(items.items) > TURNS and type(second := known[-1]) is int:
+    known = list(items.items[:ITERATIONS])
+    if len(items.items) > ITERATIONS and type(second := known[-1]) is int:
         # What happens at every fourth turn happens in none of the first two.
-        rest = items.items[TURNS:]
+        rest = items.items[ITERATIONS:]
         known[-1] = nth(second, upwards=second >= 0 and all(type(one) is int and one > second for one in rest))
-    let_go(machine, state, items.items[TURNS:])
-    while len(known) < TURNS:
+    escape(machine, state, items.items[ITERATIONS:])
+    while len(known) < ITERATIONS:
         known.append(_like(machine, state, known[-1]) if known else machine.unknown())
     return known
 
 
 def _like(machine: Machine, state: State, item: Value) -> Value:
-    """The item of a further turn: data like that of the last, but never its graph, nor its number, a second time."""
+    """Return the item of a further turn: data like that of the last, but never its graph, nor its number, a second
+    time.
+    """
     if type(item) is tuple:
         return tuple(_like(machine, state, part) for part in item)
     if type(item) is int or place_of(item) is not None:
@@ -199,8 +202,8 @@ def _like(machine: Machine, state: State, item: Value) -> Value:
     return item
 
 
-def _turn(machine: Machine, states: list[State], body: Block) -> tuple[list[State], list[State]]:
-    """One turn: the states that go on to the next, and those that broke out."""
+def _iterate(machine: Machine, states: list[State], body: Block) -> tuple[list[State], list[State]]:
+    """Return one turn: the states that go on to the next, and those that broke out."""
     first_exit = len(machine.exits)
     live = machine.run(body, states)
     broken: list[State] = []
@@ -213,7 +216,7 @@ def _turn(machine: Machine, states: list[State], body: Block) -> tuple[list[Stat
         else:
             others.append(exit)
     machine.exits[first_exit:] = others
-    return machine.meet(live), broken
+    return machine.join(live), broken
 
 
 def run_while(machine: Machine, states: list[State], instr: While) -> list[State]:
@@ -221,7 +224,7 @@ def run_while(machine: Machine, states: list[State], instr: While) -> list[State
     after: list[State] = []
     for state in states:
         after.extend(_while(machine, state, instr))
-    return machine.meet(after) if len(states) > 1 else after
+    return machine.join(after) if len(states) > 1 else after
 
 
 def _while(machine: Machine, state: State, instr: While) -> list[State]:
@@ -231,19 +234,19 @@ def _while(machine: Machine, state: State, instr: While) -> list[State]:
     exact = True
     backwards = machine.backwards
     iterations = Iterations(machine, before, instr.node)
-    for turn in range(EXACT + 2):
-        live, ended, unsure = _heads(machine, live, instr, turn)
+    for iteration in range(EXACT + 2):
+        live, ended, unsure = _heads(machine, live, instr, iteration)
         done.extend(ended)
         exact = exact and not unsure
-        enough = TURNS + (machine.backwards > backwards)
-        if not live or (turn >= enough and (not exact or _endless(instr))):
+        enough = ITERATIONS + (machine.backwards > backwards)
+        if not live or (iteration >= enough and (not exact or _endless(instr))):
             exact = exact and not live
             break
-        exact = exact and turn < EXACT
-        if turn and (not exact or _endless(instr)):
+        exact = exact and iteration < EXACT
+        if iteration and (not exact or _endless(instr)):
             _count_on(before, live, instr.counters)
         iterations.begin()
-        live, left = _turn(machine, live, instr.body)
+        live, left = _iterate(machine, live, instr.body)
         broken.extend(left)
         iterations.end(live)
     iterations.over(live, bounded=exact)
@@ -252,7 +255,7 @@ def _while(machine: Machine, state: State, instr: While) -> list[State]:
         for other in after + broken:
             _widen(machine, before, other)
     after = machine.run(instr.orelse, after) if not _endless(instr) else []
-    after = machine.meet(after + broken)
+    after = machine.join(after + broken)
     machine.close(after, region)
     return after
 
@@ -261,7 +264,9 @@ def _endless(instr: While) -> bool:
     return isinstance(instr.test, Const) and bool(instr.test.value)
 
 
-def _heads(machine: Machine, states: list[State], instr: While, turn: int) -> tuple[list[State], list[State], bool]:
+def _heads(
+    machine: Machine, states: list[State], instr: While, iteration: int
+) -> tuple[list[State], list[State], bool]:
     """Evaluate the test in each state: those that take a turn, those that are done, and whether any was unsure."""
     taken: list[State] = []
     done: list[State] = []
@@ -274,7 +279,7 @@ def _heads(machine: Machine, states: list[State], instr: While, turn: int) -> tu
             continue
         if known is None:
             unsure = True
-            if turn <= TURNS:
+            if iteration <= ITERATIONS:
                 assume(state, test, True)
         taken.append(state)
     return taken, done, unsure
@@ -305,7 +310,7 @@ def _rises(value: Value, former: Value) -> bool:
 
 
 def _widen(machine: Machine, before: State, after: State) -> None:
-    """Forget what two turns computed that another number of turns would compute differently.
+    """Forget what two items_taken computed that another number of turns would compute differently.
 
     Numbers that the loop changed are unknown behind it, lists that it filled may be longer, and sizes of tensors
     rebound in it are unknown.

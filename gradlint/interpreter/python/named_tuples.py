@@ -6,7 +6,7 @@ import libcst as cst
 
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Class, External, Instance, Partial, Ref, Sequence, Value
-from gradlint.interpreter.escape import opaque
+from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import annotated_names
 
@@ -33,18 +33,18 @@ def _names(state: State, value: Value) -> tuple[str, ...]:
 
 
 def new_tuple(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    """One tuple, with a value for each field."""
+    """Return one tuple, with a value for each field."""
     fields, *values = args.positional
     assert type(fields) is tuple
     named = [name for name in fields if isinstance(name, str)]
     given = {**dict(zip(named, values, strict=False)), **args.keywords}
     if args.open or len(values) > len(named) or set(given) != set(named):
-        return opaque(machine, state, args.values(), node)
+        return unknown_call(machine, state, args.values(), node)
     return state.new(Instance(NAMED, {name: given[name] for name in named}, {}, False, node))
 
 
 def items_in_order(state: State, record: Instance) -> tuple[Value, ...] | None:
-    """The items of such a tuple, or of an object of a class that is one; None for any other object."""
+    """Return the items of such a tuple, or of an object of a class that is one; None for any other object."""
     if record.cls == NAMED:
         return tuple(record.attrs.values())
     cls = state.heap.get(record.cls.id) if isinstance(record.cls, Ref) else None

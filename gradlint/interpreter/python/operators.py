@@ -10,19 +10,8 @@ import libcst as cst
 from gradlint.domain.announcement import Repeated
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
-from gradlint.domain.value import (
-    Args,
-    Instance,
-    Mapping,
-    NoGradient,
-    Ref,
-    Sequence,
-    Tensor,
-    Unknown,
-    Value,
-    Write,
-)
-from gradlint.interpreter.escape import opaque
+from gradlint.domain.value import Args, Instance, Mapping, NoGradient, Ref, Sequence, Tensor, Unknown, Value, Write
+from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.libraries.numpy_arrays import arithmetic, is_number, joint_kind
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.branch import truth
@@ -30,10 +19,7 @@ from gradlint.interpreter.python.classes import find_method
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.torch.operators import tensor_operator, tensor_unary
 from gradlint.interpreter.torch.tensor import absent_gradient
-from gradlint.source.core import (
-    Binary,
-    Unary,
-)
+from gradlint.source.core import Binary, Unary
 
 FOLD: dict[str, Callable[..., Value]] = {
     "+": operator.add,
@@ -97,7 +83,7 @@ CONSTANT = frozenset({bool, int, float, complex, str})
 
 
 def fold(op: str, left: object, right: object) -> Value:
-    """The result of an operator on constants; unknown where Python would raise, or the number is out of hand."""
+    """Return the result of an operator on constants; unknown where Python would raise, or the number is out of hand."""
     if op in ("**", "<<", "*") and not (_small(left) and _small(right)):
         return Unknown("number") if isinstance(left, _NUMBERS) else Unknown()
     try:
@@ -113,15 +99,9 @@ def _small(value: object) -> bool:
 
 
 def operate(
-    machine: Machine,
-    state: State,
-    op: str,
-    left: Value,
-    right: Value,
-    node: cst.CSTNode,
-    inplace: bool = False,
+    machine: Machine, state: State, op: str, left: Value, right: Value, node: cst.CSTNode, inplace: bool = False
 ) -> Value:
-    """A binary operator on any two values."""
+    """Return a binary operator on any two values."""
     if isinstance(left, NoGradient) or isinstance(right, NoGradient):
         absent_gradient(machine, left if isinstance(left, NoGradient) else right, node)
         return machine.unknown("raised")
@@ -145,14 +125,14 @@ def operate(
 
 
 def _shown(state: State, value: Value) -> Value:
-    """The tensor that something unknown has been shown to be."""
+    """Return the tensor that something unknown has been shown to be."""
     if isinstance(value, Unknown):
         return state.tensor_of(value) or value
     return value
 
 
 def shares_memory(state: State, value: Unknown, op: str, node: cst.CSTNode) -> bool:
-    """A write to a numpy array of a tensor's memory: no version counter sees it."""
+    """Return a write to a numpy array of a tensor's memory: no version counter sees it."""
     if value.key is None or value.key[0] != "memory":
         return False
     assert isinstance(value.key[1], Ref)
@@ -163,12 +143,12 @@ def shares_memory(state: State, value: Unknown, op: str, node: cst.CSTNode) -> b
 
 
 def _raised(value: Value) -> bool:
-    """Whether a value stands for one that torch did not compute, because it raised."""
+    """Return whether a value stands for one that torch did not compute, because it raised."""
     return isinstance(value, Unknown) and value.kind == "raised"
 
 
 def symbolic(machine: Machine, op: str, left: Value, right: Value, node: cst.CSTNode) -> Value:
-    """An operator on something unknown: a symbol made of both sides, with the graphs behind them."""
+    """Return an operator on something unknown: a symbol made of both sides, with the graphs behind them."""
     origins = [v.origin for v in (left, right) if isinstance(v, Unknown) and v.origin is not None]
     number = is_number(left) and is_number(right)
     kind = "number" if number else joint_kind(left, right)
@@ -186,12 +166,12 @@ COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 
 
 def gives_bool(left: Value) -> bool:
-    """Whether a comparison certainly gives a bool: where the left side is not known it may be an array."""
+    """Return whether a comparison certainly gives a bool: where the left side is not known it may be an array."""
     return not isinstance(left, Unknown) or left.kind == "number"
 
 
 def derived(op: str, node: cst.CSTNode, origins: list[Node]) -> Node:
-    """The provenance of a value computed outside torch: the value flows, whether a gradient does is unknown.
+    """Return the provenance of a value computed outside torch: the value flows, whether a gradient does is unknown.
 
     Numbers and arrays are behind a cut already, so nothing is lost by saying so.
     """
@@ -215,7 +195,7 @@ def _objects(
             bound = find_method(state, receiver, method)
             if bound is not None:
                 return machine.call(state, bound, Args((argument,)), node)
-    return opaque(machine, state, (left, right), node)
+    return unknown_call(machine, state, (left, right), node)
 
 
 def _sequences(

@@ -21,7 +21,7 @@ def to_text(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Va
 
 
 def text_method(text: str, name: str, args: Args) -> Value:
-    """A method of a known text: computed where Python would, of whole numbers and texts."""
+    """Return a method of a known text: computed where Python would, of whole numbers and texts."""
     known = all(_is_plain(value) for value in args.values()) and not args.open
     if known and (name in _TESTS or name in _CHANGES):
         try:

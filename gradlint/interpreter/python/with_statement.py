@@ -69,7 +69,7 @@ def _known(machine: Machine, state: State, instr: With, context: Context) -> lis
 
 
 def _entered(machine: Machine, state: State, context: Value, node: cst.CSTNode) -> Value:
-    """What `as` binds: the result of the program's own `__enter__`, or else the context itself."""
+    """Return what `as` binds: the result of the program's own `__enter__`, or else the context itself."""
     if isinstance(context, Ref) and isinstance(state[context], Instance):
         method = find_method(state, context, "__enter__")
         if method is not None:

@@ -80,7 +80,7 @@ def run_backward(
         state.free(freed, syntax)
         state.spend(root.id for root in roots)
     elif retain:
-        state.walk_again(frozenset(node.id for node in found.certain))
+        state.retain(frozenset(node.id for node in found.certain))
     return found, False
 
 

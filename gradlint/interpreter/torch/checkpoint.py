@@ -16,7 +16,7 @@ from gradlint.domain.refusal.functions import CheckpointReentrant
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import Args, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.domain.walk import Along, certain_inputs, gradient_inputs, reachable
-from gradlint.interpreter.escape import opaque, origins
+from gradlint.interpreter.escape import origins, unknown_call
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.tensor import known_tensor, new_tensor, tensor_at
 from gradlint.interpreter.torch.transform.levels import unsupported
@@ -30,7 +30,7 @@ def checkpoint(machine: Machine, state: State, args: Args, node: cst.CSTNode) ->
         unsupported(machine, node, "function", "torch.utils.checkpoint.checkpoint")
         return Unknown("raised")
     if not args.positional or args.open:
-        return opaque(machine, state, args.values(), node)
+        return unknown_call(machine, state, args.values(), node)
     keywords = {name: value for name, value in args.keywords.items() if name not in _OPTIONS}
     given = Args(args.positional[1:], keywords)
     reentrant = args.keywords.get("use_reentrant", True)
@@ -38,14 +38,14 @@ def checkpoint(machine: Machine, state: State, args: Args, node: cst.CSTNode) ->
         before = fresh_address()
         return _hidden(state, machine.call(state, args.positional[0], given, node), before, node)
     if reentrant is not True or args.keywords.get("context_fn") is not None:
-        return opaque(machine, state, args.values(), node)
+        return unknown_call(machine, state, args.values(), node)
     sources = [tensor_at(state, ref) for value in given.positional if (ref := known_tensor(machine, state, value))]
     if state.grad is True and any(one.grad is True for one in sources):
         before = fresh_address()
         value = machine.call(state, args.positional[0], given, node)
         return _run_later(machine, state, value, sources, before, node)
     if not _is_data(machine, state, given):
-        return opaque(machine, state, args.values(), node)
+        return unknown_call(machine, state, args.values(), node)
     return _cut(state, machine.call(state, args.positional[0], given, node), node)
 
 

@@ -18,7 +18,7 @@ from gradlint.domain.value import (
     Value,
 )
 from gradlint.facts.names import newer
-from gradlint.interpreter.escape import opaque, origins
+from gradlint.interpreter.escape import origins, unknown_call
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.torch.alias import CONTIGUOUS
 from gradlint.interpreter.torch.inplace import write
@@ -117,7 +117,7 @@ def _as_tensor(machine: Machine, state: State, args: Args, node: cst.CSTNode) ->
     if found is not None and len(args.positional) == 1 and not args.keywords:
         return found
     if found is not None:
-        return opaque(machine, state, args.values(), node)
+        return unknown_call(machine, state, args.values(), node)
     return _tensor(machine, state, args, node)
 
 
@@ -151,7 +151,7 @@ def _variable(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> 
     """Variable(t): a tensor over the same memory, out of its graph."""
     data = as_tensor(machine, state, args.get(0, "data"), node)
     if data is None:
-        return opaque(machine, state, args.values(), node)
+        return unknown_call(machine, state, args.values(), node)
     volatile = args.has(2, "volatile") and args.get(2, "volatile") is not False
     machine.announce(state, VariableMade(node, data, args.get(1, "requires_grad", False), volatile))
     detached = METHODS["detach"](machine, state, data, Args(), node)

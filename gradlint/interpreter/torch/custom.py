@@ -30,7 +30,7 @@ from gradlint.domain.value import (
     View,
     Write,
 )
-from gradlint.interpreter.escape import opaque
+from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode
@@ -59,7 +59,7 @@ def apply(machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNod
     """cls.apply(*args); `fewest` arguments, where nobody calls it and the rest have defaults."""
     forward = static_method(state, cls, "forward")
     if forward is None or args.open or args.keywords:
-        return opaque(machine, state, args.values(), node)
+        return unknown_call(machine, state, args.values(), node)
     if machine.transforms and _refused_below(machine, state, cls, node):
         return Unknown("raised")
     inputs = Inputs(args.positional, {}, len(args.positional) if fewest is None else fewest)
@@ -233,7 +233,7 @@ def remember(state: State, ctx: Ref, name: str, node: cst.CSTNode) -> None:
 def call_ctx(machine: Machine, state: State, ctx: Ref, name: str, args: Args, node: cst.CSTNode) -> Value:
     """A method of `ctx`."""
     if name not in _KEEPING:
-        return None if name in _SILENT else opaque(machine, state, args.values(), node)
+        return None if name in _SILENT else unknown_call(machine, state, args.values(), node)
     remember(state, ctx, name, node)
     values = tuple(as_tensor(machine, state, value, node) or value for value in args.positional)
     record, kept = state[ctx], ctx_state(state, ctx)

@@ -10,7 +10,7 @@ import libcst as cst
 from gradlint.domain.announcement import ParameterReplaced
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Context, External, Instance, Ref, Tensor, Value
-from gradlint.interpreter.escape import opaque
+from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.parameters import is_module, modules_of, parameters_of
 from gradlint.interpreter.torch.tensor import new_leaf
@@ -36,7 +36,7 @@ def fully_shard(machine: Machine, state: State, args: Args, node: cst.CSTNode) -
     """fully_shard(module): the module itself, whose parameters are other objects from then on (measured)."""
     module = args.get(0, "module")
     if not is_module(state, module):
-        return opaque(machine, state, args.values(), node)
+        return unknown_call(machine, state, args.values(), node)
     assert isinstance(module, Ref)
     for part, _ in list(modules_of(state, module)):
         _shard_own(machine, state, part, node)

@@ -7,7 +7,7 @@ import libcst as cst
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, External, Instance, Kept, Ref, Tensor, Unknown, Value
-from gradlint.interpreter.escape import opaque, origins
+from gradlint.interpreter.escape import origins, unknown_call
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.tensor import both, either, known_tensor, new_tensor, tensor_at, unknown_tensor
 from gradlint.interpreter.torch.transform.levels import refuses_random
@@ -95,7 +95,7 @@ def kl_divergence(machine: Machine, state: State, args: Args, node: cst.CSTNode)
         known = isinstance(record, Instance) and _kind(record) in _DIVERGING
         parameters = _parameters(state, record) if known and isinstance(record, Instance) else None
         if parameters is None:
-            return opaque(machine, state, args.values(), node)
+            return unknown_call(machine, state, args.values(), node)
         found.extend(parameters)
     tracked = both(either(one.grad for one in found), state.grad)
     made = Node("kl_divergence", node, [Edge(one.node, one.grad) for one in found], tracked=tracked, maybe_saved=True)

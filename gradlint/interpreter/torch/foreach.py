@@ -6,7 +6,7 @@ import libcst as cst
 
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Ref, Sequence, Value
-from gradlint.interpreter.escape import opaque
+from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.methods import call_tensor_method
 from gradlint.interpreter.torch.tensor import known_tensor
@@ -18,7 +18,7 @@ def call_foreach(machine: Machine, state: State, name: str, args: Args, node: cs
     """Each tensor of the first list with those of the others at the same place, and with the numbers."""
     tensors = _tensors(machine, state, args.get(0, "self"))
     if tensors is None or args.open:
-        return opaque(machine, state, args.values(), node)
+        return unknown_call(machine, state, args.values(), node)
     rest = args.positional[1:]
     method = name.removeprefix(PREFIX)
     results: list[Value] = []

@@ -6,7 +6,7 @@ import libcst as cst
 
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Instance, Mapping, Ref, Value
-from gradlint.interpreter.escape import opaque
+from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine
 
 
@@ -15,7 +15,7 @@ def functional_call(machine: Machine, state: State, args: Args, node: cst.CSTNod
     module = args.get(0, "module")
     places = _places(state, module, args.get(1, "parameter_and_buffer_dicts"))
     if places is None or not isinstance(module, Ref):
-        return opaque(machine, state, args.values(), node)
+        return unknown_call(machine, state, args.values(), node)
     former = [(owner, name, _attribute(state, owner, name)) for owner, name, _ in places]
     for owner, name, value in places:
         _put(state, owner, name, value)

@@ -23,7 +23,7 @@ from gradlint.domain.value import (
     Write,
 )
 from gradlint.facts import load
-from gradlint.interpreter.escape import opaque, origins
+from gradlint.interpreter.escape import origins, unknown_call
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.contexts import ONCE
 from gradlint.interpreter.python.iteration import is_used_up, items_of
@@ -90,7 +90,7 @@ def call_torch(machine: Machine, state: State, path: str, args: Args, node: cst.
         if ref is not None:
             write(machine, state, ref, name.rpartition(".")[2], node, maybe_saved=True)
             return ref
-    return opaque(machine, state, args.values(), node)
+    return unknown_call(machine, state, args.values(), node)
 
 
 def _is_module_class(path: str) -> bool:

@@ -34,7 +34,7 @@ from gradlint.domain.value import (
     Unknown,
     Value,
 )
-from gradlint.interpreter.escape import opaque
+from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode
 from gradlint.interpreter.torch.backward import Walk
@@ -165,7 +165,7 @@ def _behind(
     if result is None:
         return output
     if isinstance(result, Unknown) and known_tensor(machine, state, result) is None:
-        return opaque(machine, state, (output, result), node)
+        return unknown_call(machine, state, (output, result), node)
     return result
 
 

@@ -16,7 +16,7 @@ from gradlint.domain.refusal.tensors import DetachedView, NumpyOnGrad, Resized
 from gradlint.domain.shape import numel
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, External, Ref, Tensor, Unknown, Value, View
-from gradlint.interpreter.escape import opaque
+from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.apply import apply
 from gradlint.interpreter.torch.attributes import set_flag
@@ -45,7 +45,7 @@ def call_tensor_method(machine: Machine, state: State, ref: Ref, name: str, args
         if name.endswith("_") and not name.endswith("__"):
             write(machine, state, ref, name, node, certain=False)
             return ref
-        return opaque(machine, state, (ref, *args.values()), node)
+        return unknown_call(machine, state, (ref, *args.values()), node)
     return apply(machine, state, entry, args.prepend(ref), node)
 
 
@@ -286,7 +286,7 @@ def _type(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
     name = path.removeprefix("torch.")
     dtype = dtypes.TENSOR_TYPES.get(name.removeprefix("cuda.")) or dtypes.named(name)
     if entry is None or dtype is None:
-        return opaque(machine, state, (ref, *args.values()), node)
+        return unknown_call(machine, state, (ref, *args.values()), node)
     return apply(machine, state, entry, Args((ref, External(f"torch.{dtype}"))), node)
 
 

@@ -28,7 +28,7 @@ from gradlint.domain.value import (
     Value,
 )
 from gradlint.facts import Entry, resolve
-from gradlint.interpreter.escape import let_go, opaque
+from gradlint.interpreter.escape import escape, unknown_call
 from gradlint.interpreter.libraries import trainers as frameworks
 from gradlint.interpreter.libraries.accelerate import ENGINES, engine_method
 from gradlint.interpreter.libraries.model_zoos import call_foreign, foreign_part, is_foreign
@@ -50,7 +50,7 @@ from gradlint.interpreter.torch.parameters import DICTS, LISTS, is_module_path, 
 from gradlint.interpreter.torch.registration import check_part, refuse_uninitialised
 from gradlint.interpreter.torch.scaler import SCALERS, call_helper, is_scheduler_path
 from gradlint.interpreter.torch.tensor import UNCOUNTED, new_leaf, new_tensor
-from gradlint.interpreter.world.placeholders import call_supposed, is_stand_in
+from gradlint.interpreter.world.placeholders import call_supposed, is_placeholder
 
 
 def new_user_module(machine: Machine, state: State, cls: Ref, base: str, args: Args, node: cst.CSTNode) -> Ref:
@@ -215,7 +215,7 @@ def index_module(machine: Machine, state: State, ref: Ref, record: Instance, ind
                 attrs = {str(i): value for i, value in enumerate(items[index])}
                 return state.new(record._replace(attrs=attrs))
         if isinstance(index, Unknown) and items:
-            let_go(machine, state, items)  # It stands for each of them.
+            escape(machine, state, items)  # It stands for each of them.
             return items[0]
     return ref if is_foreign(record) and isinstance(index, slice) else machine.symbol("item", ref, index)
 
@@ -256,10 +256,10 @@ def _call_library(machine: Machine, state: State, ref: Ref, record: Instance, ar
     if base is None and is_function_class(state, record.cls):
         machine.emit(FunctionWithoutApply(node, "called"))
     if base is None:
-        return opaque(machine, state, (ref, *args.values()), node)
+        return unknown_call(machine, state, (ref, *args.values()), node)
     if base in WRAPPERS:
         return machine.call(state, record.attrs.get("module"), args, node)
-    if is_stand_in(record):
+    if is_placeholder(record):
         return call_supposed(state, ref, record, args, node)
     if is_foreign(record):
         result = call_foreign(machine, state, ref, args, node)
@@ -273,7 +273,7 @@ def _call_library(machine: Machine, state: State, ref: Ref, record: Instance, ar
     entry = fact(base.removeprefix("torch."))
     if entry is None or not entry.row.is_module:
         run_inside(machine, state, ref, node, None)
-        return opaque(machine, state, (ref, *args.values()), node)
+        return unknown_call(machine, state, (ref, *args.values()), node)
     if record.config.get("inplace") is True:
         machine.note_builder(node, base.removeprefix("torch."), record.syntax)
     value = _call_torch_module(machine, state, record, entry, args, node)
@@ -338,7 +338,7 @@ def call_module_method(
         step = OPTIMIZER_METHODS.get(name)
         if step is not None:
             return step(machine, state, ref, args, node)
-    return opaque(machine, state, (ref, *args.values()), node)
+    return unknown_call(machine, state, (ref, *args.values()), node)
 
 
 def _super_method(
@@ -364,4 +364,4 @@ def _super_method(
     if path is not None and is_optimizer_path(path) and name == "__init__":
         fill_optimizer(machine, state, ref, args, node)
         return None
-    return opaque(machine, state, args.values(), node) if name != "__init__" else None
+    return unknown_call(machine, state, args.values(), node) if name != "__init__" else None

@@ -8,7 +8,7 @@ from gradlint.domain.announcement import Differenced
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Ref, Tensor, Unknown, Value
 from gradlint.facts.traits import OPERATORS
-from gradlint.interpreter.escape import opaque
+from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.apply import apply
 from gradlint.interpreter.torch.names import fact
@@ -23,7 +23,7 @@ def tensor_operator(
     """left op right, where at least one is a tensor. `x @= y` is the one augmented assignment that rebinds."""
     name = OPERATORS.get(op)
     if name is None:
-        return opaque(machine, state, (left, right), node)
+        return unknown_call(machine, state, (left, right), node)
     if inplace and op != "@":
         entry = fact(f"Tensor.{name}_")
         if entry is not None:
@@ -38,7 +38,7 @@ def tensor_operator(
         machine.announce(state, Differenced(node, left, right))
     entry = fact(name)
     if entry is None or _not_arithmetic(state, left) or _not_arithmetic(state, right):
-        return opaque(machine, state, (left, right), node)
+        return unknown_call(machine, state, (left, right), node)
     return apply(machine, state, entry, Args((left, right)), node)
 
 

@@ -15,7 +15,7 @@ from gradlint.domain.graph import Node
 from gradlint.domain.refusal.training_loop import ScalerOutOfOrder
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, External, Instance, Ref, Tensor, Value, Write
-from gradlint.interpreter.escape import opaque
+from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.torch.inplace import bump
@@ -67,7 +67,7 @@ def _scale(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNo
     if tensor is None:
         items = items_of(machine, state, value, node)
         if items.open or not items.items:
-            return opaque(machine, state, args.values(), node)
+            return unknown_call(machine, state, args.values(), node)
         return tuple(_scale(machine, state, ref, Args((item,)), node) for item in items.items)
     factor = new_tensor(state, Node("scale", node), grad=False, dtype="float32", shape=())
     scaled = call_tensor_method(machine, state, tensor, "mul", Args((factor,)), node)
@@ -106,7 +106,7 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
     optimizer = args.get(0, "optimizer")
     if not isinstance(optimizer, Ref) or not held_by_optimizer(state, optimizer):
         forget_stages(state, ref)
-        return opaque(machine, state, args.values(), node)
+        return unknown_call(machine, state, args.values(), node)
     former = _former(state, ref, optimizer)
     if former == "stepped":
         machine.emit(ScalerOutOfOrder(node, "stepped twice"))

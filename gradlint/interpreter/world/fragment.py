@@ -69,7 +69,7 @@ class Names:
             stack.extend((child, below) for child in reversed(tuple(parts(node))))
 
     def of(self, place: cst.CSTNode) -> _Uses | None:
-        """The uses of a name, or of an attribute of `self`."""
+        """Return the uses of a name, or of an attribute of `self`."""
         name = _spelled(place)
         return None if name is None else self.uses.setdefault(name, _Uses(place))
 
@@ -86,7 +86,7 @@ class Names:
             uses.parts = True
 
     def uses_of(self, name: str) -> _Uses:
-        """The uses of a name, and of the attribute that keeps its value."""
+        """Return the uses of a name, and of the attribute that keeps its value."""
         found = [self.uses[one] for one in (name, self.kept_as.get(name)) if one in self.uses]
         merged = _Uses(found[0].first if found else cst.parse_expression(name))
         for uses in found:
@@ -193,7 +193,7 @@ _LOOKS: dict[type[cst.CSTNode], Callable[[Names, Any, bool], None]] = {
 
 
 def _has(name: str) -> bool:
-    """Whether tensors have an attribute of this name."""
+    """Return whether tensors have an attribute of this name."""
     return name in _OF_TENSORS or method_fact(name) is not None
 
 
@@ -240,7 +240,7 @@ class Fragment(Supposed):
 
 
 def _makers(names: Names) -> Iterator[str]:
-    """The names that are called for what the file then uses as a network: `model = MyModel().cuda()`."""
+    """Yield the names that are called for what the file then uses as a network: `model = MyModel().cuda()`."""
     for place, calls in names.results.items():
         for call in calls:
             maker = _maker(call)
@@ -249,7 +249,7 @@ def _makers(names: Names) -> Iterator[str]:
 
 
 def _maker(call: cst.Call) -> str | None:
-    """The name that is called first in `MyModel(...).to(device)`."""
+    """Return the name that is called first in `MyModel(...).to(device)`."""
     func = call.func
     while isinstance(func, cst.Attribute) and func.attr.value in _ONWARDS and isinstance(func.value, cst.Call):
         func = func.value.func
@@ -261,7 +261,7 @@ _ONWARDS = frozenset({"to", "cuda", "cpu", "double", "float", "half", "train", "
 
 
 def backpropagates(where: cst.CSTNode) -> bool:
-    """Whether a function or class speaks of `backward`; most do not, and need no closer look."""
+    """Return whether a function or class speaks of `backward`; most do not, and need no closer look."""
     stack = [where]
     while stack:
         node = stack.pop()
@@ -272,12 +272,12 @@ def backpropagates(where: cst.CSTNode) -> bool:
 
 
 def is_bare(param: Param) -> bool:
-    """Whether neither annotation nor default says what a parameter is."""
+    """Return whether neither annotation nor default says what a parameter is."""
     return param.annotation is None and not param.kind and not param.has_default
 
 
 def _is_whole(uses: _Uses) -> bool:
-    """Whether nothing is done with a name that could not be done with a tensor."""
+    """Return whether nothing is done with a name that could not be done with a tensor."""
     return not uses.parts and all(_has(one) for one in uses.attributes)
 
 
@@ -289,7 +289,7 @@ _Role: TypeAlias = Literal["an optimizer", "a loss function", "a network"]
 
 
 def _role(name: str, uses: _Uses) -> tuple[_Role | None, AssumptionKind]:
-    """What a name stands for, and whether its use says so or its name alone."""
+    """Return what a name stands for, and whether its use says so or its name alone."""
     if _is_optimizer(name, uses):
         return "an optimizer", "use" if "zero_grad" in uses.attributes else "name"
     if _is_loss(name, uses):

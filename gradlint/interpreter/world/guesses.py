@@ -38,40 +38,42 @@ _FLAGS = re.compile(r"(is|use|has)_.*")
 
 
 def words(name: str) -> tuple[str, ...]:
-    """The words of an identifier in lower case: `netG_ema2` gives net, g, ema, 2."""
+    """Return the words of an identifier in lower case: `netG_ema2` gives net, g, ema, 2."""
     return tuple(word.lower() for word in _WORD.findall(name))
 
 
 @cache
 def is_network(name: str) -> bool:
-    """Whether a name is one that programs give to a network that they train."""
+    """Return whether a name is one that programs give to a network that they train."""
     return _NETWORK.fullmatch(name) is not None and not any(_NOT_TRAINED.fullmatch(word) for word in words(name))
 
 
 def is_kept(name: str) -> bool:
-    """Whether a word of a name says that a network is kept, rather than trained."""
+    """Return whether a word of a name says that a network is kept, rather than trained."""
     return any(_NOT_TRAINED.fullmatch(word) for word in words(name))
 
 
 def is_loss(name: str) -> bool:
-    """Whether a name is one that programs give to a loss function."""
+    """Return whether a name is one that programs give to a loss function."""
     return _LOSS.fullmatch(name) is not None
 
 
 def is_optimizer(name: str) -> bool:
-    """Whether a word of a name is short for optimizer."""
+    """Return whether a word of a name is short for optimizer."""
     return any(_OPTIMIZER.fullmatch(word) for word in words(name))
 
 
 def belongs(optimizer: str, network: str) -> bool:
-    """Whether an optimizer is the one of a network, by their names: `optimizerD` of `netD`, `opt_gen` of `gen`."""
+    """Return whether an optimizer is the one of a network, by their names: `optimizerD` of `netD`, `opt_gen` of
+    `gen`.
+    """
     one = re.sub(r"(?i)optimizer|optim|opt|_", "", optimizer).lower()
     other = re.sub(r"(?i)model|net|_", "", network).lower()
     return bool(one and other) and (one.startswith(other) or other.startswith(one))
 
 
 def kinds(name: str) -> tuple[str, ...]:
-    """The kinds of value to make up for a name of which nothing else is known, the likeliest first."""
+    """Return the kinds of value to make up for a name of which nothing else is known, the likeliest first."""
     name = name.lower()
     if name in _NUMBERS or name.endswith("_lr"):
         return ("float",)
@@ -95,5 +97,5 @@ def kinds(name: str) -> tuple[str, ...]:
 
 
 def is_number(name: str) -> bool:
-    """Whether a name is one that programs give to a rate or a factor."""
+    """Return whether a name is one that programs give to a rate or a factor."""
     return name in _NUMBERS

@@ -52,7 +52,7 @@ Searched = set[tuple[str, str]]
 
 
 def imported(machine: Machine, state: State, name: Imported, searched: Searched | None = None) -> Value:
-    """The value of a name that another file of the program binds; a symbol where it cannot be told."""
+    """Return the value of a name that another file of the program binds; a symbol where it cannot be told."""
     value: Value = name
     searched = set() if searched is None else searched
     for _ in range(HOPS):
@@ -84,7 +84,7 @@ def _bound(machine: Machine, state: State, path: str, name: str, searched: Searc
 
 
 def from_stars(machine: Machine, state: State, frame: Frame, name: str, searched: Searched | None = None) -> Value:
-    """What `from x import *` in a file may bind a name to: the last that does counts. None for none."""
+    """Return what `from x import *` in a file may bind a name to: the last that does counts. None for none."""
     for source in reversed(frame.stars):
         if isinstance(source, File):
             if machine.program.may_bind(source.path, name):
@@ -103,7 +103,9 @@ def _is_unbound(value: Value) -> bool:
 
 
 def admit(machine: Machine, state: State, path: str) -> Frame | None:
-    """The frame of a file in this state, in which what the file left behind takes its place; None if not known."""
+    """Return the frame of a file in this state, in which what the file left behind takes its place; None if not
+    known.
+    """
     program = machine.program
     if path == program.home:
         return state.frames.get(program.frame)

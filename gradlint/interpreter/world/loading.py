@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gradlint.domain.graph import ancient
 from gradlint.domain.state import Frame
 from gradlint.domain.value import Record
-from gradlint.source.unit import Neighbours, Unit
+from gradlint.source.unit import OtherFiles, Unit
 
 UNITS = 48
 """How many other files one file may look into."""
@@ -32,8 +32,8 @@ class Loading:
     `provisional` holds what depends on the way it was reached: files of a circle, and files that look into these.
     """
 
-    def __init__(self, neighbours: Neighbours, run: Callable[[Unit, Loading], Loaded]) -> None:
-        self.neighbours = neighbours
+    def __init__(self, other_files: OtherFiles, run: Callable[[Unit, Loading], Loaded]) -> None:
+        self.other_files = other_files
         self.run = run
         self.running: list[str] = []
         self.needs: list[set[str]] = []
@@ -42,16 +42,16 @@ class Loading:
         self.seen: dict[str, Unit] = {}
 
     def units(self) -> tuple[Unit, ...]:
-        """The files that were looked into."""
+        """Return the files that were looked into."""
         return tuple(self.seen.values())
 
     def load(self, path: str) -> Loaded | None:
-        """What the file leaves behind; None for a file that cannot be read, or is being run already."""
+        """Return what the file leaves behind; None for a file that cannot be read, or is being run already."""
         if path in self.running or len(self.running) >= CHAIN:
             first = self.running.index(path) if path in self.running else 0
             self.on_the_way[first:] = [True] * (len(self.running) - first)
             return None
-        unit = self.neighbours.unit(path)
+        unit = self.other_files.unit(path)
         for needs in self.needs:
             needs.add(path)
         if unit is None:
@@ -65,7 +65,7 @@ class Loading:
         for needs in self.needs:
             needs |= unit.needs
         for needed in unit.needs:
-            inner = self.neighbours.unit(needed)
+            inner = self.other_files.unit(needed)
             if inner is not None:
                 self.seen[needed] = inner
         return unit.loaded
@@ -87,7 +87,7 @@ class Loading:
 
 
 def binds(unit: Unit, name: str, *, builtin: bool) -> bool:
-    """Whether a file may bind a name at its top level; cheap, and a guess on the side of yes."""
+    """Return whether a file may bind a name at its top level; cheap, and a guess on the side of yes."""
     if name not in unit.words:
         return not builtin and "import *" in unit.text
     stated = rf"^(?:(?:async )?def |class )?{name}\b *[(:=]"

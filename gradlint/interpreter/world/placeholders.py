@@ -23,15 +23,15 @@ SUPPOSED_CALL = "call of "
 """How the operation is named that stands for the call of such a network or loss."""
 
 
-def is_stand_in(record: Instance) -> bool:
-    """Whether a module stands in for one that the file does not show."""
+def is_placeholder(record: Instance) -> bool:
+    """Return whether a module stands in for one that the file does not show."""
     return record.module.torn is not None
 
 
 def supposed_network(
     machine: Machine, state: State, torn: Mapping[cst.CSTNode, tuple[bool, ...]], node: cst.CSTNode
 ) -> Ref:
-    """A network with parameters that require grad, and that may have gradients already."""
+    """Return a network with parameters that require grad, and that may have gradients already."""
     ref = new_network(machine, state, node)
     record = state[ref]
     assert isinstance(record, Instance)
@@ -44,12 +44,12 @@ def supposed_network(
 
 
 def supposed_loss(state: State, torn: Mapping[cst.CSTNode, tuple[bool, ...]], node: cst.CSTNode) -> Ref:
-    """A function of tensors that a gradient flows through."""
+    """Return a function of tensors that a gradient flows through."""
     return state.new(Instance(External("torch.nn.Module"), {}, {}, False, node, ModuleState(torn=torn)))
 
 
 def leaves_of(state: State, ref: Ref) -> tuple[Ref, ...]:
-    """The leaf that stands for all parameters of a network."""
+    """Return the leaf that stands for all parameters of a network."""
     record = state[ref]
     leaf = leaf_of(record) if isinstance(record, Instance) and is_foreign(record) else None
     return (leaf,) if isinstance(leaf, Ref) else ()
@@ -62,7 +62,7 @@ def _name_of(node: cst.CSTNode) -> str:
 
 
 def _may_bring_a_graph(state: State, value: Value) -> bool:
-    """Whether nothing at all is known of an argument: not that it is a number, nor what it was computed from."""
+    """Return whether nothing at all is known of an argument: not that it is a number, nor what it was computed from."""
     return (
         isinstance(value, Unknown)
         and value.origin is None
@@ -72,7 +72,7 @@ def _may_bring_a_graph(state: State, value: Value) -> bool:
 
 
 def call_supposed(state: State, ref: Ref, record: Instance, args: Args, node: cst.CSTNode) -> Value:
-    """A call of what a free name stands for: it is taken to use all its arguments, and to keep what it needs."""
+    """Return a call of what a free name stands for: it is taken to use all its arguments, and to keep what it needs."""
     found = [origin for origin in origins(state, (ref, *args.values())) if origin.live]
     if state.grad is not True:
         blocked = state.unrecorded()
@@ -101,7 +101,7 @@ def call_supposed(state: State, ref: Ref, record: Instance, args: Args, node: cs
 
 
 def _apart(state: State, made: Node, is_tensor: bool, node: cst.CSTNode) -> Value:
-    """One of several losses: what of the arguments it is computed from, and how, only the loss knows."""
+    """Return one of several losses: what of the arguments it is computed from, and how, only the loss knows."""
     edges = [edge._replace(flows=None if edge.flows else edge.flows) for edge in made.edges]
     tracked = None if made.tracked else made.tracked
     own = Node("call", node, edges, tracked=tracked, cut=made.cut, place=made.place)
@@ -109,7 +109,9 @@ def _apart(state: State, made: Node, is_tensor: bool, node: cst.CSTNode) -> Valu
 
 
 def supposed_value(machine: Machine, state: State, frame: int, name: str) -> Value:
-    """What a free name is supposed to be; None where nothing tells. What it stands for is made at the first look."""
+    """Return what a free name is supposed to be; None where nothing tells. What it stands for is made at the first
+    look.
+    """
     if not machine.assumes:
         return None
     fragment = machine.program.fragment
@@ -122,7 +124,7 @@ def supposed_value(machine: Machine, state: State, frame: int, name: str) -> Val
         return machine.program.external(UNSEEN + name)
     if not any(name in group for group in (fragment.networks, fragment.losses, fragment.optimizers)):
         return None
-    made = _stand_ins(machine, state, fragment)
+    made = _placeholders(machine, state, fragment)
     for free, value in made.items():
         if free not in state.frames[frame].names:
             state.set_in(frame, free, value)
@@ -132,18 +134,19 @@ def supposed_value(machine: Machine, state: State, frame: int, name: str) -> Val
 def supposed_arguments(
     machine: Machine, state: State, where: cst.CSTNode, function: Function, *, trains: bool = False
 ) -> dict[str, Value]:
-    """What the parameters of a function, or of a class's constructor, are supposed to be, where a loss is walked.
+    """Return what the parameters of a function, or of a class's constructor, are supposed to be, where a loss is
+    walked.
 
     `trains`: whoever calls the function walks what it returns.
     """
     free = {param.name: param.node for param in function.code.params if is_bare(param)}
-    if not free or not machine.assumes or not (trains or (machine.program.walks_back and backpropagates(where))):
+    if not free or not machine.assumes or not (trains or (machine.program.may_backpropagate and backpropagates(where))):
         return {}
-    return _stand_ins(machine, state, Supposed(Names(where), free))
+    return _placeholders(machine, state, Supposed(Names(where), free))
 
 
-def _stand_ins(machine: Machine, state: State, supposed: Supposed) -> dict[str, Value]:
-    """What stands in for the names. An only optimizer trains all networks, of several each its own."""
+def _placeholders(machine: Machine, state: State, supposed: Supposed) -> dict[str, Value]:
+    """Return what stands in for the names. An only optimizer trains all networks, of several each its own."""
     for assumption in supposed.assumptions:
         machine.assume(assumption)
     networks = {name: supposed_network(machine, state, supposed.torn, node) for name, node in supposed.networks.items()}
@@ -158,5 +161,5 @@ def _stand_ins(machine: Machine, state: State, supposed: Supposed) -> dict[str, 
 
 
 def make_unseen(machine: Machine, state: State, node: cst.CSTNode) -> Value:
-    """What a call gives that a file makes a network by: a network."""
+    """Return what a call gives that a file makes a network by: a network."""
     return supposed_network(machine, state, machine.program.fragment.torn, node)

@@ -33,7 +33,7 @@ None stands for the top level. Who clears gradients, by whatever means, changes 
 
 
 def resets_in(module: cst.Module) -> Resets:
-    """What the functions of a file may reset."""
+    """Return what the functions of a file may reset."""
     found: Resets = {}
     stack: list[tuple[cst.CSTNode, cst.CSTNode | None]] = [(module, None)]
     while stack:
@@ -47,7 +47,7 @@ def resets_in(module: cst.Module) -> Resets:
 
 
 def _reset_by(node: cst.CSTNode) -> Iterator[str]:
-    """The names of the attributes that one piece of syntax may reset."""
+    """Yield the names of the attributes that one piece of syntax may reset."""
     if isinstance(node, cst.Call):
         yield from _by_call(node)
     elif isinstance(node, (cst.AssignTarget, cst.AugAssign, cst.AnnAssign, cst.For, cst.Del)):

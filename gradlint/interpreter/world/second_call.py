@@ -46,7 +46,7 @@ class Trial(NamedTuple):
 
 
 def attributes_kept(before: State, ends: Sequence[State], made: Value) -> frozenset[str]:
-    """The names of the attributes in which a call left a graph."""
+    """Return the names of the attributes in which a call left a graph."""
     names: set[str] = set()
     for end in ends:
         places = [place for place, held in held_by(end, before).items() if any(map(_is_tracked, held))]
@@ -59,7 +59,7 @@ def _is_tracked(held: Held) -> bool:
     return isinstance(held.root, Node) and held.root.tracked is True
 
 
-def second_round(machine: Machine, trial: Trial, module: cst.Module) -> None:
+def call_again(machine: Machine, trial: Trial, module: cst.Module) -> None:
     """Call the methods of a trial again, and tell of what the first calls have left."""
     resets = resets_in(module)
     keeping, training = [one.code for one, _ in trial.keeping], [one.code for one in trial.training]
@@ -102,13 +102,13 @@ def _second_steps(
     """Twice the methods that keep graphs, and then the one that runs a backward."""
     calls = Iterations(machine, start, methods[-1].code.node)
     calls.begin()
-    first = _trained(_turn(machine, [start.fork()], trial.made, methods), start.trained)
+    first = _trained(_call_all(machine, [start.fork()], trial.made, methods), start.trained)
     calls.end(first)
     if not first or any(map(_is_refused, machine.events)):
         return [], []
     seen, mark = len(machine.events), max(end.trained for end in first)
     calls.begin()
-    second = _trained(_turn(machine, [end.fork() for end in first], trial.made, methods), mark)
+    second = _trained(_call_all(machine, [end.fork() for end in first], trial.made, methods), mark)
     calls.end(second)
     if not second:
         return [], []
@@ -119,7 +119,7 @@ def _second_steps(
 
 
 def _is_refused(event: Event) -> bool:
-    """Whether torch refuses what a call before has left."""
+    """Return whether torch refuses what a call before has left."""
     return event.carried is not None and isinstance(event, Refusal)
 
 
@@ -127,16 +127,18 @@ def _second_forward(
     machine: Machine, trial: Trial, methods: tuple[Function, ...], start: State
 ) -> tuple[list[Event], list[State]]:
     """Call `forward` twice: its result may hang on the graph that the call before has left in the module."""
-    first = _turn(machine, [start.fork()], trial.made, methods)
-    ends = [(end, _turn(machine, [end.fork()], trial.made, methods)) for end in first]
+    first = _call_all(machine, [start.fork()], trial.made, methods)
+    ends = [(end, _call_all(machine, [end.fork()], trial.made, methods)) for end in first]
     seen = len(machine.events)
     machine.announce(start, CalledAgain(methods[-1].code.node, ends))
     found = [event for event in machine.events[seen:] if event.carried]
     return found, [*first, *(end for _, after in ends for end in after)]
 
 
-def _turn(machine: Machine, states: list[State], made: Ref, methods: tuple[Function, ...]) -> list[State]:
-    """One call of each method, with arguments that are not known; a framework does what it does with the result."""
+def _call_all(machine: Machine, states: list[State], made: Ref, methods: tuple[Function, ...]) -> list[State]:
+    """Return one call of each method, with arguments that are not known; a framework does what it does with the
+    result.
+    """
     for method in methods:
         states = _call(machine, states, made, method)
     return states
@@ -152,14 +154,14 @@ def _call(machine: Machine, states: list[State], made: Ref, method: Function) ->
         ):
             step_taken(machine, end, method, made, value)
             ends.append(end)
-        ends = machine.meet(ends)
+        ends = machine.join(ends)
         machine.close(ends, region)
         after.extend(ends)
     return after
 
 
 def _trained(ends: list[State], since: int) -> list[State]:
-    """The ways on which a backward was run."""
+    """Return the ways on which a backward was run."""
     return [end for end in ends if end.trained > since]
 
 
@@ -169,7 +171,9 @@ def _raised(end: State) -> bool:
 
 @contextmanager
 def _apart(machine: Machine) -> Iterator[None]:
-    """What is run here is told of to nobody but who asks: nothing that it does or leaves undone counts elsewhere."""
+    """Yield what is run here is told of to nobody but who asks: nothing that it does or leaves undone counts
+    elsewhere.
+    """
     kept = {name: getattr(machine, name) for name in _PER_RUN}
     facts = [(one, one.set_aside()) for one in machine.listeners]
     machine.events, machine.exits, machine.stack, machine.called, machine.iterations = [], [], [], set(), []
@@ -188,12 +192,12 @@ def _apart(machine: Machine) -> Iterator[None]:
 
 _PER_RUN = (
     *("events", "exits", "stack", "called", "iterations", "escaped", "doubtful", "passed", "give_ups"),
-    *("frozen", "optimized", "limit", "backwards", "expected", "abroad"),
+    *("frozen", "optimized", "limit", "backwards", "expected", "foreign_limit"),
 )
 
 
 def _names(state: State, made: Ref, places: Iterable[Place]) -> set[str]:
-    """The names of the attributes that some places are, or that hold them."""
+    """Return the names of the attributes that some places are, or that hold them."""
     owners = _owners(state, made)
     names: set[str] = set()
     for place in places:
@@ -205,7 +209,7 @@ def _names(state: State, made: Ref, places: Iterable[Place]) -> set[str]:
 
 
 def _is_reset(names: Iterable[str], ran: set[cst.CSTNode], resets: Resets) -> bool:
-    """Whether a function that was not run may change what the attributes hold."""
+    """Return whether a function that was not run may change what the attributes hold."""
     return any(
         function not in ran and not _is_constructor(function) for name in names for function in resets.get(name, ())
     )

@@ -8,17 +8,8 @@ import libcst as cst
 
 from gradlint.domain.announcement import Zipped
 from gradlint.domain.state import State
-from gradlint.domain.value import (
-    Args,
-    Instance,
-    Mapping,
-    Ref,
-    Sequence,
-    Tensor,
-    Unknown,
-    Value,
-)
-from gradlint.interpreter.escape import let_go, opaque
+from gradlint.domain.value import Args, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.interpreter.escape import escape, unknown_call
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.branch import truth
 from gradlint.interpreter.python.calls import suspended_at
@@ -62,7 +53,7 @@ def _range(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Val
 
 
 def _rises(numbers: range) -> bool:
-    """Whether a range counts upwards, and from no less than zero."""
+    """Return whether a range counts upwards, and from no less than zero."""
     return numbers.step > 0 and numbers.start >= 0
 
 
@@ -107,7 +98,7 @@ def _map(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value
     function, first = args.positional[0], args.positional[1]
     items = lazy_items(machine, state, first, node)
     results = [machine.call(state, function, Args((item,)), node) for item in items.items[:8]]
-    let_go(machine, state, items.items[8:], node)
+    escape(machine, state, items.items[8:], node)
     return state.new(Sequence(tuple(results), "generator", items.open or len(items.items) > 8))
 
 
@@ -119,7 +110,7 @@ def _as_list(kind: str) -> Native:
         if kind == "tuple" and not items.open:
             return items.items
         if items.open and not items.items:
-            return opaque(machine, state, args.positional, node)
+            return unknown_call(machine, state, args.positional, node)
         return state.new(Sequence(items.items, kind, items.open))
 
     return build
@@ -162,7 +153,7 @@ def _next(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
 def _sum(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     items = items_of(machine, state, args.get(0, "iterable"), node)
     total = args.get(1, "start", 0)
-    let_go(machine, state, items.items[16:], node)
+    escape(machine, state, items.items[16:], node)
     for item in items.items[:16]:
         total = operate(machine, state, "+", total, item, node)
     if items.open and isinstance(total, (int, float)):
@@ -176,7 +167,7 @@ def _extreme(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
         values = items_of(machine, state, values[0], node).items
     if values and all(isinstance(value, (int, float)) for value in values) and not args.keywords:
         return machine.unknown("number")
-    return opaque(machine, state, values or args.positional, node)
+    return unknown_call(machine, state, values or args.positional, node)
 
 
 def _all_any(settles: bool) -> Native:

@@ -22,7 +22,7 @@ from gradlint.domain.value import (
     Value,
 )
 from gradlint.facts.names import MODULE, TENSOR, attributes_of_modules, names_of
-from gradlint.interpreter.escape import let_go, opaque
+from gradlint.interpreter.escape import escape, unknown_call
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.attribute import delete_attribute, get_attribute, set_attribute
 from gradlint.interpreter.python.classes import find_in_class, library_base, linear_bases
@@ -136,7 +136,9 @@ def _hasattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
 
 
 def _lacks(machine: Machine, obj: Ref, record: Instance, name: str) -> bool:
-    """Whether an object of one of torch's own modules, which nobody out of sight was given, has no such attribute."""
+    """Return whether an object of one of torch's own modules, which nobody out of sight was given, has no such
+    attribute.
+    """
     path = record.cls.path if isinstance(record.cls, External) else MODULE
     own = path.rpartition(".")[0] == "torch.nn" and is_module_path(path) and path != MODULE
     if not own or record.open or obj.id in machine.escaped:
@@ -154,7 +156,7 @@ def _getattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
         return get_attribute(machine, state, obj, name, node)
     if isinstance(obj, Ref) and isinstance(state[obj], Tensor):
         # Any method of it may be called then, a differentiable one as well.
-        return opaque(machine, state, (obj,), node)
+        return unknown_call(machine, state, (obj,), node)
     return machine.symbol("attr", obj, name)
 
 
@@ -211,7 +213,7 @@ def _callable(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> 
 
 
 def _vars(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    let_go(machine, state, args.positional, node)
+    escape(machine, state, args.positional, node)
     return machine.unknown()
 
 

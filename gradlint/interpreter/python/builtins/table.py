@@ -72,7 +72,7 @@ def _dict(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
 
 
 def _paired(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> dict[Any, Value] | None:
-    """The items of a list of pairs with known keys."""
+    """Return the items of a list of pairs with known keys."""
     if isinstance(value, Ref) and not isinstance(state[value], Sequence):
         return None
     items = items_of(machine, state, value, node)
@@ -117,12 +117,12 @@ def _descriptor(kind: str) -> Native:
 
 
 def _same(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    """What is passed comes back; a decorator called with keywords alone is such a function again."""
+    """Return what is passed comes back; a decorator called with keywords alone is such a function again."""
     return args.positional[0] if args.positional else External("builtins.<same>")
 
 
 def _decorator(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    """A decorator with arguments that leaves the function as it is."""
+    """Return a decorator with arguments that leaves the function as it is."""
     return External("builtins.<same>")
 
 

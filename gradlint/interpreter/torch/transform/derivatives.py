@@ -8,7 +8,7 @@ from gradlint.domain.dtype import COMPLEXES
 from gradlint.domain.shape import same_shape
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, External, Partial, Ref, Value
-from gradlint.interpreter.escape import opaque
+from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.torch.transform.inside import (
     RAISED,
@@ -37,7 +37,7 @@ def transform(name: str, aux_at: int = 2) -> Native:
 
     def make(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
         if args.open or not args.has(0, "func"):
-            return opaque(machine, state, args.values(), node)
+            return unknown_call(machine, state, args.values(), node)
         aux = args.keywords.get("has_aux", args.get(aux_at, "has_aux", False))
         random: Value = True
         if name == "jacfwd":
@@ -123,7 +123,7 @@ def _result(
 def vjp(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """vjp(f, *primals): the output, and a function of cotangents."""
     if args.open or not args.positional:
-        return opaque(machine, state, args.values(), node)
+        return unknown_call(machine, state, args.values(), node)
     asked = Asked("vjp", args.positional[0], 0, args.keywords.get("has_aux", False))
     primals = args.positional[1:]
     output = _ran(machine, state, asked, "reverse", primals, node)
@@ -193,7 +193,7 @@ def jvp(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """jvp(f, primals, tangents): the output and its tangent."""
     primals, tangents = args.get(1, "primals"), args.get(2, "tangents")
     if args.open or not args.has(2, "tangents"):
-        return opaque(machine, state, args.values(), node)
+        return unknown_call(machine, state, args.values(), node)
     if type(primals) is not tuple:
         known = structure(state, primals)
         return mismatch(machine, node, "jvp", "primals-kind") if known is not None else RAISED
@@ -214,7 +214,7 @@ def jvp(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
 def linearize(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """linearize(f, *primals): the output, and a function of tangents."""
     if args.open or not args.positional or args.keywords:
-        return opaque(machine, state, args.values(), node)
+        return unknown_call(machine, state, args.values(), node)
     primals = args.positional[1:]
     output = _ran(machine, state, Asked("linearize", args.positional[0]), "forward", primals, node)
     if output is None:

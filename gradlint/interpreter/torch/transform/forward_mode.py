@@ -13,7 +13,7 @@ from gradlint.domain.graph import Edge, Node
 from gradlint.domain.shape import same_shape
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Context, Value
-from gradlint.interpreter.escape import opaque
+from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.contexts import DUAL
 from gradlint.interpreter.torch.tensor import known_tensor, new_tensor, tensor_at
@@ -49,7 +49,7 @@ def make_dual(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> 
     tensor = known_tensor(machine, state, args.get(0, "tensor"))
     tangent = known_tensor(machine, state, args.get(1, "tangent"))
     if tensor is None or args.has(2, "level") or args.open:
-        return opaque(machine, state, args.values(), node)
+        return unknown_call(machine, state, args.values(), node)
     if state.facts.get(DUAL, False) is False:
         return mismatch(machine, node, "make_dual", "dual-outside")
     record = tensor_at(state, tensor)

@@ -10,7 +10,7 @@ from gradlint.domain.shape import is_single, same_shape
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Context, Ref, Tensor, Value
 from gradlint.domain.walk import certain_inputs, reachable
-from gradlint.interpreter.escape import opaque
+from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode
 from gradlint.interpreter.torch.tensor import new_tensor
@@ -36,7 +36,7 @@ def functional(name: str) -> Native:
 
     def call(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
         if args.open or not args.has(1, "inputs"):
-            return opaque(machine, state, args.values(), node)
+            return unknown_call(machine, state, args.values(), node)
         if machine.transforms:
             unsupported(machine, node, "function", f"torch.autograd.functional.{name}")
             return RAISED

@@ -11,7 +11,7 @@ from gradlint.domain.refusal.transform import Mismatch, TransformMismatch
 from gradlint.domain.shape import Shape
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, External, Partial, Ref, Tensor, Unknown, Value
-from gradlint.interpreter.escape import opaque
+from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.tensor import new_tensor
 from gradlint.interpreter.torch.transform.inside import RAISED, is_raised, mismatch, run
@@ -35,7 +35,7 @@ class Mapped(NamedTuple):
 def vmap(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """vmap(f, in_dims, out_dims, randomness)"""
     if args.open or not args.has(0, "func"):
-        return opaque(machine, state, args.values(), node)
+        return unknown_call(machine, state, args.values(), node)
     asked = Mapped(
         args.get(0, "func"), args.get(1, "in_dims", 0), args.get(2, "out_dims", 0), args.get(3, "randomness", "error"),
         args.keywords.get("chunk_size"),
@@ -182,7 +182,7 @@ def call(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value
     assert isinstance(asked, Mapped)
     given = Args(args.positional[1:], args.keywords, args.open, args.hidden)
     if given.open:
-        return opaque(machine, state, (asked.function, *given.values()), node)
+        return unknown_call(machine, state, (asked.function, *given.values()), node)
     one = _Run(machine, state, asked, given, node)
     dims = one.dims()
     if dims is None:

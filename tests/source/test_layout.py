@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gradlint.source.neighbours import Layout
+from gradlint.source.layout import Layout
 
 
 @pytest.fixture
