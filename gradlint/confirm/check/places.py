@@ -259,10 +259,7 @@ def _watched_turns(node: ast.expr) -> ast.expr:
     return call(WATCHED, node)
 
 
-_STATEMENTS: dict[str, Callable[[ast.stmt], bool]] = {
-    "bare": _watch_bare,
-    "rebound": _watch_rebound,
-}
+_STATEMENTS: dict[str, Callable[[ast.stmt], bool]] = {"bare": _watch_bare, "rebound": _watch_rebound}
 
 _WATCHES: dict[str, Callable[[ast.expr], bool]] = {
     "input": lambda node: _arguments(node, 1) == 1,

@@ -165,10 +165,7 @@ NONE = Measure(
 
 UNWEIGHTED = Measure(
     "a loss of four times the size has the same gradients",
-    (
-        Variant(_SCALED),
-        Variant(_SCALED.replace("loss * 1.0", "loss * 4.0")),
-    ),
+    (Variant(_SCALED), Variant(_SCALED.replace("loss * 1.0", "loss * 4.0"))),
     ("len(gradients) > 0",),
     compared="[gradient.tolist() for gradient in gradients.values()]",
     same=True,

@@ -108,13 +108,7 @@ class Sandbox:
             raise TorchMissingError(hello["missing"])
         self.walls, self.torch = tuple(hello["walls"]), hello["torch"]
 
-    def run(
-        self,
-        script: str,
-        probes: tuple[str, ...] = (),
-        seconds: float = 2.0,
-        slips: tuple[str, ...] = (),
-    ) -> Ran:
+    def run(self, script: str, probes: tuple[str, ...] = (), seconds: float = 2.0, slips: tuple[str, ...] = ()) -> Ran:
         """Execute a repro, then evaluate the probes in its names if it ran through; nobody passes without the gate.
 
         `slips` are names of attributes that are said to be nobody's: where they are, they may be read.

@@ -10,12 +10,7 @@ from gradlint.domain.value import Ref, Tensor, View
 from gradlint.facts import Alias, alias_of
 from gradlint.facts.traits import ALWAYS_VIEWS, CONVERTS, EXPANDS, RESHAPES, TRANSPOSES, VIEWS_IF_CONTIGUOUS
 from gradlint.interpreter.torch.operation import Operation
-from gradlint.interpreter.torch.tensor import (
-    new_tensor,
-    overlap_of,
-    tensor_at,
-    view_of,
-)
+from gradlint.interpreter.torch.tensor import new_tensor, overlap_of, tensor_at, view_of
 from gradlint.shapes.infer import Operand
 
 CONTIGUOUS = frozenset({"contiguous", "cpu"})
@@ -183,14 +178,7 @@ def _maybe(call: Operation, base: Ref, record: Tensor, size: Operand, made: Node
     return ref
 
 
-def _share(
-    call: Operation,
-    alias: Alias,
-    record: Tensor,
-    shape: Shape,
-    dtype: str | None,
-    made: Node,
-) -> Ref:
+def _share(call: Operation, alias: Alias, record: Tensor, shape: Shape, dtype: str | None, made: Node) -> Ref:
     """detach and .data: the same memory, no graph; `.data` has a version counter of its own."""
     state = call.state
     cut = "detach" if alias.version else "data"

@@ -21,12 +21,7 @@ from gradlint.interpreter.torch.inplace_broadcast import refuse_result
 from gradlint.interpreter.torch.operands import operands_of
 from gradlint.interpreter.torch.operation import Input, Operation
 from gradlint.interpreter.torch.result import results
-from gradlint.interpreter.torch.tensor import (
-    both,
-    either,
-    known_tensor,
-    tensor_at,
-)
+from gradlint.interpreter.torch.tensor import both, either, known_tensor, tensor_at
 from gradlint.interpreter.torch.transform.levels import refuses_operation
 from gradlint.shapes.infer import Operand, result
 

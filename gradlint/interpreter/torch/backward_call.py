@@ -12,14 +12,7 @@ from gradlint.domain.value import Args, Ref, Tensor, Unknown, Value
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import SAVES_AS_LISTED
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.torch.backward import (
-    Walk,
-    accumulate,
-    nodes_between,
-    run_backward,
-    troubled,
-    walk,
-)
+from gradlint.interpreter.torch.backward import Walk, accumulate, nodes_between, run_backward, troubled, walk
 from gradlint.interpreter.torch.backward_roots import check_root, gradient_arguments, is_number, retains, roots_of
 from gradlint.interpreter.torch.checkpoint import refuses_walk
 from gradlint.interpreter.torch.hooks import gradients_pass

@@ -10,13 +10,7 @@ from gradlint.domain.graph import Edge, Node, Term
 from gradlint.domain.refusal.tensors import IntegerRequiresGrad
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import State
-from gradlint.domain.value import (
-    Args,
-    Ref,
-    Tensor,
-    Unknown,
-    Value,
-)
+from gradlint.domain.value import Args, Ref, Tensor, Unknown, Value
 from gradlint.facts.names import newer
 from gradlint.interpreter.escape import opaque, origins
 from gradlint.interpreter.machine import Machine, Native

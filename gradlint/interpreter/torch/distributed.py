@@ -20,12 +20,7 @@ Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
 _FSDP = "torch.distributed.fsdp.FullyShardedDataParallel"
 
 WRAPPERS = frozenset(
-    {
-        "torch.nn.DataParallel",
-        "torch.nn.parallel.DataParallel",
-        "torch.nn.parallel.DistributedDataParallel",
-        _FSDP,
-    }
+    {"torch.nn.DataParallel", "torch.nn.parallel.DataParallel", "torch.nn.parallel.DistributedDataParallel", _FSDP}
 )
 
 _SHARDED = "sharded"
