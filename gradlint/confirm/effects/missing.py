@@ -121,7 +121,7 @@ _LOST = (Watch("value", at=("leaf",)),)
 
 
 def _nudged(amount: float, factor: float = 1.0) -> Variant:
-    """The same leaves with other values: what depends on them changes."""
+    """Return the same leaves with other values: what depends on them changes."""
     here = _NUDGE_HERE
     return Variant(
         _NO_GRADIENT.replace(here, f"{here}        leaf.data.mul_({factor}).add_({amount} * torch.rand_like(leaf))\n")

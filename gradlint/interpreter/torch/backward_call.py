@@ -82,7 +82,7 @@ def _backward(
 
 
 def _restricted(machine: Machine, state: State, nodes: list[Node], inputs: Value) -> set[int] | None:
-    """The nodes that a backward with `inputs=` runs: those on a way to one of them, and the leaves among them."""
+    """Return the nodes that a backward with `inputs=` runs: those on a way to one of them, and the leaves."""
     if inputs is None:
         return None
     wanted = {tensor_at(state, ref).node.id for ref in tensors_in(machine, state, inputs)}
@@ -154,7 +154,7 @@ def _walk_to(
 
 
 def _never_met(target: Node, found: Walk) -> bool:
-    """Whether an input is certainly not in the graph: what is not known may hold it."""
+    """Return whether an input is certainly not in the graph: what is not known may hold it."""
     return target.id not in found.possible and all(one.tracked is not None for one in found.possible.values())
 
 
@@ -175,7 +175,7 @@ def _gradients(
     gradients: list[Value],
     batched: bool,
 ) -> Value:
-    """The gradients: with create_graph they hang on whatever their formulas kept of the forward.
+    """Return the gradients: with create_graph they hang on whatever their formulas kept of the forward.
 
     `batched`: the call may be asked for several at once, with a dimension more than the inputs have.
     """
@@ -206,7 +206,7 @@ def _gradients(
 
 
 def _second_edges(state: State, roots: list[Ref], target: Tensor) -> list[Edge]:
-    """Where a second derivative goes: to the tensors that the formulas on the way to the target have kept."""
+    """Return where a second derivative goes: to the tensors that the formulas on the way to the target have kept."""
     nodes = [tensor_at(state, root).node for root in roots]
     found = walk(nodes)
     between = nodes_between(nodes, {target.node.id})

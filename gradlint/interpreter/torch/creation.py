@@ -99,7 +99,7 @@ def _typed(dtype: str) -> Native:
 
 
 def _is_size(value: Value) -> bool:
-    """Whether a value is one size, rather than data: a number that is an int."""
+    """Return whether a value is one size, rather than data: a number that is an int."""
     if isinstance(value, Unknown):
         return value.kind == "int"
     return isinstance(value, (int, Sym)) and not isinstance(value, bool)
