@@ -29,7 +29,7 @@ class Stages:
 
 
 def stages_of(state: State, scaler: Ref) -> Stages | None:
-    """What is known of a scaler; None where paths that differ in it were joined."""
+    """Return what is known of a scaler; None where paths that differ in it were joined."""
     found = state.facts.get(StagesOf(scaler.id))
     return found if isinstance(found, Stages) else None
 
