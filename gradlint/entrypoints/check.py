@@ -151,7 +151,7 @@ def _piped(wishes: Wishes) -> bytes | None:
     if STDIN not in wishes.paths:
         return None
     if len(wishes.paths) > 1:
-        raise ConfigError("`-` stands alone: either standard input or files")
+        raise ConfigError("`-` cannot be combined with paths: name either standard input or files")
     return sys.stdin.buffer.read()
 
 
@@ -175,7 +175,7 @@ def _check(wishes: Wishes, paths: list[str], configs: Configs, piped: bytes | No
 
 @contextmanager
 def _proof(wishes: Wishes) -> Iterator[Callable[[Finding, str], bool]]:
-    """What a fix has to pass: with --confirm, torch must show the fault before it and not behind it."""
+    """What a fix has to pass: with --confirm, torch must show the fault before it and not after it."""
     if not _asks_torch(wishes):
         yield lambda finding, text: True
         return

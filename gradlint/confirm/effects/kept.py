@@ -96,7 +96,7 @@ def watched(value, flag=None):
 """
 
 GROWS = Measure(
-    "the graph that is kept grows with each turn",
+    "the graph that is kept grows with each iteration",
     (Variant(_SIZES),),
     ("len(sizes) > 2", "grew()"),
     refutes=False,

@@ -365,7 +365,7 @@ SCHEDULED = Measure(
 )
 
 SAME_ORDER = Measure(
-    "the sampler shuffles, and two epochs in turn have the same order",
+    "the sampler shuffles, and two successive epochs have the same order",
     (Variant(_ORDERS),),
     ("len(orders) > 1", "any(one == other and one[1] for one, other in zip(orders, orders[1:]))"),
     shown=(Variant(_ORDERS),),

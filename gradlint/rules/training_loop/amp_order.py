@@ -6,12 +6,12 @@ from gradlint.domain.fault import training_loop as fault
 from gradlint.domain.refusal import training_loop as refusal
 from gradlint.rules.base import EventRule, Report
 
-_HINT = "scale, backward, `unscale_` if need be, `scaler.step`, `scaler.update`"
+_HINT = "call in this order: `scale`, `backward`, `unscale_` (if you clip), `scaler.step`, `scaler.update`"
 _RAISES = {
-    "unscaled twice": "`unscale_` stands twice before `update`",
-    "unscaled after step": "`unscale_` stands behind `step` and before `update`",
-    "stepped twice": "`step` stands twice before `update`",
-    "updated first": "`update` stands before `step` and `unscale_`",
+    "unscaled twice": "`unscale_` is called twice before `update`",
+    "unscaled after step": "`unscale_` is called after `step` and before `update`",
+    "stepped twice": "`step` is called twice before `update`",
+    "updated first": "`update` is called before `step` and `unscale_`",
 }
 
 

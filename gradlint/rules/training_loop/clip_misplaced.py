@@ -77,7 +77,7 @@ for step in range(3):
         return Report(
             event.node,
             f"this clips nothing that matters: {reason}",
-            hint="clip between the backward and the step; with a scaler behind `unscale_`",
+            hint="clip between the backward and the step; with a scaler, after `unscale_`",
             related=((place, said),),
         )
 

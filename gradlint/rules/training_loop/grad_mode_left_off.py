@@ -64,7 +64,7 @@ for epoch in range(3):
             after, related = "raises", (event.backward, "the next backward finds no graph")
         return Report(
             event.node,
-            f"what is switched off here is not switched on again: the next training turn {after}",
+            f"what is switched off here is not switched on again: the next training iteration {after}",
             hint="switch it on before it is trained again, or use a `with` block for the mode",
             related=(related,),
             effect="raises" if isinstance(event, fault.GraphSwitchedOff) else None,

@@ -60,7 +60,7 @@ for step in range(3):
         """Report where the gradients are cleared, between the backward that fills them and the step."""
         return Report(
             event.node,
-            "this throws away the gradients that the step behind it should use: nothing is trained",
-            hint="clear the gradients before the backward, or behind the step",
+            "this drops the gradients that the next step should use: nothing is trained",
+            hint="clear the gradients before the backward, or after the step",
             related=((event.backward, "this backward filled the gradients"), (event.step, "this step finds none")),
         )

@@ -62,6 +62,6 @@ for step in range(3):
         return Report(
             event.node,
             "this backward adds to gradients that a step has used already: nothing clears them in between",
-            hint="call `optimizer.zero_grad()` once in each turn; of a tensor, `w.grad.zero_()`",
+            hint="call `optimizer.zero_grad()` once in each iteration; for a tensor, `w.grad.zero_()`",
             related=((event.step, "this step has used the gradients already"),),
         )
