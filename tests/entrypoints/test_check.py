@@ -154,7 +154,7 @@ def test_statistics(run: Run, tree: Tree) -> None:
          "--per-file-ignores: `GRD101` has no pattern; write it as PATTERN:CODE"),
         (["--per-file-ignores", "a.py:X"], "--per-file-ignores: `X` names no rule and begins no code"),
         (["--isolated", "--config", "gradlint.toml"], "--config and --isolated exclude each other"),
-        (["-", "a.py"], "`-` stands alone: either standard input or files"),
+        (["-", "a.py"], "`-` cannot be combined with paths: name either standard input or files"),
     ],
 )  # fmt: skip
 def test_bad_usage_is_one_line(run: Run, tree: Tree, arguments: list[str], message: str) -> None:
