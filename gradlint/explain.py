@@ -89,7 +89,7 @@ def _explain(text: str, filename: str, row: int | None, column: int | None) -> E
     taken = assumed(dict.fromkeys((*seen.assumed, *on_values)), atlas, None, filename)
     found = check_content(text, filename, Config()).findings
     here = tuple(one for one in found if row is None or one.lines[0] <= row <= one.lines[1])
-    counted = Counter((what, None if node is None else places.span(node).start.row) for what, node in seen.given_up)
+    counted = Counter((what, _row(node, places)) for what, node in seen.given_up)
     given_up = tuple(Note(f"{what} ({n} times)" if n > 1 else what, at) for (what, at), n in counted.items())
     looked = tuple((what, tuple(sorted(who))) for what, who in sorted(seen.looked.items()))
     return Explanation(filename, tuple(values), taken, here, given_up, looked, bool(seen.seen))

@@ -9,13 +9,13 @@ from gradlint.domain.announcement import FunctionApplied, FunctionDifferentiated
 from gradlint.domain.fault import functions as fault
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
-from gradlint.domain.value import Class, Function, Instance, Ref, Unknown, Value
+from gradlint.domain.value import Class, Function, Instance, Ref, Unknown, Value, is_unnamed
 from gradlint.domain.walk import inputs, reachable
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import FILLED, LIKES, ONES, UNFILLED, ZEROS
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.python.contexts import ONCE
-from gradlint.interpreter.torch.custom import DIRTY, SAVED, kept_by, set_at
+from gradlint.interpreter.torch.custom import ctx_state, set_at, tensors_among
 from gradlint.interpreter.torch.custom_backward import parts_of, static_method
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
 
@@ -35,9 +35,9 @@ class CustomFunctionDetector(Detector[None]):
         self._judge_writes(state, it)
         backward = static_method(state, it.function, "backward")
         once = backward is not None and any(mode.mode == ONCE for mode in backward.modes)
-        for ref in () if once else kept_by(state, it.ctx, SAVED):
+        for ref in () if once else tensors_among(state, ctx_state(state, it.ctx).saved):
             if ref.id not in given and ref.id not in results:
-                self.report(fault.SavedIntermediate(set_at(state, it.ctx, SAVED)))
+                self.report(fault.SavedIntermediate(set_at(state, it.ctx, "save_for_backward")))
 
     def _tensors(self, state: State, values: Iterable[Value]) -> list[Ref]:
         found = (known_tensor(self.machine, state, value) for value in values)
@@ -51,18 +51,17 @@ class CustomFunctionDetector(Detector[None]):
         others: list[str] = []
         for name, value in record.attrs.items():
             kept = known_tensor(self.machine, state, value)
-            if kept is not None and not name.startswith("<") and (kept.id in given or kept.id in results):
+            if kept is not None and not is_unnamed(name) and (kept.id in given or kept.id in results):
                 place = set_at(state, it.ctx, name)
                 self.report(fault.TensorKeptOnCtx(place, name, kept.id in results, tuple(others), own))
                 others.append(name)
 
     def _judge_writes(self, state: State, it: FunctionApplied) -> None:
         """An input that forward writes to has to be marked."""
-        record = state[it.ctx]
-        assert isinstance(record, Instance)
-        if type(record.attrs.get(DIRTY, ())) is not tuple:
-            return  # Paths have met of which not all marked the same.
-        dirty = {ref.id for ref in kept_by(state, it.ctx, DIRTY)}
+        marked = ctx_state(state, it.ctx).dirty
+        if isinstance(marked, Unknown):
+            return  # Paths were joined of which not all marked the same.
+        dirty = {ref.id for ref in tensors_among(state, marked)}
         for ref in dict.fromkeys(self._tensors(state, it.arguments)):
             writes = state.writes(tensor_at(state, ref).counter)[it.writes.get(ref.id, 0) :]
             first = next((write for write in writes if write.certain), None)
@@ -123,7 +122,7 @@ _CONSTANT = ONES | FILLED
 
 
 _HIDING = frozenset({"call", "grad", "gradient"})
-"""Nodes behind which more may stand than their edges tell."""
+"""Nodes before which more may stand than their edges tell."""
 
 _BLANK = ZEROS | UNFILLED | {"new"}
 """What is returned as it was made is filled where gradlint does not look, or is to stop a gradient."""

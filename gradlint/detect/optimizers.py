@@ -107,7 +107,7 @@ class MembershipDetector(Detector[Membership]):
                     self.facts.fed[node.leaf] = it.node
 
     def on_returned(self, state: State, it: announcement.Returned) -> None:
-        """A method's caller may backpropagate what it gets: the leaves behind it are used."""
+        """A method's caller may backpropagate what it gets: the leaves it was computed from are used."""
         if it.method and self.facts.candidates:
             nodes = walk(origins(state, (it.value,))).possible.values()
             self.facts.reached |= {node.leaf for node in nodes if node.leaf is not None}
@@ -270,7 +270,7 @@ def _root(state: State, leaf: int) -> Ref | None:
     above: dict[int, int] = {}
     for address, record in state.heap.items():
         if isinstance(record, Instance) and is_module(state, Ref(address)):
-            above.update((value.id, address) for value in record.attrs.values() if isinstance(value, Ref))
+            above.update((value.id, address) for value in record.values() if isinstance(value, Ref))
     seen = {leaf}
     at = leaf
     while at in above and above[at] not in seen:
@@ -282,7 +282,7 @@ def _root(state: State, leaf: int) -> Ref | None:
 def _holders(state: State, root: Ref) -> Iterator[int]:
     """Objects that have a module for an attribute: who is given them is given the module."""
     for address, record in state.heap.items():
-        if isinstance(record, Instance) and root in record.attrs.values():
+        if isinstance(record, Instance) and root in record.values():
             yield address
 
 

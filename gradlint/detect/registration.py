@@ -13,7 +13,7 @@ from gradlint.domain.announcement import AttributeSet, ModuleEntered, ModuleMade
 from gradlint.domain.event import Fault
 from gradlint.domain.fault import modules as faults
 from gradlint.domain.state import State
-from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Tensor, Value
+from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Tensor, Value, is_unnamed
 from gradlint.facts.traits import FACTORIES
 from gradlint.interpreter.contents import items_in
 from gradlint.interpreter.python.classes import find_in_class
@@ -120,7 +120,7 @@ class RegistrationDetector(Detector[Placed]):
             for name, value in record.attrs.items():
                 leaves = [one for one in items_in(state, value) if _is_parameter(state, one)]
                 fresh = [one.id for one in leaves if isinstance(one, Ref) and one.id > owner.id]
-                whole = fresh and len(fresh) == len(leaves) and not name.startswith("<")
+                whole = fresh and len(fresh) == len(leaves) and not is_unnamed(name)
                 if whole and not _registers(state, owner, fresh):
                     self._doubt_listed(state, owner, name, fresh)
 

@@ -18,7 +18,7 @@ from gradlint.domain.graph import Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Instance, NoGradient, Ref, Sequence, Tensor, Value
 from gradlint.domain.walk import inputs, reachable
-from gradlint.interpreter.torch.parameters import held_by_optimizer
+from gradlint.interpreter.torch.parameters import held_by_optimizer, optimizer_state
 from gradlint.interpreter.torch.switches import is_off
 from gradlint.interpreter.torch.tensor import is_absent
 
@@ -51,7 +51,7 @@ class Idle:
 
 
 _MEANT = frozenset({"detach", "data", "item", "no_grad", "numpy", "rewrap"})
-"""Cuts that a program makes itself: nothing is wrong with the flags of the leaves behind them."""
+"""Cuts that a program makes itself: nothing is wrong with the flags of the leaves before them."""
 
 
 class SwitchedOffDetector(Detector[Idle]):
@@ -68,7 +68,7 @@ class SwitchedOffDetector(Detector[Idle]):
     def on_step_called(self, state: State, it: StepCalled) -> None:
         """Note whether all parameters of an optimizer that is known to hold no others are off."""
         made, params = state[it.optimizer], held_by_optimizer(state, it.optimizer)
-        if not isinstance(made, Instance) or made.attrs.get("<open>") is not False:
+        if not isinstance(made, Instance) or optimizer_state(made).open is not False:
             return
         if made.syntax is None or not params or self.machine.expected:
             return
@@ -136,5 +136,5 @@ def _is_empty(state: State, value: Value) -> bool:
 
 
 def _counts(node: Node) -> bool:
-    """Return whether a leaf may stand behind a node that is no cut that a program makes itself."""
+    """Return whether a node may have been computed from a leaf, and is no cut that a program makes itself."""
     return node.live and node.cut not in _MEANT

@@ -16,7 +16,7 @@ import libcst as cst
 from gradlint.domain import dtype as dtypes
 from gradlint.domain import shape as shapes
 from gradlint.domain.graph import Edge, Node, Saved
-from gradlint.domain.likeness import is_cut, is_data, is_passing, kind_of, place_of_write, syntax_of
+from gradlint.domain.likeness import is_cut, is_data, kind_of, place_of_write, syntax_of
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import MISSING, State, fresh_address, shared_until
 from gradlint.domain.value import (
@@ -27,11 +27,14 @@ from gradlint.domain.value import (
     File,
     Function,
     Imported,
+    Inner,
     Instance,
     Mapping,
     ModuleState,
     NoGradient,
     Partial,
+    Pending,
+    Record,
     Ref,
     Sequence,
     Super,
@@ -41,6 +44,7 @@ from gradlint.domain.value import (
     Value,
     View,
     assert_never,
+    with_values,
 )
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
@@ -60,7 +64,7 @@ class Meeting:
         self.watched = watched
         self.renamed: dict[int, int] = {}
         self.nodes: set[tuple[int, int]] = set()
-        self.updates: list[tuple[int, object]] = []
+        self.updates: list[tuple[int, Record]] = []
 
     def attempt(self, outs: tuple[str | int, ...]) -> State | None:
         """The joined state, or None. `outs` are temporaries that are still read."""
@@ -108,15 +112,13 @@ class Meeting:
         return {number for number in freed if number <= self.mark}
 
     def _frame(self, frame: int, outs: tuple[str | int, ...]) -> list[tuple[int, str | int, Value]]:
-        ours, theirs = self.left.frames[frame], self.right.frames[frame]
+        ours, theirs = self.left.frames[frame].names, self.right.frames[frame].names
         if ours is theirs:
             return []
         changes: list[tuple[int, str | int, Value]] = []
         # Nearly all are the same: they are passed over without a turn of Python's own loop.
         for name in compress(ours, map(is_not, ours.values(), map(theirs.get, ours, repeat(MISSING)))):
             if type(name) is int and name not in outs:
-                continue  # As below, said here without a call.
-            if is_passing(name, outs):
                 continue
             mine, other = ours[name], theirs.get(name, MISSING)
             if other is MISSING:
@@ -127,7 +129,7 @@ class Meeting:
             if value is not mine:
                 changes.append((frame, name, value))
         for name in filterfalse(ours.__contains__, theirs):
-            if not is_passing(name, outs):
+            if type(name) is str or name in outs:
                 self._only_one(theirs[name])
                 changes.append((frame, name, Unknown()))
         return changes
@@ -258,40 +260,45 @@ class Meeting:
         ours, theirs = self.left.heap.get(address), self.right.heap.get(other)
         if ours is theirs:
             return
+        if ours is None or theirs is None:
+            self._writes(address, ours or (), theirs or ())  # type: ignore[arg-type]
+            return
         if type(ours) is not type(theirs):
-            if ours is None or theirs is None:
-                self._writes(address, ours or (), theirs or ())  # type: ignore[arg-type]
-                return
             raise _DisagreementError
         joined = self._joined(address, ours, theirs)
         if joined is not ours:
             self.updates.append((address, joined))
 
-    def _joined(self, address: int, ours: Any, theirs: Any) -> object:
+    def _joined(self, address: int, ours: Record, theirs: Record) -> Record:
         match ours:
-            case Tensor():
+            case Tensor() if isinstance(theirs, Tensor):
                 return self._tensor(ours, theirs)
-            case Sequence():
+            case Sequence() if isinstance(theirs, Sequence):
                 return self._sequence(ours, theirs)
-            case Mapping():
+            case Mapping() if isinstance(theirs, Mapping):
                 items = self._attrs(ours.items, theirs.items)
                 return Mapping(items, ours.open or theirs.open, ours.rest, ours.factory)
-            case Instance():
+            case Instance() if isinstance(theirs, Instance):
                 if ours.cls != theirs.cls or not _behave_alike(ours.module, theirs.module):
                     raise _DisagreementError
                 attrs = self._attrs(ours.attrs, theirs.attrs)
-                return ours._replace(attrs=attrs, open=ours.open or theirs.open)
-            case Class():
-                if ours.code is not theirs.code:
-                    raise _DisagreementError
-                return ours
+                inner = self._inner(ours.inner, theirs.inner)
+                return ours._replace(attrs=attrs, open=ours.open or theirs.open, inner=inner)
+            case Class() if isinstance(theirs, Class):
+                alike = ours.code is theirs.code
+            case Suspended() | Pending():
+                alike = ours == theirs
+            case Tensor() | Sequence() | Mapping() | Instance() | Class():
+                alike = False
             case tuple():
+                assert isinstance(theirs, tuple)
                 self._writes(address, ours, theirs)
                 return ours
             case _:
-                if ours == theirs:
-                    return ours
-                raise _DisagreementError
+                assert_never(ours)
+        if not alike:
+            raise _DisagreementError
+        return ours
 
     def _writes(self, address: int, ours: tuple[object, ...], theirs: tuple[object, ...]) -> None:
         """Version counters may differ where nothing was saved that could notice."""
@@ -370,6 +377,14 @@ class Meeting:
                 self._only_one(ours.get(name, theirs.get(name)))
                 joined[name] = Unknown()
         return {name: joined[name] for name in (*ours, *(n for n in theirs if n not in ours))}
+
+    def _inner(self, ours: Inner, theirs: Inner) -> Inner:
+        if ours is theirs:
+            return ours
+        if ours is None or theirs is None or type(ours) is not type(theirs):
+            raise _DisagreementError
+        pairs = zip(ours, theirs, strict=True)
+        return with_values(ours, (Unknown() if (a is None) is not (b is None) else self.value(a, b) for a, b in pairs))
 
     def _node(self, ours: Node, theirs: Node) -> None:
         stack = [(ours, theirs)]

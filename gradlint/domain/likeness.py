@@ -7,11 +7,6 @@ import libcst as cst
 from gradlint.domain.value import Tensor, Unknown, Value, Write
 
 
-def is_passing(name: str | int, outs: tuple[str | int, ...]) -> bool:
-    """A temporary that nothing reads any more, or a name of the machine's own."""
-    return name not in outs if isinstance(name, int) else name.startswith("<")
-
-
 def place_of_write(write: object) -> object:
     """Where a write stands: two paths agree in a watched counter if the same writes moved it."""
     return write.syntax if isinstance(write, Write) else write

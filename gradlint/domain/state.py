@@ -16,7 +16,10 @@ from typing import Final, NamedTuple, TypeAlias
 import libcst as cst
 
 from gradlint.domain.graph import Node, Site, Tri, fresh_number
-from gradlint.domain.value import VALUES, Ref, Unknown, Value, Write
+from gradlint.domain.value import VALUES, File, Function, Record, Ref, Unknown, Value, Write
+
+Names: TypeAlias = "dict[str | int, Value]"
+"""The variables of a frame by name, its temporaries by number."""
 
 
 class Missing(Enum):
@@ -73,7 +76,29 @@ GradMode: TypeAlias = "tuple[Tri, Tri, Blocked | None]"
 """Whether grad mode and inference mode are on, and why grad mode is off."""
 
 
-def rebound(now: dict[str | int, Value], before: dict[str | int, Value]) -> Iterator[str | int]:
+class Frame(NamedTuple):
+    """The variables and temporaries of a call, a class body or a file, and what the machine knows of them.
+
+    `outer` is the frame that encloses it, `function` what was called; a file has neither, but the sources of its star
+    imports. `captured`: a function closes over it. `yields`: the list of what a generator has yielded.
+    """
+
+    names: Names
+    outer: int | None = None
+    function: Function | None = None
+    file: str | None = None
+    stars: tuple[File | str, ...] = ()
+    of_class: bool = False
+    captured: bool = False
+    yields: Ref | None = None
+
+    def values(self) -> Iterator[Value]:
+        """Yield all that is alive as long as the frame is."""
+        yield from self.names.values()
+        yield self.yields
+
+
+def rebound(now: Names, before: Names) -> Iterator[str | int]:
     """The names of a frame that had another value before; those that are new are left out."""
     # Nearly all are the same: they are passed over without a turn of Python's own loop.
     return compress(before, map(is_not, before.values(), map(now.get, before, before.values())))
@@ -113,8 +138,8 @@ class State:
     )
 
     def __init__(self) -> None:
-        self.heap: dict[int, object] = {}
-        self.frames: dict[int, dict[str | int, Value]] = {}
+        self.heap: dict[int, Record] = {}
+        self.frames: dict[int, Frame] = {}
         self.facts: dict[object, object] = {}
         self.escaped = 0
         self.freed: dict[int, cst.CSTNode | None] = {}
@@ -131,7 +156,7 @@ class State:
         self.off: tuple[int, cst.CSTNode] | None = None
         self.site: Site = None
         self.frame = 0
-        self.locals: dict[str | int, Value] = {}
+        self.locals: Names = {}
         self.dirty: set[int] = set()
         self.dirty_frames: set[int] = set()
         self._owns_heap = True
@@ -167,10 +192,10 @@ class State:
 
     # The heap.
 
-    def __getitem__(self, ref: Ref) -> object:
+    def __getitem__(self, ref: Ref) -> Record:
         return self.heap[ref.id]
 
-    def put(self, address: int, record: object) -> None:
+    def put(self, address: int, record: Record) -> None:
         """Replace what stands at an address."""
         if not self._owns_heap:
             self.heap = self.heap.copy()
@@ -178,15 +203,15 @@ class State:
         self.heap[address] = record
         self.dirty.add(address)
 
-    def new(self, record: object) -> Ref:
+    def new(self, record: Record) -> Ref:
         """Store a record at a fresh address."""
         address = fresh_number()
         self.put(address, record)
         return Ref(address)
 
-    def admit(self, frames: dict[int, dict[str | int, Value]], heap: dict[int, object]) -> None:
+    def admit(self, frames: dict[int, Frame], heap: dict[int, Record]) -> None:
         """Take in what another file left behind; what is here already stays as it is."""
-        self.frames.update((frame, names) for frame, names in frames.items() if frame not in self.frames)
+        self.frames = {**frames, **self.frames}
         self.heap = {**heap, **self.heap}
         self._owns_heap = True
 
@@ -205,24 +230,24 @@ class State:
 
     # Frames.
 
-    def enter(self, frame: int, names: dict[str | int, Value]) -> int:
-        """Make `frame` the current one; returns the former."""
+    def enter(self, number: int, frame: Frame) -> int:
+        """Make a new frame the current one, and return the former."""
         former = self.frame
-        self.frame = frame
-        self.frames[frame] = self.locals = names
-        self._owned.add(frame)
+        self.frame = number
+        self.frames[number] = frame
+        self.locals = frame.names
+        self._owned.add(number)
         return former
 
     def leave(self, former: int) -> None:
         """Go back to the frame of the caller."""
         self.frame = former
-        self.locals = self.frames[former]
+        self.locals = self.frames[former].names
 
     def set(self, name: str | int, value: Value) -> None:
         """Assign a variable or temporary of the current frame."""
         if self.frame not in self._owned:
-            self.frames[self.frame] = self.locals = self.locals.copy()
-            self._owned.add(self.frame)
+            self.locals = self._own(self.frame)
         self.locals[name] = value
         self.dirty_frames.add(self.frame)
 
@@ -231,11 +256,21 @@ class State:
         if frame == self.frame:
             self.set(name, value)
             return
-        if frame not in self._owned:
-            self.frames[frame] = self.frames[frame].copy()
-            self._owned.add(frame)
-        self.frames[frame][name] = value
+        names = self.frames[frame].names if frame in self._owned else self._own(frame)
+        names[name] = value
         self.dirty_frames.add(frame)
+
+    def _own(self, number: int) -> Names:
+        """Copy the variables of a frame that another state may share."""
+        frame = self.frames[number]
+        self.frames[number] = frame = frame._replace(names=frame.names.copy())
+        self._owned.add(number)
+        return frame.names
+
+    @property
+    def function(self) -> Function | None:
+        """The function that is running."""
+        return self.frames[self.frame].function
 
     def drop(self, name: str | int) -> None:
         """Unbind a variable of the current frame."""

@@ -6,7 +6,7 @@ of values. Things that can change have a `Ref` into the heap of the state. Every
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from collections.abc import Mapping as Mapped
 from dataclasses import dataclass
 from types import EllipsisType
@@ -190,7 +190,8 @@ Value: TypeAlias = (
     " | Suspended | tuple[Value, ...] | slice | Constant"
 )
 """All that a variable can hold. `Meeting.value`, `truth` and `believed` name each case, and mypy asks them to: whoever
-adds a class here says what becomes of it where paths meet, in a test, and in what is shown of it.
+adds a class here says what becomes of it where paths meet, in a test, and in what is shown of it. A new class is a
+dataclass: mypy takes a `NamedTuple` for a case of tuples.
 """
 
 
@@ -321,7 +322,7 @@ class ModuleState(NamedTuple):
 
     `torn` belongs to the placeholder of a network that is not known: the calls whose result is taken apart, and which
     of the parts are tensors. `loose`: what is registered may change unseen. `uninitialised`: `nn.Module.__init__` is
-    yet to run.
+    yet to run. `foreign`: one unnamed leaf stands for all parameters of a network of another library.
     """
 
     training: Value = True
@@ -329,14 +330,61 @@ class ModuleState(NamedTuple):
     torn: Mapped[cst.CSTNode, tuple[bool, ...]] | None = None
     loose: bool = False
     uninitialised: bool = False
+    foreign: bool = False
+
+
+class OptimizerState(NamedTuple):
+    """The parameters that an optimizer is known to hold, and whether it may hold others."""
+
+    params: Value = None
+    open: Value = True
+
+
+class CtxState(NamedTuple):
+    """What the methods of a `ctx` were given; what paths disagree in is not known."""
+
+    saved: Value = None
+    dirty: Value = None
+    unmarked: Value = None
+
+
+class HookHandle(NamedTuple):
+    """A hook: the module that it is registered with, or the number of a tensor's node, and its own number."""
+
+    owner: Value
+    number: Value
+
+
+class Kept(NamedTuple):
+    """What an object of a library keeps: a distribution its arguments, a dataclass field its factory."""
+
+    value: Value
+
+
+Inner: TypeAlias = "OptimizerState | CtxState | HookHandle | Kept | None"
+
+
+def with_values(inner: Inner, values: Iterable[Value]) -> Inner:
+    """Return the same with other values."""
+    match inner:
+        case OptimizerState():
+            return OptimizerState(*values)
+        case CtxState():
+            return CtxState(*values)
+        case HookHandle():
+            return HookHandle(*values)
+        case Kept():
+            return Kept(*values)
+        case None:
+            return None
 
 
 class Instance(NamedTuple):
     """An object: its class (a Ref to a `Class`, or the `External` path of a library's class) and attributes.
 
     For a torch module `attrs` holds its parameters and submodules, `config` its constructor's arguments, and `module`
-    what else changes its calls. `open`: it may have attributes that are not known. `marks`: where a `ctx` was given
-    which attribute.
+    what else changes its calls; `inner` is what an object of another library class holds besides attributes. `open`:
+    it may have attributes that are not known. `marks`: where a `ctx` was given which attribute.
     """
 
     cls: Value
@@ -345,4 +393,31 @@ class Instance(NamedTuple):
     open: bool = False
     syntax: cst.CSTNode | None = None
     module: ModuleState = ModuleState()
+    inner: Inner = None
     marks: tuple[tuple[str, cst.CSTNode], ...] = ()
+
+    def values(self) -> tuple[Value, ...]:
+        """Return what stands in its attributes and in its inner fields."""
+        return (*self.attrs.values(), *(self.inner or ()))
+
+    def mapped(self, change: Callable[[Value], Value]) -> Instance:
+        """Return an object with all its values changed in one way."""
+        inner = with_values(self.inner, map(change, self.inner or ()))
+        return self._replace(attrs={name: change(value) for name, value in self.attrs.items()}, inner=inner)
+
+    def with_unnamed(self, value: Value) -> Instance:
+        """Return an object with one more attribute, under a name that no program can write: its own is not known."""
+        return self._replace(attrs={**self.attrs, f"<{len(self.attrs)}>": value}, open=True)
+
+
+Record: TypeAlias = (
+    "Tensor | Sequence | Mapping | Instance | Class | Suspended | Pending | tuple[Write, ...] | tuple[int, ...]"
+)
+"""All that can stand at an address: things that change, the writes to a counter or memory, and the views of a tensor at
+its negated address.
+"""
+
+
+def is_unnamed(name: str) -> bool:
+    """Whether an attribute stands under a name that `with_unnamed` has made."""
+    return name.startswith("<")

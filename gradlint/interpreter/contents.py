@@ -26,7 +26,7 @@ Attributes: TypeAlias = "Callable[[Instance], Iterable[Value]]"
 
 def all_attributes(record: Instance) -> Iterable[Value]:
     """Go into all attributes of objects."""
-    return record.attrs.values()
+    return record.values()
 
 
 def contents(

@@ -182,14 +182,10 @@ def call_value(machine: Machine, state: State, func: Value, args: Args, node: cs
 
 def _library(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Value:
     """A call of a library other than torch."""
-
-    known = LIBRARIES.get(path)
-    root = path.partition(".")[0]
-    if known is None:
-        known = LIBRARIES.get(f"{root}.*")
+    known = LIBRARIES.get(path) or LIBRARIES.get(f"{path.partition('.')[0]}.*")
     if known is not None:
         return known(machine, state, args, node)
-    if root == UNSEEN:
+    if path.startswith(UNSEEN):
         return make_unseen(machine, state, node)
     if makes_network(path):
         return new_network(machine, state, node)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import is_
 
 import libcst as cst
 
@@ -57,15 +58,15 @@ def forget_attributes(state: State, value: Value, depth: int = 3) -> None:
     if record.module.uninitialised:
         record = record._replace(module=record.module._replace(uninitialised=False))
         state.put(value.id, record)
-    attrs = {name: _forgotten(state, name, one) for name, one in record.attrs.items()}
-    if any(attrs[name] is not one for name, one in record.attrs.items()):
-        state.put(value.id, record._replace(attrs=attrs))
+    changed = record.mapped(lambda one: _forgotten(state, one))
+    if not all(map(is_, changed.values(), record.values())):
+        state.put(value.id, changed)
     if depth:
-        for one in record.attrs.values():
+        for one in record.values():
             forget_attributes(state, one, depth - 1)
 
 
-def _forgotten(state: State, name: str, value: Value) -> Value:
+def _forgotten(state: State, value: Value) -> Value:
     if isinstance(value, Ref):
         record = state.heap.get(value.id)
         return Unknown() if isinstance(record, Tensor) and not record.parameter and record.node.live else value

@@ -86,8 +86,8 @@ class Explaining:
                 self._look(machine, state, instr.node, name, value)
 
     def gave_up(self, what: str, node: cst.CSTNode | None) -> None:
-        """Write down what is not followed, if it is at a row that is asked for or at none."""
-        if node is None or self._is_asked(node):
+        """Write down what is not followed, if it is at a row that is asked for, or concerns all rows behind it."""
+        if node is None or what == "paths dropped" or self._is_asked(node):
             self.given_up.append((what, node))
 
     def announced(self, announcement: Announcement, handlers: tuple[Handler, ...]) -> None:
@@ -117,6 +117,8 @@ class Explaining:
 
     def _reason(self, value: Unknown, name: str) -> Reason:
         """Why a value is not known: the call, import or operation that it came from first."""
+        if isinstance(value.syntax, cst.Param):
+            return Reason(f"`{value.syntax.name.value}` is a parameter, and nobody in sight gives it", value.syntax)
         if value.syntax is not None:
             return Reason(f"the result of `{_code(value.syntax)}`, which is not followed", value.syntax)
         _, instr = self._origins.get(id(value), (value, None))

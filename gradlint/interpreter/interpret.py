@@ -80,7 +80,7 @@ def interpret(
     machine.observer, machine.assumes = observer, assumes
     machine.listen(listeners(machine))
     state = State()
-    state.enter(1, program.module_names("__main__"))
+    state.enter(1, program.module_frame("__main__"))
     state = _top_level(machine, state, module)
     _uncalled(machine, state, module)
     seen, undone = machine.end(state)
@@ -167,14 +167,13 @@ def unsettle(state: State, made: Value) -> None:
     record = state.heap.get(made.id) if isinstance(made, Ref) else None
     if not isinstance(record, Instance) or not isinstance(made, Ref):
         return
-    attrs: dict[str, Value] = {}
-    for name, value in record.attrs.items():
+    for value in record.values():
         one = state.heap.get(value.id) if isinstance(value, Ref) else None
         if isinstance(value, Ref) and isinstance(one, (Sequence, Mapping)):
             state.put(value.id, one._replace(open=True))
-        attrs[name] = Unknown() if value is None or isinstance(value, (int, float)) else value
+    changed = record.mapped(lambda value: Unknown() if value is None or isinstance(value, (int, float)) else value)
     derived = is_module(state, made) and not parameters_of(state, made)[0]
-    state.put(made.id, record._replace(attrs=attrs, open=record.open or derived))
+    state.put(made.id, changed._replace(open=record.open or derived))
 
 
 def _custom_function(machine: Machine, state: State, cls: Ref) -> None:

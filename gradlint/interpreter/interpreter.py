@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradlint.domain.state import State, fresh_address
+from gradlint.domain.state import Names, State, fresh_address
 from gradlint.domain.value import Value
 from gradlint.interpreter.dispatch import call_in_place
 from gradlint.interpreter.machine import Machine
@@ -36,16 +36,16 @@ class Interpreter(Machine):
     call = call_in_place
     imported = imported
 
-    def unbound(self, state: State, name: str, names: dict[str | int, Value]) -> Value:
+    def unbound(self, state: State, name: str, number: int) -> Value:
         """Look among star imports, builtins, and what a fragment supposes."""
-        program = self.program
-        if "<stars>" in names:
-            found = from_stars(self, state, names, name)
+        program, frame = self.program, state.frames[number]
+        if frame.stars:
+            found = from_stars(self, state, frame, name)
             if found is not None:
                 return found
         if name in BUILTINS:
             return program.external(f"builtins.{name}")
-        if "<stars>" not in names and names.get("<file>") == program.home and names is state.frames.get(program.frame):
+        if not frame.stars and frame.file == program.home and number == program.frame:
             found = supposed_value(self, state, program.frame, name)
             if found is not None:
                 return found
@@ -58,12 +58,11 @@ def run_file(unit: Unit, loading: Loading) -> Loaded:
     program.frame = fresh_address()
     machine = Interpreter(program, STEPS)
     state = State()
-    state.enter(program.frame, program.module_names(unit.path.rpartition("/")[2].removesuffix(".py")))
+    state.enter(program.frame, program.module_frame(unit.path.rpartition("/")[2].removesuffix(".py")))
     with machine.bounded(1):
         ends = machine.meet(machine.run(unit.code.body, [state]))
         state = ends[0] if ends else machine.exits[-1].state if machine.exits else state
     state.leave(program.frame)
-    names: dict[str | int, Value] = {
-        name: value for name, value in state.frames[program.frame].items() if isinstance(name, str)
-    }
-    return Loaded(program.frame, {**state.frames, program.frame: names}, state.heap)
+    frame = state.frames[program.frame]
+    names: Names = {name: value for name, value in frame.names.items() if isinstance(name, str)}
+    return Loaded(program.frame, {**state.frames, program.frame: frame._replace(names=names)}, state.heap)

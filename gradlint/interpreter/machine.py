@@ -237,8 +237,10 @@ class Machine(ABC):
         if self.observer is not None:
             self.observer.gave_up(what, node)
 
-    def meet(self, states: list[State], outs: tuple[str | int, ...] = ()) -> list[State]:
-        """Join the states that agree since the innermost open region began; keep at most `KEPT`."""
+    def meet(
+        self, states: list[State], outs: tuple[str | int, ...] = (), node: cst.CSTNode | None = None
+    ) -> list[State]:
+        """Join the states that agree since the innermost open region began; keep at most `KEPT`, behind `node`."""
         if len(states) < 2:
             return states
         kept: list[State] = []
@@ -255,14 +257,14 @@ class Machine(ABC):
                 if len(kept) < KEPT:
                     kept.append(state)
                 else:
-                    self.give_up("paths dropped")
+                    self.give_up("paths dropped", node)
                     self.lend_all(state)
         return kept
 
     def lend_all(self, dropped: State) -> None:
         """A path is not followed any more: what it holds may be backpropagated on it."""
         if self.program.walks_back and self.search.left > 0:
-            graphs = tuple(self.search.graphs(dropped, dropped.locals.values()))
+            graphs = tuple(self.search.graphs(dropped, dropped.frames[dropped.frame].values()))
             self.announce(dropped, GraphsShared(self.program.nowhere, graphs))
 
     @contextmanager
@@ -322,8 +324,8 @@ class Machine(ABC):
         """Return the value of a name that another file of the program binds."""
 
     @abstractmethod
-    def unbound(self, state: State, name: str, names: dict[str | int, Value]) -> Value:
-        """Return the value of a name that no scope of the program binds; `names` are those of the file."""
+    def unbound(self, state: State, name: str, number: int) -> Value:
+        """Return the value of a name that no scope of the program binds; frame `number` is the file's."""
 
     # Values.
 
@@ -340,15 +342,13 @@ class Machine(ABC):
 
     def look_up(self, state: State, name: str) -> Value:
         """A variable that the current frame does not bind: enclosing frames, module, builtins."""
-        names = state.locals
-        frame = names.get("<outer>")
-        while isinstance(frame, int):
-            names = state.frames[frame]
-            if name in names:
-                value = names[name]
+        number = state.frame
+        while (outer := state.frames[number].outer) is not None:
+            number = outer
+            value = state.frames[number].names.get(name, MISSING)
+            if value is not MISSING:
                 return value if type(value) is not Imported else self.imported(state, value)
-            frame = names.get("<outer>")
-        return self.unbound(state, name, names)
+        return self.unbound(state, name, number)
 
     def symbol(self, *key: object, kind: str | None = None, syntax: cst.CSTNode | None = None) -> Unknown:
         """The symbol for an expression over unknowns; the same key gives the same symbol, made at the first place."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import libcst as cst
 
-from gradlint.domain.state import State
+from gradlint.domain.state import Frame, State
 from gradlint.domain.value import (
     External,
     Function,
@@ -79,9 +79,9 @@ class Program:
 
     # Other files.
 
-    def module_names(self, name: str) -> dict[str | int, Value]:
-        """The first names of a file's own frame."""
-        return {"__name__": name, "<file>": self.home}
+    def module_frame(self, name: str) -> Frame:
+        """A file's own frame, as its code begins."""
+        return Frame({"__name__": name}, file=self.home)
 
     def file_of(self, state: State, instr: Import) -> str | None:
         """The file of the program that an import leads to; None for a library's."""
@@ -110,29 +110,18 @@ class Program:
 
     def closure(self, state: State) -> int:
         """The frame that a function defined here closes over: the nearest that is no class body."""
-        names = state.locals
-        frame = state.frame
-        while "<class>" in names:
-            outer = names["<outer>"]
-            assert isinstance(outer, int)
-            frame, names = outer, state.frames[outer]
-        if frame == state.frame:
-            state.set("<captured>", True)
-        else:
-            state.set_in(frame, "<captured>", True)
-        return frame
+        number, frame = state.frame, state.frames[state.frame]
+        while frame.of_class and frame.outer is not None:
+            number, frame = frame.outer, state.frames[frame.outer]
+        state.frames[number] = frame._replace(captured=True)
+        return number
 
     def module_of(self, state: State) -> str:
         """The file whose code is running."""
-        names = state.locals
-        while "<file>" not in names:
-            outer = names.get("<outer>")
-            if not isinstance(outer, int):
-                return self.home
-            names = state.frames[outer]
-        file = names["<file>"]
-        assert isinstance(file, str)
-        return file
+        frame = state.frames[state.frame]
+        while frame.outer is not None:
+            frame = state.frames[frame.outer]
+        return self.home if frame.file is None else frame.file
 
     def defined(self, function: Function) -> None:
         """Remember a function of this file, to be interpreted with unknown arguments if nobody calls it."""

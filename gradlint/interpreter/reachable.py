@@ -11,7 +11,7 @@ from collections.abc import Mapping as Mapped
 from typing import NamedTuple, TypeAlias
 
 from gradlint.domain.graph import Node
-from gradlint.domain.state import State, rebound
+from gradlint.domain.state import Names, State, rebound
 from gradlint.domain.value import (
     Instance,
     Mapping,
@@ -49,8 +49,8 @@ def held_by(state: State, before: State) -> dict[Place, tuple[Held, ...]]:
     for frame in state.dirty_frames:
         old = before.frames.get(frame)
         if old is not None and frame in state.frames:
-            names = state.frames[frame]
-            _changed(found, state, ("name", frame), names, old)
+            names = state.frames[frame].names
+            _changed(found, state, ("name", frame), names, old.names)
     for address in state.dirty:
         former = before.heap.get(address)
         if former is not None and state.heap.get(address) is not former:
@@ -62,8 +62,8 @@ def _changed(
     found: dict[Place, tuple[Held, ...]],
     state: State,
     where: Place,
-    now: dict[str | int, Value],
-    old: dict[str | int, Value],
+    now: Names,
+    old: Names,
 ) -> None:
     for name in rebound(now, old):
         if isinstance(name, str):
@@ -126,7 +126,7 @@ class Search:
     def graphs(self, state: State, values: Iterable[Value]) -> Iterator[Node]:
         """All graphs in values, in what they hold, and in the module's globals."""
         # A frame that nothing encloses is a module's.
-        outermost = [names.values() for names in state.frames.values() if "<outer>" not in names]
+        outermost = [frame.names.values() for frame in state.frames.values() if frame.outer is None]
         starts = [value for group in (values, *outermost) for value in group if type(value) in _CARRYING]
         for value in contents(state, starts, lambda record: self._carriers_of(record, state.heap)):
             self.left -= 1
@@ -142,7 +142,7 @@ class Search:
         """The attributes that may hold a graph: a parameter is none, whatever becomes of it."""
         known = self._carriers.get(id(record))
         if known is None:
-            known = record, tuple(value for value in record.attrs.values() if _may_carry(value, heap))
+            known = record, tuple(value for value in record.values() if _may_carry(value, heap))
             self._carriers[id(record)] = known
         return known[1]
 

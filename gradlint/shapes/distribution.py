@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from gradlint.domain.shape import Dim, Shape, broadcast, broadcast_all
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, External, Instance, Ref, Tensor, Unknown, Value
+from gradlint.domain.value import Args, External, Instance, Kept, Ref, Tensor, Unknown, Value
 
 _SINGLE = frozenset(
     {
@@ -47,10 +47,16 @@ def result_shape(state: State, record: Instance, name: str, args: Args) -> Shape
     return None if met is None or len(met) < len(sizes.event) else met[: len(met) - len(sizes.event)]
 
 
+def arguments_of(record: Instance) -> tuple[Value, ...]:
+    """Return what a distribution was made with."""
+    values = record.inner.value if isinstance(record.inner, Kept) else ()
+    return values if isinstance(values, tuple) else ()
+
+
 def _sizes(state: State, record: Instance) -> Sizes | None:
     kind = record.cls.path.rpartition(".")[2] if isinstance(record.cls, External) else ""
-    values = record.attrs.get("<args>", ())
-    if not isinstance(values, tuple) or not values:
+    values = arguments_of(record)
+    if not values:
         return None
     if kind == "Independent":
         return _independent(state, values)

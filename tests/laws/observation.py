@@ -10,7 +10,7 @@ from gradlint.domain.dtype import members
 from gradlint.domain.graph import Node
 from gradlint.domain.join import Meeting
 from gradlint.domain.shape import Dim
-from gradlint.domain.state import State
+from gradlint.domain.state import Frame, State
 from gradlint.domain.value import Class, Function, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.interpreter.interpreter import Interpreter
 from gradlint.interpreter.program import Program
@@ -124,7 +124,7 @@ class Paths:
         module = cst.parse_module(base)
         self.machine = Interpreter(Program(module), 1_000_000)
         self.start = State()
-        self.start.enter(1, {"__name__": "__main__"})
+        self.start.enter(1, Frame({"__name__": "__main__"}))
         self._run(base, self.start)
         self.start.dirty, self.start.dirty_frames = set(), set()
 
@@ -179,7 +179,7 @@ class _View:
         self._numbers: dict[int, int] = {}
 
     def variables(self) -> dict[str, object]:
-        names = sorted(name for name in self._state.locals if isinstance(name, str) and not name.startswith("<"))
+        names = sorted(name for name in self._state.locals if isinstance(name, str))
         return {name: self._value(self._state.locals[name]) for name in names}
 
     def _number(self, address: int) -> int:

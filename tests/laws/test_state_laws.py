@@ -9,7 +9,8 @@ import libcst as cst
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradlint.domain.state import State
+from gradlint.domain.state import Frame, State
+from gradlint.domain.value import Mapping
 
 SYNTAX = cst.Pass()
 ADDRESSES = st.integers(-4, 6)
@@ -86,14 +87,16 @@ def fresh() -> State:
     """A state with three empty frames."""
     state = State()
     for frame in (3, 2, 1):
-        state.enter(frame, {})
+        state.enter(frame, Frame({}))
     return state
 
 
 def seen(state: State) -> Model:
     """Everything that can be asked of a state."""
-    assert state.locals is state.frames[state.frame]
-    frames: dict[object, dict[object, object]] = {frame: dict(names.items()) for frame, names in state.frames.items()}
+    assert state.locals is state.frames[state.frame].names
+    frames: dict[object, dict[object, object]] = {
+        number: dict(frame.names.items()) for number, frame in state.frames.items()
+    }
     return Model(dict(state.heap.items()), frames, {**state.facts}, {*state.freed}, state.frame, bool(state.grad))
 
 
@@ -159,18 +162,18 @@ def test_escape_is_monotone_and_older_than_what_is_made_afterwards(program: list
             states.append(state.fork())
             assert states[-1].escaped == before
         elif what == "escape":
-            made = state.new("older").id
+            made = state.new(Mapping({})).id
             state.escape()
             assert before < made < state.escaped
         else:
-            assert state.new("younger").id > state.escaped
+            assert state.new(Mapping({})).id > state.escaped
 
 
 @given(st.lists(STEPS, max_size=10))
 def test_a_frame_left_gives_back_the_callers(steps: list[Step]) -> None:
     state = fresh()
     outside = {**state.locals}
-    former = state.enter(9, {"argument": 1})
+    former = state.enter(9, Frame({"argument": 1}))
     assert state.locals == {"argument": 1}
     for step in steps:
         if step[0] in ("set", "drop"):
@@ -182,5 +185,5 @@ def test_a_frame_left_gives_back_the_callers(steps: list[Step]) -> None:
 def test_an_address_is_never_used_twice() -> None:
     one = fresh()
     other = one.fork()
-    made = [state.new(None).id for state in (one, other, one, other)]
+    made = [state.new(Mapping({})).id for state in (one, other, one, other)]
     assert made == sorted(set(made))

@@ -13,13 +13,10 @@ import libcst as cst
 from gradlint.domain.announcement import NetworkImported
 from gradlint.domain.graph import Edge, Node, Tri
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, External, Instance, Ref, Tensor, Unknown
+from gradlint.domain.value import Args, External, Instance, ModuleState, Ref, Tensor, Unknown, Value
 from gradlint.interpreter.escape import origins
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.tensor import SUMMARY, UNCOUNTED, new_leaf, tensor_at
-
-SOME = "<some>"
-"""The name under which the leaf stands that is all parameters."""
 
 _MAKERS = re.compile(
     r"torchvision\.models\.(?:\w+\.)*(?!get_|list_|\w*_Weights)[a-z]\w*$"
@@ -46,25 +43,32 @@ def new_network(machine: Machine, state: State, node: cst.CSTNode) -> Ref:
     """A network with parameters that require grad, of which one stands for all."""
     leaf = new_leaf(state, node, parameter=True, tags=UNCOUNTED | {SUMMARY})
     machine.announce(state, NetworkImported(node, leaf))
-    return state.new(Instance(External("torch.nn.Module"), {SOME: leaf}, {}, True, node))
+    return state.new(
+        Instance(External("torch.nn.Module"), {}, {}, True, node, ModuleState(foreign=True)).with_unnamed(leaf)
+    )
 
 
 def is_foreign(record: Instance) -> bool:
     """Whether a module is one of another library."""
-    return SOME in record.attrs
+    return record.module.foreign
+
+
+def leaf_of(record: Instance) -> Value:
+    """The leaf that stands for all parameters of such a network: the attribute that it has had from the beginning."""
+    return next(iter(record.attrs.values()))
 
 
 def foreign_part(machine: Machine, state: State, ref: Ref, name: str) -> Ref | None:
     """A part of such a network, where its name tells that it is a module; the same at each look."""
     record = state[ref]
     assert isinstance(record, Instance)
-    whole = record.attrs.get(SOME)
+    whole = leaf_of(record)
     if name not in _PARTS or record.syntax is None or not isinstance(whole, Ref):
         return None
     part = new_network(machine, state, record.syntax)
     made, leaf = state[part], tensor_at(state, whole)
     assert isinstance(made, Instance)
-    own = made.attrs[SOME]
+    own = leaf_of(made)
     assert isinstance(own, Ref)
     state.put(own.id, tensor_at(state, own)._replace(grad=leaf.grad, dtype=leaf.dtype))
     state.put(ref.id, record._replace(attrs={**record.attrs, name: part}))

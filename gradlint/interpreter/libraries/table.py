@@ -131,8 +131,8 @@ def _copied(machine: Machine, state: State, value: Value, node: cst.CSTNode, mem
         pairs = {key: _copied(machine, state, item, node, memo) for key, item in record.items.items()}
         state.put(fresh.id, record._replace(items=pairs))
     elif isinstance(record, Instance) and not _copies_itself(state, record):
-        attrs = {key: _copied(machine, state, item, node, memo) for key, item in record.attrs.items()}
-        state.put(fresh.id, record._replace(attrs=attrs, syntax=node))
+        copied = record.mapped(lambda item: _copied(machine, state, item, node, memo))
+        state.put(fresh.id, copied._replace(syntax=node))
     return fresh
 
 

@@ -20,6 +20,7 @@ from gradlint.domain.value import (
     External,
     Function,
     Instance,
+    Kept,
     Mapping,
     Ref,
     Sequence,
@@ -55,19 +56,16 @@ def _optimizers(machine: Machine, state: State, ref: Ref, args: Args, node: cst.
     """self.optimizers(): what `configure_optimizers` has made, one by itself and several in a list; made once."""
     record = state[ref]
     assert isinstance(record, Instance)
-    if _MADE not in record.attrs:
+    if not isinstance(record.inner, Kept):
         configure = find_in_class(state, record.cls, "configure_optimizers") if isinstance(record.cls, Ref) else None
         if not isinstance(configure, Function):
             return machine.unknown()
         made = _told(state, machine.call(state, Bound(ref, configure), Args(), node))
         record = state[ref]
         assert isinstance(record, Instance)
-        state.put(ref.id, record._replace(attrs={**record.attrs, _MADE: made}))
+        state.put(ref.id, record._replace(inner=Kept(made)))
         return made
-    return record.attrs[_MADE]
-
-
-_MADE = "<optimizers>"
+    return record.inner.value
 
 
 def _told(state: State, value: Value) -> Value:

@@ -114,7 +114,7 @@ def run_if(machine: Machine, states: list[State], instr: If) -> list[State]:
     after: list[State] = []
     for state in states:
         after.extend(_branch(machine, state, instr))
-    return machine.meet(after, () if instr.out is None else (instr.out,))
+    return machine.meet(after, () if instr.out is None else (instr.out,), instr.node)
 
 
 def _branch(machine: Machine, state: State, instr: If) -> list[State]:
@@ -132,7 +132,7 @@ def _branch(machine: Machine, state: State, instr: If) -> list[State]:
     assume(other, test, False, state.history.number)
     after = machine.run(instr.then, [state])
     after = after + machine.run(instr.orelse, [other])
-    after = machine.meet(after, () if instr.out is None else (instr.out,))
+    after = machine.meet(after, () if instr.out is None else (instr.out,), instr.node)
     machine.close(after, region)
     return after
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 import libcst as cst
 
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import Site
-from gradlint.domain.state import GradMode, State, fresh_address
+from gradlint.domain.state import Frame, GradMode, Names, State, fresh_address
 from gradlint.domain.value import (
     Args,
     Function,
@@ -54,7 +55,7 @@ def run_body(
     frame = fresh_address()
     if consumer is not None:
         machine.consumers[frame] = consumer
-    former = state.enter(frame, names)
+    former = state.enter(frame, Frame(names, function.frame, function))
     restore = [enter_mode(machine, state, mode) for mode in function.modes]
     site = state.site
     state.site = node, site
@@ -134,19 +135,19 @@ def _leave(
     site: Site,
 ) -> tuple[State, Value]:
     if generator:
-        value = state.locals.get("<yields>") or state.new(Sequence((Unknown(),), "iterator", True))
+        value = state.frames[state.frame].yields or state.new(Sequence((Unknown(),), "iterator", True))
     for saved in reversed(restore):
         leave_mode(state, saved)
     state.site = site
-    if "<captured>" not in state.locals:
+    if not state.frames[state.frame].captured:
         del state.frames[state.frame]
     state.leave(former)
     return state, value
 
 
-def bind_parameters(machine: Machine, state: State, function: Function, args: Args) -> dict[str | int, Value]:
+def bind_parameters(machine: Machine, state: State, function: Function, args: Args) -> Names:
     """The first variables of a call: parameters from arguments, defaults, or unknown."""
-    names: dict[str | int, Value] = {"<outer>": function.frame, "<function>": function}
+    names: Names = {}
     positional = list(args.positional)
     keywords = dict(args.keywords)
     defaults = dict(function.defaults)
@@ -180,6 +181,10 @@ def with_defaults(machine: Machine, function: Function, args: Args) -> Args:
     return args
 
 
+RESULT: Final = 0
+"""The temporary for the result of a call in place; those of the code are numbered from 1."""
+
+
 def settle(
     machine: Machine,
     state: State,
@@ -187,14 +192,13 @@ def settle(
     receiver: tuple[Value, ...] = (),
 ) -> Value:
     """Run what may split a state where a program cannot: of several outcomes the first that remains goes on."""
-    slot = "<result>"
     before = state.fork()
     region = machine.open(state)
     states: list[State] = []
     for outcome, value in run():
-        outcome.set(slot, value)
+        outcome.set(RESULT, value)
         states.append(outcome)
-    states = machine.meet(states, (slot,))
+    states = machine.meet(states, (RESULT,))
     machine.close(states, region)
     _detach_exits(machine, region, state)
     if not states:
@@ -210,8 +214,8 @@ def settle(
             machine.lend_all(dropped)
     if states[0] is not state:
         state.become(states[0])
-    value = state.locals[slot]
-    state.drop(slot)
+    value = state.locals[RESULT]
+    state.drop(RESULT)
     return value
 
 

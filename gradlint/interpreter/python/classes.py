@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import libcst as cst
 
-from gradlint.domain.state import State, fresh_address
+from gradlint.domain.state import Frame, State, fresh_address
 from gradlint.domain.value import Bound, Class, External, Function, Instance, Ref, Value
 from gradlint.facts.names import MODULE, names_of
 from gradlint.interpreter.machine import Machine, simple, splitting
@@ -124,7 +124,7 @@ def make_class(machine: Machine, states: list[State], instr: MakeClass) -> list[
     for state in states:
         bases = tuple(machine.read(state, base) for base in instr.bases)
         outer = machine.program.closure(state)
-        former = state.enter(fresh_address(), {"<outer>": outer, "<class>": True})
+        former = state.enter(fresh_address(), Frame({}, outer, of_class=True))
         first_exit = len(machine.exits)
         ends = machine.run(instr.code.body, [state])
         del machine.exits[first_exit:]
@@ -146,7 +146,7 @@ def make_class(machine: Machine, states: list[State], instr: MakeClass) -> list[
 
 
 def _is_attribute(name: str | int) -> bool:
-    return isinstance(name, str) and not name.startswith("<") and "." not in name
+    return isinstance(name, str) and "." not in name
 
 
 simple(MakeFunction, make_function)

@@ -12,10 +12,10 @@ import libcst as cst
 
 from gradlint.domain.announcement import GraphsShared
 from gradlint.domain.state import State
-from gradlint.domain.value import Function, Pending, Ref, Sequence, Suspended, Value
+from gradlint.domain.value import Pending, Ref, Sequence, Suspended, Value
 from gradlint.interpreter.escape import let_go, origins
 from gradlint.interpreter.machine import Exit, Machine, splitting
-from gradlint.interpreter.python.calls import run_body, settle, suspended_at
+from gradlint.interpreter.python.calls import RESULT, run_body, settle, suspended_at
 from gradlint.interpreter.python.consumer import Consumer, Turn
 from gradlint.interpreter.python.contexts import leave_mode
 from gradlint.interpreter.python.iteration import items_of
@@ -70,8 +70,8 @@ def run_yield(machine: Machine, states: list[State], instr: Yield) -> list[State
 def _resume(machine: Machine, states: list[State], items: list[Value], consumer: Consumer) -> list[State]:
     """A turn of the consumer in its own frame, and back to the generator."""
     frame, site = states[0].frame, states[0].site
-    function = states[0].locals["<function>"]
-    decorated = isinstance(function, Function) and bool(function.modes)
+    function = states[0].function
+    decorated = function is not None and bool(function.modes)
     inner = (states[0].grad, states[0].inference, states[0].blocked)
     first_exit = len(machine.exits)
     for state in states:
@@ -122,10 +122,9 @@ def _delegate(machine: Machine, state: State, consumer: Consumer, instr: Yield) 
 def _collect(machine: Machine, state: State, instr: Yield) -> None:
     value = machine.read(state, instr.value)
     machine.announce(state, GraphsShared(instr.node, origins(state, (value,))))
-    yields = state.locals.get("<yields>")
-    if not isinstance(yields, Ref):
-        yields = state.new(Sequence((), "iterator"))
-        state.set("<yields>", yields)
+    frame = state.frames[state.frame]
+    yields = frame.yields or state.new(Sequence((), "iterator"))
+    state.frames[state.frame] = frame._replace(yields=yields)
     record = state[yields]
     assert isinstance(record, Sequence)
     added = items_of(machine, state, value, instr.node) if instr.star else Sequence((value,))
@@ -147,19 +146,18 @@ def lazy_items(machine: Machine, state: State, value: Value, node: cst.CSTNode) 
 
 def first_item(machine: Machine, state: State, ref: Ref) -> Value:
     """next(generator): the body runs to its first `yield`; how it goes on from there is not known."""
-    slot = "<next>"
 
     def turn(states: list[State], items: list[Value]) -> list[State]:
         for one, item in zip(states, items, strict=True):
-            one.set(slot, item)
+            one.set(RESULT, item)
             machine.exits.append(Exit("break", one))
         return []
 
     def run() -> list[tuple[State, Value]]:
-        return [(one, one.locals[slot]) for one in drive(machine, state, ref, turn)[1]]
+        return [(one, one.locals[RESULT]) for one in drive(machine, state, ref, turn)[1]]
 
     value = settle(machine, state, run)
-    state.drop(slot)
+    state.drop(RESULT)
     return value
 
 

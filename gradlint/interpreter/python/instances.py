@@ -6,7 +6,7 @@ import libcst as cst
 
 from gradlint.domain.refusal.functions import FunctionWithoutApply
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, Class, External, Function, Instance, Ref, Value
+from gradlint.domain.value import Args, Class, External, Function, Instance, Kept, Ref, Value
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import (
     annotated_names,
@@ -20,8 +20,6 @@ from gradlint.interpreter.torch.module import fill_module, new_user_module
 from gradlint.interpreter.torch.optim import fill_optimizer, is_optimizer_path
 
 FIELD = External("dataclasses.field")
-
-_FACTORY = "<factory>"
 
 
 def instantiate(machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNode) -> Value:
@@ -48,7 +46,7 @@ def field(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
     if "default" in args.keywords:
         return args.keywords["default"]
     factory = args.keywords.get("default_factory")
-    return state.new(Instance(FIELD, {} if factory is None else {_FACTORY: factory}, {}, False, node))
+    return state.new(Instance(FIELD, {}, {}, False, node, inner=Kept(factory)))
 
 
 def fill_fields(machine: Machine, state: State, ref: Ref, cls: Ref, args: Args, node: cst.CSTNode) -> None:
@@ -64,7 +62,7 @@ def fill_fields(machine: Machine, state: State, ref: Ref, cls: Ref, args: Args, 
             default = find_in_class(state, cls, name)
             made = state.heap.get(default.id) if isinstance(default, Ref) else None
             if isinstance(made, Instance) and made.cls == FIELD:
-                factory = made.attrs.get(_FACTORY)
+                factory = made.inner.value if isinstance(made.inner, Kept) else None
                 known = factory is not None and not args.open
                 given[name] = machine.call(state, factory, Args(), node) if known else machine.unknown()
     instance = state[ref]

@@ -116,18 +116,12 @@ def append(machine: Machine, state: State, instr: Append) -> None:
 def store_outer(machine: Machine, state: State, instr: StoreOuter) -> None:
     """global, nonlocal"""
     value = machine.read(state, instr.src)
-    frame = state.locals.get("<outer>")
-    target = frame
-    while isinstance(frame, int):
-        target = frame
-        names = state.frames[frame]
-        if not instr.to_global and instr.name in names:
+    target = state.frame
+    while (outer := state.frames[target].outer) is not None:
+        target = outer
+        if not instr.to_global and instr.name in state.frames[target].names:
             break
-        frame = names.get("<outer>")
-    if isinstance(target, int):
-        state.set_in(target, instr.name, value)
-    else:
-        state.set(instr.name, value)
+    state.set_in(target, instr.name, value)
 
 
 def delete(machine: Machine, state: State, instr: Delete) -> None:

@@ -283,7 +283,7 @@ def _heads(machine: Machine, states: list[State], instr: While, turn: int) -> tu
 def _count_on(before: State, states: list[State], counters: frozenset[str]) -> None:
     """What a turn has added a number to stands for the count of any later turn, as the number of a turn does."""
     for state in states:
-        old = before.frames.get(state.frame, {})
+        old = before.frames[state.frame].names if state.frame in before.frames else {}
         for name in list(rebound(state.locals, old)):
             if name in counters and _rises(state.locals[name], old[name]):
                 state.set(name, nth(state.locals[name], upwards=old[name] >= 0))  # type: ignore[arg-type, operator]
@@ -312,7 +312,7 @@ def _widen(machine: Machine, before: State, after: State) -> None:
     """
     frame = after.frame
     if frame in after.dirty_frames and frame in before.frames:
-        old = before.frames[frame]
+        old = before.frames[frame].names
         for name in list(rebound(after.locals, old)):
             if isinstance(name, str):
                 after.set(name, _widened(after.locals[name], old[name]))

@@ -147,9 +147,9 @@ def accumulate(
     """Gradients are added into `.grad` of the leaves that were reached."""
     certain = {node.leaf for node in found.certain if node.leaf is not None}
     for wanted in only or ():
-        record = state.heap[wanted]
-        if isinstance(record, Tensor) and record.leaf is not True:  # A result among `inputs=` gets its gradient, too.
-            _add_gradient(machine, state, wanted, record, syntax, False)
+        result = state.heap[wanted]
+        if isinstance(result, Tensor) and result.leaf is not True:  # A result among `inputs=` gets its gradient, too.
+            _add_gradient(machine, state, wanted, result, syntax, False)
     for node in found.possible.values():
         leaf = node.leaf
         if leaf is None or (only is not None and leaf not in only):

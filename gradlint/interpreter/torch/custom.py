@@ -19,6 +19,7 @@ from gradlint.domain.value import (
     Args,
     Bound,
     Context,
+    CtxState,
     External,
     Function,
     Instance,
@@ -41,9 +42,8 @@ from gradlint.interpreter.torch.transform.levels import refuses_custom
 CTX = "torch.autograd.function.FunctionCtx"
 """The class of `ctx`, as far as gradlint knows it: what forward leaves on it stands in the attributes."""
 
-SAVED, DIRTY, _UNMARKED = "<saved>", "<dirty>", "<unmarked>"
-_KEPT = {"save_for_backward": SAVED, "mark_dirty": DIRTY, "mark_non_differentiable": _UNMARKED}
-"""The methods of `ctx` that remember tensors, and under which attribute."""
+_KEEPING = frozenset({"save_for_backward", "mark_dirty", "mark_non_differentiable"})
+"""The methods of `ctx` that remember tensors."""
 
 _WRAPPED = (External("builtins.staticmethod"), External("builtins.classmethod"))
 
@@ -66,7 +66,7 @@ def apply(machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNod
     for _, ref in inputs.tensors(machine, state):
         inputs.writes[ref.id] = len(state.writes(tensor_at(state, ref).counter))
     needs = tuple(_needs(machine, state, value) for value in args.positional)
-    ctx = state.new(Instance(External(CTX), {"needs_input_grad": needs}, {}, False, node))
+    ctx = state.new(Instance(External(CTX), {"needs_input_grad": needs}, {}, False, node, inner=CtxState()))
     result = _run_forward(machine, state, cls, forward, ctx, inputs, node)
     return _recorded(machine, state, cls, ctx, inputs, result, node)
 
@@ -114,15 +114,17 @@ def _recorded(
         Edge(tensor_at(state, ref).node, False if index in ignored else tensor_at(state, ref).grad, "custom")
         for index, ref in tensors
     ]
-    for ref in kept_by(state, ctx, DIRTY):
+    kept_by = ctx_state(state, ctx)
+    dirty = tensors_among(state, kept_by.dirty)
+    for ref in dirty:
         _written(machine, state, ref, node)
     # What backward does not ask for, torch does not look at: neither that it was written, nor that it is freed.
-    saved = kept_by(state, ctx, SAVED) if ctx.id in machine.unpacked else ()
+    saved = tensors_among(state, kept_by.saved) if ctx.id in machine.unpacked else ()
     kept = tuple(saved_now(machine, state, ref, "saved tensor") for ref in saved)
     made = _node(state, cls, node, edges, requires, kept, machine)
     results = [known_tensor(machine, state, value) for value in parts_of(result)]
-    if any(ref not in results for ref in kept_by(state, ctx, DIRTY)):
-        machine.emit(DirtyNotReturned(set_at(state, ctx, DIRTY)))
+    if any(ref not in results for ref in dirty):
+        machine.emit(DirtyNotReturned(set_at(state, ctx, "mark_dirty")))
     machine.announce(state, FunctionApplied(node, cls, ctx, inputs.values, inputs.writes, result))
     return _attached(machine, state, made, ctx, inputs, result, node)
 
@@ -143,13 +145,17 @@ def _node(
     return made
 
 
-def kept_by(state: State, ctx: Ref, name: str) -> tuple[Ref, ...]:
-    """The tensors that `ctx` keeps under one of its own attributes, such as `SAVED`."""
+def ctx_state(state: State, ctx: Ref) -> CtxState:
+    """Return what the methods of a `ctx` were given."""
     record = state[ctx]
-    assert isinstance(record, Instance)
-    values = record.attrs.get(name, ())
+    assert isinstance(record, Instance) and isinstance(record.inner, CtxState)
+    return record.inner
+
+
+def tensors_among(state: State, values: Value) -> tuple[Ref, ...]:
+    """Return the tensors that a `ctx` keeps; none where it is not known which."""
     if type(values) is not tuple:
-        return ()  # Paths that saved different tensors have met.
+        return ()
     return tuple(one for one in values if isinstance(one, Ref) and isinstance(state.heap.get(one.id), Tensor))
 
 
@@ -158,8 +164,9 @@ def _attached(
 ) -> Value:
     """The results as the caller gets them."""
     given = {ref.id for _, ref in inputs.tensors(machine, state)}
-    dirty = {ref.id for ref in kept_by(state, ctx, DIRTY)}
-    unmarked = {ref.id for ref in kept_by(state, ctx, _UNMARKED)}
+    kept = ctx_state(state, ctx)
+    dirty = {ref.id for ref in tensors_among(state, kept.dirty)}
+    unmarked = {ref.id for ref in tensors_among(state, kept.unmarked)}
     parts: list[Value] = []
     for value in parts_of(result):
         ref = known_tensor(machine, state, value)
@@ -225,21 +232,29 @@ def remember(state: State, ctx: Ref, name: str, node: cst.CSTNode) -> None:
 
 def call_ctx(machine: Machine, state: State, ctx: Ref, name: str, args: Args, node: cst.CSTNode) -> Value:
     """A method of `ctx`."""
-    if name in _KEPT:
-        remember(state, ctx, _KEPT[name], node)
-        record = state[ctx]
-        assert isinstance(record, Instance)
-        values = tuple(as_tensor(machine, state, value, node) or value for value in args.positional)
-        state.put(ctx.id, record._replace(attrs={**record.attrs, _KEPT[name]: values}))
-        return None
-    return None if name in _SILENT else opaque(machine, state, args.values(), node)
+    if name not in _KEEPING:
+        return None if name in _SILENT else opaque(machine, state, args.values(), node)
+    remember(state, ctx, name, node)
+    values = tuple(as_tensor(machine, state, value, node) or value for value in args.positional)
+    record, kept = state[ctx], ctx_state(state, ctx)
+    assert isinstance(record, Instance)
+    match name:
+        case "save_for_backward":
+            kept = kept._replace(saved=values)
+        case "mark_dirty":
+            kept = kept._replace(dirty=values)
+        case _:
+            kept = kept._replace(unmarked=values)
+    state.put(ctx.id, record._replace(inner=kept))
+    return None
 
 
 def ctx_attribute(machine: Machine, state: State, ctx: Ref, record: Instance, name: str) -> Value:
     """An attribute of `ctx` that forward has not set itself."""
     if name in ("saved_tensors", "saved_variables"):
         machine.unpacked.add(ctx.id)
-        return record.attrs.get(SAVED, ())
-    if name in _KEPT or name in _SILENT:
+        saved = ctx_state(state, ctx).saved
+        return () if saved is None else saved
+    if name in _KEEPING or name in _SILENT:
         return Bound(ctx, name)
     return machine.symbol("attr", ctx, name)

@@ -6,12 +6,12 @@ import libcst as cst
 
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, External, Instance, Ref, Tensor, Unknown, Value
+from gradlint.domain.value import Args, External, Instance, Kept, Ref, Tensor, Unknown, Value
 from gradlint.interpreter.escape import opaque, origins
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.tensor import both, either, known_tensor, new_tensor, tensor_at, unknown_tensor
 from gradlint.interpreter.torch.transform.levels import refuses_random
-from gradlint.shapes.distribution import result_shape
+from gradlint.shapes.distribution import arguments_of, result_shape
 
 _REPARAMETERISED = frozenset(
     {
@@ -54,7 +54,7 @@ _NO_RSAMPLE = frozenset(
 def new_distribution(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Ref:
     """A distribution keeps its parameters."""
     values = tuple(args.values())
-    return state.new(Instance(External(path), {"<args>": values, **args.keywords}, {}, True, node))
+    return state.new(Instance(External(path), dict(args.keywords), {}, True, node, inner=Kept(values)))
 
 
 def call_distribution(
@@ -109,9 +109,7 @@ def _kind(record: Instance) -> str:
 def _parameters(state: State, record: Instance) -> list[Tensor] | None:
     """The tensors a distribution is made of; None where something unknown is among them."""
     found: list[Tensor] = []
-    values = record.attrs.get("<args>", ())
-    assert isinstance(values, tuple)
-    for value in values:
+    for value in arguments_of(record):
         one = state.heap.get(value.id) if isinstance(value, Ref) else None
         if isinstance(one, Tensor):
             found.append(one)

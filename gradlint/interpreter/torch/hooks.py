@@ -26,6 +26,7 @@ from gradlint.domain.value import (
     External,
     Function,
     Hook,
+    HookHandle,
     Instance,
     Mapping,
     Ref,
@@ -59,7 +60,7 @@ def register(kind: str) -> Callable[[Machine, State, Ref, Args, cst.CSTNode], Va
         hooks = (hook, *known) if args.keywords.get("prepend") is True else (*known, hook)
         state.put(ref.id, record._replace(module=record.module._replace(hooks=hooks)))
         machine.hooked.add(ref.id)
-        return state.new(Instance(External(HANDLE), {"<module>": ref, "<hook>": hook.number}, {}, False, node))
+        return state.new(Instance(External(HANDLE), {}, {}, False, node, inner=HookHandle(ref, hook.number)))
 
     return method
 
@@ -72,22 +73,22 @@ def register_with_node(machine: Machine, state: State, ref: Ref, hook: Value, ki
     number = fresh_address()
     state.decide(key, (*known, (Hook(kind, hook, number), ref)))
     machine.hooked.add(key[1])
-    return state.new(Instance(External(HANDLE), {"<node>": key[1], "<hook>": number}, {}, False, node))
+    return state.new(Instance(External(HANDLE), {}, {}, False, node, inner=HookHandle(key[1], number)))
 
 
 def remove(state: State, handle: Instance) -> None:
     """handle.remove()"""
-    number = handle.attrs.get("<hook>")
-    module, node = handle.attrs.get("<module>"), handle.attrs.get("<node>")
-    if isinstance(module, Ref):
-        record = state[module]
+    assert isinstance(handle.inner, HookHandle)
+    owner, number = handle.inner
+    if isinstance(owner, Ref):
+        record = state[owner]
         assert isinstance(record, Instance)
         kept = tuple(hook for hook in record.module.hooks if hook.number != number)
-        state.put(module.id, record._replace(module=record.module._replace(hooks=kept)))
-    elif ("hooks", node) in state.facts:
-        pairs = state.facts["hooks", node]
+        state.put(owner.id, record._replace(module=record.module._replace(hooks=kept)))
+    elif ("hooks", owner) in state.facts:
+        pairs = state.facts["hooks", owner]
         assert isinstance(pairs, tuple)
-        state.decide(("hooks", node), tuple(pair for pair in pairs if pair[0].number != number))
+        state.decide(("hooks", owner), tuple(pair for pair in pairs if pair[0].number != number))
 
 
 def remove_all(machine: Machine, state: State) -> None:

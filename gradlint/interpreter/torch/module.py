@@ -230,7 +230,7 @@ def replace_module(machine: Machine, state: State, ref: Ref, record: Instance, i
     if isinstance(index, str):
         state.put(ref.id, record._replace(attrs={**record.attrs, index: value}))
         return
-    state.put(ref.id, record._replace(attrs={**record.attrs, f"<{len(record.attrs)}>": value}, open=True))
+    state.put(ref.id, record.with_unnamed(value))
 
 
 # Calls.

@@ -191,8 +191,7 @@ def _set(state: State, ref: Ref, name: Value, value: Value) -> None:
     if isinstance(name, str):
         state.put(ref.id, record._replace(attrs={**record.attrs, name: value}))
     else:
-        attrs = {**record.attrs, f"<{len(record.attrs)}>": value}
-        state.put(ref.id, record._replace(attrs=attrs, open=True))
+        state.put(ref.id, record.with_unnamed(value))
 
 
 def _append(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:

@@ -66,7 +66,7 @@ def insert_part(machine: Machine, state: State, ref: Ref, args: Args, node: cst.
     index, value = args.get(0, "index"), args.get(1, "module")
     names = list(parts(record))
     if not isinstance(index, int) or record.open or not all(name.isdigit() for name in names):
-        state.put(ref.id, record._replace(attrs={**record.attrs, f"<{len(record.attrs)}>": value}, open=True))
+        state.put(ref.id, record.with_unnamed(value))
         return ref
     values = [record.attrs[name] for name in names]
     values.insert(index, value)

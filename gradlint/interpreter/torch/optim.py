@@ -26,6 +26,7 @@ from gradlint.domain.value import (
     Instance,
     Mapping,
     NoGradient,
+    OptimizerState,
     Ref,
     Sequence,
     Tensor,
@@ -36,7 +37,7 @@ from gradlint.domain.value import (
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.torch.inplace import bump
-from gradlint.interpreter.torch.parameters import held_by_optimizer
+from gradlint.interpreter.torch.parameters import held_by_optimizer, optimizer_state
 from gradlint.interpreter.torch.tensor import SUMMARY, is_absent, known_tensor, tensor_at
 
 Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
@@ -56,8 +57,7 @@ def new_optimizer(machine: Machine, state: State, path: str, args: Args, node: c
 
 def supposed_optimizer(machine: Machine, state: State, params: tuple[Ref, ...], node: cst.CSTNode) -> Ref:
     """An optimizer that a file does not show: it holds these parameters, and perhaps others."""
-    attrs: dict[str, Value] = {"<params>": params, "<open>": True}
-    ref = state.new(Instance(External("torch.optim.Optimizer"), attrs, {}, True, None))
+    ref = state.new(Instance(External("torch.optim.Optimizer"), {}, {}, True, inner=OptimizerState(params)))
     machine.announce(state, OptimizerSupposed(node, ref))
     _admit(machine, state, ParametersTaken(node, ref, None, params, complete=False))
     return ref
@@ -75,10 +75,10 @@ def fill_optimizer(machine: Machine, state: State, ref: Ref, args: Args, node: c
         machine.emit(TensorForParameters(node))
     record_ = state[ref]
     assert isinstance(record_, Instance)
-    attrs = {**record_.attrs, "<params>": tuple(params), "<open>": is_open}
     groups = (state.new(Mapping({"params": state.new(Sequence(tuple(params), "list", is_open))}, True)),)
-    attrs["param_groups"] = state.new(Sequence(groups, "list", is_open))
-    state.put(ref.id, record_._replace(attrs=attrs, config=dict(args.keywords)))
+    attrs = {**record_.attrs, "param_groups": state.new(Sequence(groups, "list", is_open))}
+    inner = OptimizerState(tuple(params), is_open)
+    state.put(ref.id, record_._replace(attrs=attrs, config=dict(args.keywords), inner=inner))
 
 
 def _admit(machine: Machine, state: State, taken: ParametersTaken) -> None:
@@ -227,12 +227,11 @@ def _add_group(machine: Machine, state: State, ref: Ref, args: Args, node: cst.C
     record = state[ref]
     assert isinstance(record, Instance)
     _admit(machine, state, ParametersTaken(node, ref, group, more, complete=not more_open))
-    held = set(held_by_optimizer(state, ref))
+    held = held_by_optimizer(state, ref)
     whole = all(one in held for one in more) and not more_open
     _refuse_shared(machine, state, (one for one in more if one in held), node, whole=whole)
-    attrs = {**record.attrs, "<params>": (*held_by_optimizer(state, ref), *more)}
-    attrs["<open>"] = record.attrs.get("<open>", True) or more_open
-    state.put(ref.id, record._replace(attrs=attrs))
+    inner = OptimizerState((*held, *more), optimizer_state(record).open or more_open)
+    state.put(ref.id, record._replace(inner=inner))
     return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradlint.domain.state import State
-from gradlint.domain.value import External, Instance, Ref, Tensor, Unknown, Value
+from gradlint.domain.value import External, Instance, OptimizerState, Ref, Tensor, Unknown, Value, is_unnamed
 from gradlint.domain.walk import reachable
 from gradlint.interpreter.python.classes import has_unknown_base, library_base
 
@@ -74,16 +74,21 @@ def parameters_of(state: State, root: Ref) -> tuple[list[tuple[str, Ref]], bool]
                 tensor = state.heap.get(value.id)
                 if isinstance(tensor, Tensor) and tensor.parameter:
                     found.setdefault(value.id, (prefix + name, value))
-            elif isinstance(value, Unknown) and not name.startswith("<"):
+            elif isinstance(value, Unknown) and not is_unnamed(name):
                 is_open = is_open or value.kind is None
     return list(found.values()), is_open
 
 
 def held_by_optimizer(state: State, optimizer: Ref) -> tuple[Ref, ...]:
     """The parameters that an optimizer is known to hold."""
-    record = state.heap.get(optimizer.id)
-    params = record.attrs.get("<params>", ()) if isinstance(record, Instance) else ()
+    params = optimizer_state(state.heap.get(optimizer.id)).params
     return tuple(one for one in params if isinstance(one, Ref)) if isinstance(params, tuple) else ()
+
+
+def optimizer_state(record: object) -> OptimizerState:
+    """What is known of an optimizer; of what is none, nothing."""
+    inner = record.inner if isinstance(record, Instance) else None
+    return inner if isinstance(inner, OptimizerState) else OptimizerState()
 
 
 def named_modules(state: State, root: Ref) -> Iterator[tuple[str, Instance]]:
@@ -106,5 +111,5 @@ def parts(record: Instance) -> dict[str, Value]:
     return {
         name: value
         for name, value in record.attrs.items()
-        if (value is None or isinstance(value, (Ref, Unknown))) and not name.startswith("<")
+        if (value is None or isinstance(value, (Ref, Unknown))) and not is_unnamed(name)
     }

@@ -29,8 +29,8 @@ def check_part(machine: Machine, state: State, obj: Ref, value: Value, node: cst
 
 def running_method_of(state: State) -> Ref | None:
     """The object whose method is running."""
-    function = state.locals.get("<function>")
-    if isinstance(function, Function) and function.owner is not None and function.code.params:
+    function = state.function
+    if function is not None and function.owner is not None and function.code.params:
         receiver = state.locals.get(function.code.params[0].name)
         return receiver if isinstance(receiver, Ref) else None
     return None

@@ -41,7 +41,7 @@ def thaw(machine: Machine, state: State, values: Iterable[Value]) -> None:
                 machine.frozen.pop(record.node.leaf)
                 state.put(value.id, record._replace(grad=None))
             elif isinstance(record, (Instance, Sequence)):
-                stack.extend(record.attrs.values() if isinstance(record, Instance) else record.items)
+                stack.extend(record.values() if isinstance(record, Instance) else record.items)
 
 
 def is_off(state: State, leaf: int) -> bool:

@@ -20,7 +20,7 @@ from gradlint.interpreter.world import guesses
 from gradlint.source.core import Param
 from gradlint.source.lower.syntax import parts
 
-UNSEEN = "<unseen>"
+UNSEEN = "gradlint.unseen."
 """The root of the paths of what a file calls for a network, and does not show."""
 
 _CUSTOMS = {

@@ -11,7 +11,7 @@ that the checked file makes (`ancient`). What was seen half-way, in a circle of 
 from __future__ import annotations
 
 from gradlint.domain.announcement import AttributeRead
-from gradlint.domain.state import MISSING, State
+from gradlint.domain.state import MISSING, Frame, State
 from gradlint.domain.value import External, File, Imported, Unknown, Value
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.source.core import Import
@@ -42,10 +42,9 @@ def run_import(machine: Machine, state: State, instr: Import) -> None:
         state.set(instr.dest, program.external(f"{instr.path}.{instr.name}"))
 
 
-def _star(state: State, source: Value) -> None:
-    stars = state.locals.get("<stars>", ())
-    assert isinstance(stars, tuple)
-    state.set("<stars>", (*stars, source))
+def _star(state: State, source: File | str) -> None:
+    frame = state.frames[state.frame]
+    state.frames[state.frame] = frame._replace(stars=(*frame.stars, source))
 
 
 Searched = set[tuple[str, str]]
@@ -69,34 +68,30 @@ def member(machine: Machine, state: State, file: File, name: str) -> Value:
 
 
 def _bound(machine: Machine, state: State, path: str, name: str, searched: Searched) -> Value:
-    names = admit(machine, state, path)
-    if names is not None:
-        value = names.get(name, MISSING)
+    frame = admit(machine, state, path)
+    if frame is not None:
+        value = frame.names.get(name, MISSING)
         if value is not MISSING:
             return value
         value = None
         if (path, name) not in searched:
             searched.add((path, name))
-            value = from_stars(machine, state, names, name, searched)
+            value = from_stars(machine, state, frame, name, searched)
         if value is not None:
             return value
     below = machine.program.below(path, name)
     return File(below) if below is not None else machine.symbol("import", path, name)
 
 
-def from_stars(
-    machine: Machine, state: State, names: dict[str | int, Value], name: str, searched: Searched | None = None
-) -> Value:
+def from_stars(machine: Machine, state: State, frame: Frame, name: str, searched: Searched | None = None) -> Value:
     """What `from x import *` in a file may bind a name to: the last that does counts. None for none."""
-    stars = names.get("<stars>", ())
-    assert isinstance(stars, tuple)
-    for source in reversed(stars):
+    for source in reversed(frame.stars):
         if isinstance(source, File):
             if machine.program.may_bind(source.path, name):
                 value = imported(machine, state, Imported(source.path, name), searched)
                 if not _is_unbound(value):
                     return value
-        elif isinstance(source, str) and source.startswith("torch"):
+        elif source.startswith("torch"):
             found = machine.program.from_star(source, name)
             if found is not None:
                 return found
@@ -107,8 +102,8 @@ def _is_unbound(value: Value) -> bool:
     return isinstance(value, Unknown) and value.key is not None and value.key[0] == "import"
 
 
-def admit(machine: Machine, state: State, path: str) -> dict[str | int, Value] | None:
-    """The names of a file in this state, in which what the file left behind takes its place; None if not known."""
+def admit(machine: Machine, state: State, path: str) -> Frame | None:
+    """The frame of a file in this state, in which what the file left behind takes its place; None if not known."""
     program = machine.program
     if path == program.home:
         return state.frames.get(program.frame)

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from gradlint.domain.graph import ancient
-from gradlint.domain.value import Value
+from gradlint.domain.state import Frame
+from gradlint.domain.value import Record
 from gradlint.source.unit import Neighbours, Unit
 
 UNITS = 48
@@ -21,8 +22,8 @@ class Loaded(NamedTuple):
     """What a file's top level leaves behind: its frame, and the frames and heap that it needs."""
 
     frame: int
-    frames: dict[int, dict[str | int, Value]]
-    heap: dict[int, object]
+    frames: dict[int, Frame]
+    heap: dict[int, Record]
 
 
 class Loading:

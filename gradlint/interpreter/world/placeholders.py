@@ -12,7 +12,7 @@ from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, External, Function, Instance, ModuleState, Ref, Unknown, Value
 from gradlint.interpreter.escape import origins
-from gradlint.interpreter.libraries.model_zoos import SOME, flag_of_leaf, new_network
+from gradlint.interpreter.libraries.model_zoos import flag_of_leaf, is_foreign, leaf_of, new_network
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.optim import supposed_optimizer
 from gradlint.interpreter.torch.tensor import NO_TENSOR, SCALAR, either, new_tensor, tensor_at
@@ -39,7 +39,7 @@ def supposed_network(
         made = tensor_at(state, leaf)
         state.put(leaf.id, made._replace(accumulated=Unknown("gradient")))
     machine.announce(state, NetworkSupposed(node, leaves_of(state, ref)))
-    state.put(ref.id, record._replace(module=ModuleState(torn=torn)))
+    state.put(ref.id, record._replace(module=record.module._replace(torn=torn)))
     return ref
 
 
@@ -51,7 +51,7 @@ def supposed_loss(state: State, torn: Mapping[cst.CSTNode, tuple[bool, ...]], no
 def leaves_of(state: State, ref: Ref) -> tuple[Ref, ...]:
     """The leaf that stands for all parameters of a network."""
     record = state[ref]
-    leaf = record.attrs.get(SOME) if isinstance(record, Instance) else None
+    leaf = leaf_of(record) if isinstance(record, Instance) and is_foreign(record) else None
     return (leaf,) if isinstance(leaf, Ref) else ()
 
 
@@ -91,10 +91,10 @@ def call_supposed(state: State, ref: Ref, record: Instance, args: Args, node: cs
     pieces = () if torn is None else torn.get(node)
     if pieces is None:
         single = new_tensor(state, made, grad=made.tracked)
-        if SOME not in record.attrs:
+        if not is_foreign(record):
             state.put(single.id, tensor_at(state, single)._replace(tags=frozenset({SCALAR})))
         return single
-    if SOME not in record.attrs and len(pieces) > 1 and any(pieces):
+    if not is_foreign(record) and len(pieces) > 1 and any(pieces):
         return tuple(_apart(state, made, one, node) for one in pieces)
     known = [new_tensor(state, made, grad=made.tracked) if one else Unknown(None, made, None, node) for one in pieces]
     return tuple(known) if any(pieces) else Unknown(None, made, None, node)
@@ -119,12 +119,12 @@ def supposed_value(machine: Machine, state: State, frame: int, name: str) -> Val
         return machine.program.external(path)
     if name in fragment.makers:
         machine.assume(Assumption("use", name, "the class of a network", fragment.free[name]))
-        return machine.program.external(f"{UNSEEN}.{name}")
+        return machine.program.external(UNSEEN + name)
     if not any(name in group for group in (fragment.networks, fragment.losses, fragment.optimizers)):
         return None
     made = _stand_ins(machine, state, fragment)
     for free, value in made.items():
-        if free not in state.frames[frame]:
+        if free not in state.frames[frame].names:
             state.set_in(frame, free, value)
     return made.get(name)
 

@@ -165,8 +165,7 @@ def _setattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
     elif isinstance(obj, Ref):
         record = state[obj]
         if isinstance(record, Instance):
-            hidden = f"<{len(record.attrs)}>"
-            state.put(obj.id, record._replace(attrs={**record.attrs, hidden: value}, open=True))
+            state.put(obj.id, record.with_unnamed(value))
     return None
 
 
@@ -178,8 +177,8 @@ def _delattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
 def _super(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     if len(args.positional) == 2:
         return Super(args.positional[0], args.positional[1])
-    function = state.locals.get("<function>")
-    if isinstance(function, Function) and function.code.params:
+    function = state.function
+    if function is not None and function.code.params:
         receiver = state.locals.get(function.code.params[0].name)
         return Super(function.owner, receiver)
     return machine.unknown()
