@@ -1,7 +1,7 @@
 """Absence, judged when all paths are known: what no backward of the program reaches.
 
 That a parameter is not reached by one backward says little; another may reach it. So what is seen on the way is
-noted here by the place where a leaf was made, and judged behind the last path.
+noted here by the place where a leaf was made, and judged after the last path.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ class LastBackward(PathFact):
 
 
 class LostOne(NamedTuple):
-    """A leaf that one backward did not reach: the fault, and what speaks for a wish.
+    """A leaf that one backward did not reach: the fault, and what speaks for an intentional cut.
 
-    `reborn` is the new leaf that was made of the value, `alone` says that the backward reached nothing but such
+    `releafed` is the new leaf that was made of the value, `alone` says that the backward reached nothing but such
     leaves, `dropped` that torch had recorded a graph up to the cut, `started` that the backward starts at the new leaf.
     """
 
     key: LeafKey
     fault: LostLeaf
-    wished: bool
-    reborn: Node | None
+    intended: bool
+    releafed: Node | None
     alone: bool
     dropped: bool
     started: bool
@@ -44,10 +44,10 @@ class Gradients:
 
     `reached`: some backward may fill them, with more than zeros. `asked`: `autograd.grad` runs through a graph with
     them; the program may do with its answer what it likes. `optimized`: given to an optimizer, and to which.
-    `starved`: behind which backwards an optimizer's step found no gradient in them. `read`: the program reads their
+    `starved`: after which backwards an optimizer's step found no gradient in them. `read`: the program reads their
     `.grad`. `bare`: whether every step of an optimizer found certainly none in them. `spared`: switched off at some
-    time. `escaped`: graphs that went where gradlint does not look. `blind`: some backward starts at a graph that is
-    not known. `given`: what a call that copies was given; `copied`: by a call of `item`, the one that makes a tensor
+    time. `escaped`: graphs that went where gradlint does not look. `unknown_root`: some backward starts at an unknown
+    graph. `given`: what a call that copies was given; `copied`: by a call of `item`, the one that makes a tensor
     of its number at once. `trained`: where the leaves were made that some backward has reached. `undone` and
     `unreached` are what the file leaves undone, as far as it is known: leaves that are lost, and what made parameters
     that no loss depends on.
@@ -61,7 +61,7 @@ class Gradients:
     bare: dict[LeafKey, bool] = field(default_factory=dict)
     spared: set[LeafKey] = field(default_factory=set)
     escaped: dict[int, Node] = field(default_factory=dict)
-    blind: bool = False
+    unknown_root: bool = False
     lost: list[LostOne] = field(default_factory=list)
     given: dict[cst.CSTNode, Given] = field(default_factory=dict)
     copied: dict[cst.CSTNode, cst.Call] = field(default_factory=dict)
@@ -102,11 +102,14 @@ def verdicts(gradients: Gradients, reached: Reached, *, closed: bool) -> Iterato
 
     `closed`: nothing else can reach them.
     """
-    for key, group in _by_leaf(gradients.lost).items():
+    groups: dict[LeafKey, list[LostOne]] = {}
+    for one in gradients.lost:
+        groups.setdefault(one.key, []).append(one)
+    for key, group in groups.items():
         if key in reached:
             # Something trains the leaf; but a backward that starts at a leaf trains nothing at all.
             vain = next((one for one in group if one.started and one.alone and one.fault.kind not in _TELLING), None)
-            fault = None if vain is None else _reborn(gradients, vain)
+            fault = None if vain is None else _releafed(gradients, vain)
         else:
             fault = _verdict(gradients, key, group, closed and key not in gradients.spared, reached)
         if fault is not None:
@@ -116,7 +119,7 @@ def verdicts(gradients: Gradients, reached: Reached, *, closed: bool) -> Iterato
 def reached_leaves(gradients: Gradients) -> Reached:
     """Return the leaves that some backward of the program may reach."""
     asked = {key for key in gradients.asked if not gradients.bare.get(key, False)}
-    return Reached(gradients.reached | asked | _makings(gradients.escaped.values()))
+    return Reached({*gradients.reached, *asked, *map(leaf_key, leaves(gradients.escaped.values()))})
 
 
 def never_reached(gradients: Gradients, reached: Reached) -> Iterator[cst.CSTNode]:
@@ -132,18 +135,6 @@ def never_reached(gradients: Gradients, reached: Reached) -> Iterator[cst.CSTNod
             yield making
 
 
-def _by_leaf(lost: list[LostOne]) -> dict[LeafKey, list[LostOne]]:
-    groups: dict[LeafKey, list[LostOne]] = {}
-    for one in lost:
-        groups.setdefault(one.key, []).append(one)
-    return groups
-
-
-def _makings(roots: Iterable[Node]) -> set[LeafKey]:
-    """Return the leaves to which a gradient may flow from any of the nodes."""
-    return {leaf_key(leaf) for leaf in leaves(roots)}
-
-
 def _verdict(
     gradients: Gradients, key: LeafKey, group: list[LostOne], closed: bool, reached: Reached
 ) -> LostLeaf | None:
@@ -154,15 +145,15 @@ def _verdict(
     optimizers = gradients.optimized.get(key, set())
     if not optimizers and one.fault.parameter and gradients.optimized:
         return None  # The program trains other parameters.
-    if not optimizers and one.reborn is not None and not one.started and one.fault.kind == "detach":
+    if not optimizers and one.releafed is not None and not one.started and one.fault.kind == "detach":
         return None  # `x.detach().requires_grad_()` is how a new leaf is asked for.
     if one.fault.kind == "integer" and not optimizers and _is_made_there(one.fault):
         return None  # Nobody can ask for the gradient of a leaf without a name.
-    if one.reborn is not None and (one.alone or one.fault.kind in _TELLING):
-        return _reborn(gradients, one)
-    if one.reborn is not None and _used(gradients, one.reborn):
+    if one.releafed is not None and (one.alone or one.fault.kind in _TELLING):
+        return _releafed(gradients, one)
+    if one.releafed is not None and _used(gradients, one.releafed):
         return None
-    if not one.wished:
+    if not one.intended:
         return one.fault
     if one.fault.kind == "copy" and (key in gradients.read or not gradients.bare.get(key, False)):
         return None  # A copy is trained first, and what it comes to is brought back by hand.
@@ -182,13 +173,13 @@ def _is_made_there(fault: LostLeaf) -> bool:
 def _blamed(gradients: Gradients, key: LeafKey, group: list[LostOne]) -> LostOne:
     """Return the cut to blame: that of the backward before the step that found nothing, and rather an accident."""
     starved = gradients.starved.get(key, set())
-    return min(group, key=lambda one: (one.fault.backward not in starved, one.wished))
+    return min(group, key=lambda one: (one.fault.backward not in starved, one.intended))
 
 
-def _reborn(gradients: Gradients, one: LostOne) -> LostLeaf | None:
+def _releafed(gradients: Gradients, one: LostOne) -> LostLeaf | None:
     """A new leaf was made of a cut value: a hack, unless the leaf is trained or its gradient used."""
-    assert one.reborn is not None
-    leaf = one.reborn
+    assert one.releafed is not None
+    leaf = one.releafed
     if _used(gradients, leaf):
         return None
     if one.fault.kind in _TELLING:
@@ -203,7 +194,7 @@ def _used(gradients: Gradients, leaf: Node) -> bool:
 
 
 _TELLING = frozenset({"nondiff", "integer", "sample", "zero"})
-"""Cuts by an operation: that it has no gradient says more than that the flag was switched on behind it."""
+"""Cuts by an operation: that it has no gradient says more than that the flag was switched on after it."""
 
 
 def _idle(gradients: Gradients, optimizers: set[cst.CSTNode], reached: Reached) -> bool:

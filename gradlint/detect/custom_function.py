@@ -122,7 +122,7 @@ _CONSTANT = ONES | FILLED
 
 
 _HIDING = frozenset({"call", "grad", "gradient"})
-"""Nodes behind which more may stand than their edges tell."""
+"""Nodes before which more may stand than their edges tell."""
 
 _BLANK = ZEROS | UNFILLED | {"new"}
 """What is returned as it was made is filled where gradlint does not look, or is to stop a gradient."""

@@ -23,16 +23,16 @@ class Cut(NamedTuple):
 class Lost(NamedTuple):
     """A leaf after a cut; or how far a search for one has come, at first without a cut.
 
-    `wished`: the path is cut by something that programs write on purpose, such as `detach`; `picked`: on the path the
-    value only chooses which others to use. `reborn`: where a new leaf was made of the value, so that a backward has
+    `intended`: the path is cut by something that programs write on purpose, such as `detach`; `picked`: on the path the
+    value only chooses which others to use. `releafed`: where a new leaf was made of the value, so that a backward has
     something to run to. `dropped`: torch had recorded a graph up to the cut. `cuts`: how many there are on the path.
     `direct`: the leaf's own value is cut off, nothing computed from it.
     """
 
     leaf: Node
     cut: Cut
-    wished: bool = False
-    reborn: Node | None = None
+    intended: bool = False
+    releafed: Node | None = None
     dropped: bool = False
     picked: bool = False
     cuts: int = 0
@@ -43,11 +43,11 @@ ACCIDENTS = frozenset({"item", "numpy", "rewrap", "nondiff", "integer", "zero"})
 """Cuts that nobody makes on purpose."""
 
 EXPLICIT_CUTS = frozenset({"detach", "data", "item", "no_grad", "numpy", "rewrap"})
-"""Cuts that the program spells out: behind them a constant is meant, or another rule reports it."""
+"""Cuts that the program spells out: after them a constant is meant, or another rule reports it."""
 
-_WISHES = frozenset({"copy", "detach", "no_grad", "grad-off", "data", "leaf", "parameter", "grad", "gradient"})
+_INTENDED = frozenset({"copy", "detach", "no_grad", "grad-off", "data", "leaf", "parameter", "grad", "gradient"})
 _NUMBERS = frozenset({"item", "numpy", "rewrap"})
-_UNTOLD = frozenset({"untracked"})
+_UNNAMED = frozenset({"untracked"})
 
 MOST_CUTS = 4_000
 """How many (node, cut) pairs a search for lost leaves looks at."""
@@ -60,8 +60,9 @@ def lost_leaves(root: Node, reached: set[int]) -> list[Lost]:
     """Return the leaves that the root's value depends on and no gradient reaches, each with the cut on a way to it.
 
     Of several cuts on a way it is the one nearest the leaf: up to there a gradient could have flowed. Of several
-    ways to a leaf one counts that is cut by no wish, and least often: a reward that an environment gave for a sampled
-    action has more behind it than the mistake. Of equals it is the shortest: targets are computed from predictions.
+    ways to a leaf one counts that has no intentional cut, and the fewest cuts: a reward that an environment gave for a
+    sampled action has more of them than the mistake. Of equals it is the shortest: targets are computed from
+    predictions.
     """
     found: dict[int, Lost] = {}
     stack = deque([Lost(root, Cut("", root.syntax, ""))])
@@ -83,9 +84,9 @@ def lost_leaves(root: Node, reached: set[int]) -> list[Lost]:
 def _excuse(one: Lost) -> tuple[bool, bool, bool, bool, int]:
     """Return how little a way to a leaf tells: of first derivatives, for one, none is expected.
 
-    A sample behind a further cut is an action that the world has answered.
+    A sample before a further cut is an action that the world has answered.
     """
-    return one.picked, one.cut.kind == "sample" and one.cuts > 1, one.wished, one.cut.kind == "grad", one.cuts
+    return one.picked, one.cut.kind == "sample" and one.cuts > 1, one.intended, one.cut.kind == "grad", one.cuts
 
 
 def _along(way: Lost, edge: Edge) -> Lost:
@@ -101,11 +102,11 @@ def _along(way: Lost, edge: Edge) -> Lost:
     return Lost(
         edge.node,
         _nearer(way.cut, Cut(kind, node.place or node.syntax, node.op), nearest),
-        way.wished or kind in _WISHES,
-        node if kind == "leaf" else way.reborn,
+        way.intended or kind in _INTENDED,
+        node if kind == "leaf" else way.releafed,
         edge.node.tracked is True if nearest else way.dropped,
         way.picked or picks,
-        min(way.cuts + (kind not in _UNTOLD), MOST_COUNTED),
+        min(way.cuts + (kind not in _UNNAMED), MOST_COUNTED),
         True,
     )
 
@@ -117,7 +118,7 @@ def _nearer(former: Cut, here: Cut, nearest: bool) -> Cut:
     """
     if not former.kind:
         return here
-    if here.kind in _UNTOLD or here.kind == "leaf":
+    if here.kind in _UNNAMED or here.kind == "leaf":
         return former
     if here.kind in ("detach", "data") and former.kind in _NUMBERS:
         return former
@@ -146,8 +147,8 @@ def cutting_samples(walked: Mapping[int, Node], receiving: set[int]) -> list[Nod
     """Return the samples that a loss was computed from, while it trains their distribution by another way only.
 
     So it is with the latent code of a variational autoencoder, whose distribution the divergence trains. Where the
-    `log_prob` of the sample is in the loss, or that of one drawn there in another turn, the score function is meant;
-    where the loss trains nothing of the distribution, another one may.
+    `log_prob` of the sample is in the loss, or that of one drawn there in another iteration, the score function is
+    meant; where the loss trains nothing of the distribution, another one may.
     """
     nodes = list(walked.values())
     scored = {one.syntax for node in nodes if node.op == "log_prob" for one in _samples(e.node for e in node.edges)}
@@ -167,7 +168,7 @@ def _trained_by(sample: Node) -> set[int | None]:
 
 
 def _samples(starts: Iterable[Node]) -> list[Node]:
-    """Return the samples behind values on no tape, met on ways that only `sample` cuts."""
+    """Return the samples that values on no tape were computed from, on paths that only `sample` cuts."""
     found = reachable(filter(_is_off_tape, starts), _inputs_off_tape)
     return [node for node in found if node.op == "sample" and node.cut == "sample"]
 

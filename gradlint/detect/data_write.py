@@ -21,7 +21,7 @@ _LOOKED_AT = 4_000
 
 
 class DataWriteDetector(Detector[None]):
-    """Needs no facts but the graphs behind what is written, and those that the program holds."""
+    """Needs no facts but the graphs of what is written, and those that the program holds."""
 
     def on_leaf_written(self, state: State, it: LeafWritten) -> None:
         """Report a write through `.data`."""
@@ -73,7 +73,7 @@ def _use(leaf: Tensor, op: str, sources: Sequence[Edge]) -> DataUse:
 
 
 def _behind(sources: Sequence[Edge], own: Node) -> set[str]:
-    """Return what stands behind a value: "gradient", "self" (the leaf that is written to), "other" leaves."""
+    """Return what a value was computed from: "gradient", "self" (the leaf that is written to), "other" leaves."""
     found: set[str] = set()
     for node in reachable([edge.node for edge in sources], inputs):
         if node.op in ("gradient", "grad"):

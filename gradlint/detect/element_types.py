@@ -1,4 +1,4 @@
-"""Element types that an operation refuses: float64 from numpy meets float32 parameters, targets of the wrong type.
+"""Element types that an operation refuses: float64 from numpy beside float32 parameters, targets of the wrong type.
 
 Which operations promote and which refuse was measured under torch 2.13 (see `tests/rules/losses/dtype-mismatch.md`).
 """
@@ -20,7 +20,7 @@ from gradlint.facts.traits import INDEXED, ONE_DTYPE, ONE_DTYPE_MODULES
 from gradlint.interpreter.python.contexts import AUTOCAST
 
 _FULL = frozenset({"float32", "float64"})
-"""Types that certainly clash; half precision is let pass beside float32 here and there."""
+"""Types that certainly clash; half precision is accepted beside float32 here and there."""
 
 
 def _pair(state: State, it: Operated) -> TypeClash | None:

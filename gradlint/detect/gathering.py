@@ -64,10 +64,10 @@ def reaches(starts: Iterable[Root], target: Root) -> bool:
 
 
 def is_reachable(state: State, address: int) -> bool:
-    """Return whether an object can still be got at: a list whose name has been given to a new one keeps nothing
+    """Return whether an object is still reachable: a list whose name has been given to a new one keeps nothing
     alive.
     """
-    # Temporaries are numbers, and hold what an expression once has met.
+    # Temporaries are numbers, and hold what an expression once had as a value.
     named = (value for frame in state.frames.values() for name, value in frame.names.items() if isinstance(name, str))
     yielded = (frame.yields for frame in state.frames.values())
     return Ref(address) in contents(state, (*named, *yielded), all_attributes, calls=True)

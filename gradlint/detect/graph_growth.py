@@ -53,7 +53,7 @@ class Loop:
 
 @dataclass
 class Growth:
-    """What the loops of a run leave behind.
+    """What the loops of a run leave.
 
     `stored`: where a container was given a value. `evaluated`: where the leaves were made of networks that were sent to
     evaluation. `waiting`: the places that grow, by where, as they were found on each path. `culprits`: what they hold,
@@ -113,7 +113,7 @@ class GraphGrowthDetector(Detector[Growth]):
         loop.held.append(union)
 
     def on_loop_ended(self, state: State, it: announcement.LoopEnded) -> None:
-        """Enter the places that grow; those that no backward frees only where data bounds the loop."""
+        """Enter the places that grow; those that no backward releases only where data bounds the loop."""
         loop = self.facts.loops.pop(it.loop)
         if len(loop.held) < 2 or not any(loop.held):
             return
@@ -310,7 +310,7 @@ class _LoopJudgement:
         return spent
 
     def _carried(self, state: State, root: Root, kept: Root) -> Growing | None:
-        """Return a state carried over with its graph, which the backward of each iteration walks down to the first."""
+        """Return a state carried over with its graph, through which each backward runs down to the first."""
         assert isinstance(root, Node) and isinstance(kept, Node)
         if kept.id not in state.twice or self.facts.steps == self.loop.steps:
             return None

@@ -23,7 +23,7 @@ class GraphUse:
 
     `walked` are the nodes that some backward may have run through, `shared` those that may be walked where gradlint
     does not look. `alike` are nodes made alike on two paths, which were joined: the first has gone on for both.
-    `retaining`: the backwards in loops that were told to retain the graph, and what they retained; `useful` those whose
+    `retaining`: the backwards in loops that retain the graph, and what they retained; `useful` those whose
     graph was walked again, or may be. `cycles`: the backwards that made leaf and gradient keep each other, and whether
     a gradient was dropped later; `recorded` the nodes of those gradients.
     """

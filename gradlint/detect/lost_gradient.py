@@ -1,4 +1,4 @@
-"""What a backward should reach and does not: the leaves a loss was computed from, behind a cut.
+"""What a backward should reach and does not: the leaves a loss was computed from before a cut.
 
 Whether that is a fault is known only when the program has been read: see `gradlint.detect.absence`.
 """
@@ -171,16 +171,16 @@ class LostGradientDetector(Detector[Gradients]):
                     self.facts.reached.add(leaf_key(node))
 
     def _note_lost(self, state: State, it: announcement.Backpropagated, receiving: set[int]) -> None:
-        alone = all(_is_reborn(node) for node in it.possible.values() if node.leaf is not None)
+        alone = all(_is_releafed(node) for node in it.possible.values() if node.leaf is not None)
         for root in it.roots:
             for one in lost_leaves(root, receiving):
                 if _requires_grad(state, one.leaf):
                     assert one.leaf.leaf is not None
                     self.other(MembershipDetector).facts.cut_off.add(one.leaf.leaf)
                     fault = self._fault(state, one, it.node)
-                    started = one.reborn is root
+                    started = one.releafed is root
                     self.facts.lost.append(
-                        LostOne(leaf_key(one.leaf), fault, one.wished, one.reborn, alone, one.dropped, started)
+                        LostOne(leaf_key(one.leaf), fault, one.intended, one.releafed, alone, one.dropped, started)
                     )
             self._report_terms(state, dead_terms(root), it.node)
         for sample in cutting_samples(it.possible, receiving):
@@ -203,14 +203,14 @@ class LostGradientDetector(Detector[Gradients]):
             isinstance(node.syntax, cst.Param) and (node.op == "input" or node.leaf) for node in nodes.values()
         )
         if passed or not any(node.leaf is not None for node in nodes.values()):
-            self.facts.blind = True
+            self.facts.unknown_root = True
 
     # What is left undone.
 
     def on_paths_ended(self, state: State, it: announcement.PathsEnded) -> None:
         """Report the leaves that are lost by accident: no use elsewhere makes that right."""
         facts, reached = self.facts, reached_leaves(self.facts)
-        closed = not facts.blind and not any(self.machine.give_ups[what] for what in _GIVEN_UP)
+        closed = not facts.unknown_root and not any(self.machine.give_ups[what] for what in _GIVEN_UP)
         for fault in verdicts(facts, reached, closed=closed):
             if fault.kind in ACCIDENTS:
                 self.report(fault)
@@ -242,7 +242,7 @@ def _given(state: State, listed: object, items: list[Ref | None]) -> Given | Non
 
 
 def _lost(root: Node) -> list[Lost]:
-    """Return all leaves behind a root that no gradient reaches."""
+    """Return all leaves that a root was computed from and no gradient reaches."""
     return lost_leaves(root, set())
 
 
@@ -251,6 +251,6 @@ def _requires_grad(state: State, leaf: Node) -> bool:
     return isinstance(record, Tensor) and record.grad is True
 
 
-def _is_reborn(leaf: Node) -> bool:
+def _is_releafed(leaf: Node) -> bool:
     """Return whether a leaf was made of a value that has a history."""
     return any(edge.cut == "leaf" for edge in leaf.edges)

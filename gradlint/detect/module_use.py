@@ -38,7 +38,7 @@ class ModuleUseDetector(Detector[set[int]]):
             self.report(ModuleFlag(it.node, it.name, "module"))
 
     def on_torch_called(self, state: State, it: TorchCalled) -> None:
-        """F.dropout in a module's method drops in evaluation too, unless it is told or the method asks for the mode."""
+        """F.dropout in a module's method drops in evaluation too, unless the mode is passed or tested."""
         if it.name != "torch.nn.functional.dropout" or it.open:
             return
         given = dict(zip(("input", "p", "training"), it.positional, strict=False)) | dict(it.keywords)

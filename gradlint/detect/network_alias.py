@@ -36,7 +36,7 @@ class NetworkAliasDetector(Detector[Names]):
         """net.load_state_dict(other.state_dict()): a copy between two names is one between two networks."""
         given = self.other(MembershipDetector).source_of(it.given)
         if given is not None and given == it.owner:
-            self._told_apart(given, [_receiver(it.node), _receiver(_first(it.node))], it.node)
+            self._judge_copy(given, [_receiver(it.node), _receiver(_first(it.node))], it.node)
 
     def on_zipped(self, state: State, it: Zipped) -> None:
         """zip(net.parameters(), other.parameters())"""
@@ -45,18 +45,20 @@ class NetworkAliasDetector(Detector[Names]):
         if len(sources) != 2 or sources[0] is None or sources[0] != sources[1] or not isinstance(it.node, cst.Call):
             return
         if len(columns) == len(it.columns) and all(_is_fresh(state, column) for column in columns):
-            self._told_apart(sources[0], [_receiver(arg.value) for arg in it.node.args], it.node)
+            self._judge_copy(sources[0], [_receiver(arg.value) for arg in it.node.args], it.node)
 
     def on_repeated(self, state: State, it: Repeated) -> None:
         """[Net()] * n: one network n times, where the list makes it on the spot."""
         left = it.node.left if isinstance(it.node, cst.BinaryOperation) else None
-        if not isinstance(left, cst.List) or it.times in (0, 1) or not all(map(_is_made, left.elements)):
+        if not isinstance(left, cst.List) or it.times in (0, 1):
+            return
+        if not all(isinstance(element.value, cst.Call) for element in left.elements):
             return
         modules = (item for item in it.items if isinstance(item, Ref) and is_module(state, item))
         if any(_learns(state, module) for module in modules):
             self.report(NetworkRepeated(it.node))
 
-    def _told_apart(self, network: Ref, names: Iterable[str | None], node: cst.CSTNode) -> None:
+    def _judge_copy(self, network: Ref, names: Iterable[str | None], node: cst.CSTNode) -> None:
         """The program tells two networks apart that are one: the fault is where the second name was given."""
         one, other = names
         if one is None or other is None or one == other:
@@ -109,10 +111,6 @@ def _is_conditional(node: cst.CSTNode, code: cst.CSTNode) -> bool:
 
 def _holds(outer: cst.CSTNode, node: cst.CSTNode) -> bool:
     return outer is node or any(_holds(child, node) for child in parts(outer))
-
-
-def _is_made(element: cst.BaseElement) -> bool:
-    return isinstance(element.value, cst.Call)
 
 
 def _learns(state: State, ref: Ref) -> bool:

@@ -107,7 +107,7 @@ class MembershipDetector(Detector[Membership]):
                     self.facts.fed[node.leaf] = it.node
 
     def on_returned(self, state: State, it: announcement.Returned) -> None:
-        """A method's caller may backpropagate what it gets: the leaves behind it are used."""
+        """A method's caller may backpropagate what it gets: the leaves it was computed from are used."""
         if it.method and self.facts.candidates:
             nodes = walk(origins(state, (it.value,))).possible.values()
             self.facts.reached |= {node.leaf for node in nodes if node.leaf is not None}

@@ -1,4 +1,4 @@
-"""Samplers that are not told the epoch, and so give the data in the same order again."""
+"""Samplers whose epoch is not set, and so give the data in the same order again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gradlint.domain.value import Instance
 
 
 class EpochWalked(PathFact):
-    """The mark of a sampler over whose data a loop went, and that has not been told another epoch since."""
+    """The mark of a sampler over whose data a loop went, and whose epoch has not been set since."""
 
 
 @dataclass
@@ -27,7 +27,7 @@ class SamplerDetector(Detector[Epochs]):
     """Looks at loops over the data of a sampler that shuffles by the number of the epoch."""
 
     def on_epoch_set(self, state: State, it: EpochSet) -> None:
-        """A sampler was told the epoch."""
+        """Note that the epoch of a sampler is set."""
         state.mark(EpochWalked(it.sampler.id), False)
 
     def on_loader_iterated(self, state: State, it: LoaderIterated) -> None:

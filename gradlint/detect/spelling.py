@@ -149,7 +149,7 @@ def _is_optimizer(state: State, cls: Value) -> bool:
 
 
 def _is_known(state: State, cls: Value) -> bool:
-    """Return whether all classes behind an object are in sight, and none makes up attributes."""
+    """Return whether all classes of an object are in sight, and none makes up attributes."""
     if isinstance(cls, External):
         return cls.path.startswith(("torch.nn.", "torch.optim.")) and cls.path not in _WRAPPING
     record = state.heap.get(cls.id) if isinstance(cls, Ref) else None

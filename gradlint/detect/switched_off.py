@@ -51,7 +51,7 @@ class Idle:
 
 
 _MEANT = frozenset({"detach", "data", "item", "no_grad", "numpy", "rewrap"})
-"""Cuts that a program makes itself: nothing is wrong with the flags of the leaves behind them."""
+"""Cuts that a program makes itself: nothing is wrong with the flags of the leaves before them."""
 
 
 class SwitchedOffDetector(Detector[Idle]):
@@ -136,5 +136,5 @@ def _is_empty(state: State, value: Value) -> bool:
 
 
 def _counts(node: Node) -> bool:
-    """Return whether a leaf may stand behind a node that is no cut that a program makes itself."""
+    """Return whether a node may have been computed from a leaf, and is no cut that a program makes itself."""
     return node.live and node.cut not in _MEANT

@@ -25,10 +25,10 @@ def dead_terms(root: Node) -> Iterator[Lost]:
     terms = _terms(root)
     dead = [term for term in terms if not _passes(term)]
     if len(dead) == len(terms):
-        return  # The leaves behind them are lost altogether.
+        return  # The leaves before them are lost altogether.
     lost = _without_copied([one for term in dead for one in lost_leaves(term, set())])
-    if not any(one.wished and not _is_bare_data(one) for one in lost):
-        yield from (one for one in lost if one.reborn is None and (one.cut.kind in ACCIDENTS or _is_bare_data(one)))
+    if not any(one.intended and not _is_bare_data(one) for one in lost):
+        yield from (one for one in lost if one.releafed is None and (one.cut.kind in ACCIDENTS or _is_bare_data(one)))
 
 
 def _is_bare_data(one: Lost) -> bool:
@@ -45,7 +45,7 @@ def _without_copied(lost: list[Lost]) -> list[Lost]:
 
 
 def _terms(root: Node) -> list[Node]:
-    """Return what a loss is the sum of, behind signs and constant factors."""
+    """Return what a loss is the sum of, without signs and constant factors."""
     found = reachable([root], lambda node: inputs(node) if _is_sum(node) else ())
     return [node for node in found if node.live and not _is_sum(node)]
 
@@ -65,7 +65,7 @@ def _passes(term: Node) -> bool:
 
 
 def _may_pass(node: Node) -> bool:
-    """Return whether a graph may stand behind a node that is not known. Data that comes from elsewhere has none."""
+    """Return whether a node that is not known may have a graph. Data that comes from elsewhere has none."""
     if node.tracked is not None or (node.edges and node.op != "call"):
         return False
     return node.op != "input" or isinstance(node.place, (cst.Param, cst.Call))

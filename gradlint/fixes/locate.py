@@ -15,8 +15,8 @@ from gradlint.fixes.readings import needing, read_as_number, readings_of
 from gradlint.fixes.rewrite import bracketed, in_place, indented, rewritten, rows_to_indent
 from gradlint.rules.authoring.repairs import operand
 from gradlint.rules.base import (
+    After,
     Before,
-    Behind,
     Below,
     Change,
     Reading,
@@ -81,7 +81,7 @@ class Locator:
         elif isinstance(change, Before):
             line = self._headed(change.node)
             yield _insert(line.start, self._spelled(change.text, repair) + self._new_line(line))
-        elif isinstance(change, Behind):
+        elif isinstance(change, After):
             self._assigned(change.node, change.name)
             line = self._alone(change.node)
             yield _insert(self._end_of_row(line), self._new_line(line) + change.text)
@@ -151,7 +151,7 @@ class Locator:
         return self._places.whole(node) if isinstance(node, cst.FunctionDef) else self._alone(node)
 
     def _end_of_row(self, line: Span) -> Position:
-        """Behind a statement and the comment behind it."""
+        """Return the place after a statement and the comment after it."""
         return Position(line.end.row, len(self._lines[line.end.row - 1]) + 1)
 
     def _assigned(self, node: cst.CSTNode, name: str | None = None) -> tuple[cst.Assign, str]:

@@ -56,7 +56,7 @@ class Statement(NamedTuple):
     inside: str | None = None
 
 
-class Behind(NamedTuple):
+class After(NamedTuple):
     """An edit that inserts a statement after the assignment of a node to a name."""
 
     node: cst.CSTNode
@@ -100,7 +100,7 @@ class Remove(NamedTuple):
     node: cst.CSTNode
 
 
-Edit: TypeAlias = Change | Wrap | Below | Before | Behind | Rebinding | Reading | Reduced | Statement | Remove
+Edit: TypeAlias = Change | Wrap | Below | Before | After | Rebinding | Reading | Reduced | Statement | Remove
 
 
 FixKind: TypeAlias = Literal["safe", "unsafe", "safe or unsafe"]

@@ -1,4 +1,4 @@
-"""What torch computes and nobody means, told by the formula of an operation's operands.
+"""What torch computes and nobody means, known by the formula of an operation's operands.
 
 Each judge is asked about the operations that it is registered for.
 """

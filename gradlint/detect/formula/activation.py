@@ -19,8 +19,8 @@ _SCORES = traits.AFFINE | traits.ACTIVATIONS
 @judges(*traits.LOSSES_OF_SCORES, *traits.LOSSES_OF_LOG_PROBABILITIES, *traits.LOSSES_OF_PROBABILITIES)
 def _loss(state: State, it: Operated) -> Iterator[WrongActivation]:
     """Yield a loss over the last activation of a network."""
-    found = it.operands.get("input", it.operands.get("log_probs"))
-    if not isinstance(found, Term):
+    found = term(it, "input", "log_probs")
+    if found is None:
         return
     found = _before(found)
     takes, wrong = _taken(canonical(it.op))
@@ -36,10 +36,8 @@ def _taken(loss: str) -> tuple[Activation, traits.Trait]:
     if loss in traits.LOSSES_OF_PROBABILITIES:
         return "probabilities", traits.LOG_PROBABILITIES | traits.AFFINE | {"tanh"}
     # The logarithm of a softmax is left as it is by another one.
-    return (
-        "scores",
-        traits.PROBABILITIES if loss == "cross_entropy" else traits.PROBABILITIES | traits.LOG_PROBABILITIES,
-    )
+    wrong = traits.PROBABILITIES
+    return "scores", wrong if loss == "cross_entropy" else wrong | traits.LOG_PROBABILITIES
 
 
 def _kind(op: str) -> Activation:
@@ -50,7 +48,7 @@ def _kind(op: str) -> Activation:
 
 
 def _before(found: Term) -> Term:
-    """Return the activation behind views and joins."""
+    """Return the activation before views and joins."""
     for _ in range(4):
         found = unwrapped(found)
         if op_of(found) not in traits.JOINS:

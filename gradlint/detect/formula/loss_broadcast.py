@@ -1,4 +1,4 @@
-"""A column of predictions against a row of targets: each is subtracted from each, and nobody says a word."""
+"""A column of predictions against a row of targets: each is subtracted from each, silently."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Sizes: TypeAlias = "tuple[Dim, ...]"
 @judges(*DISTANCES)
 def _pointwise(state: State, it: Operated) -> Iterator[CrossedShapes]:
     """Yield a loss that compares element by element."""
-    prediction, target = it.operands.get("input"), it.operands.get("target")
-    if not isinstance(prediction, Term) or not isinstance(target, Term):
+    prediction, target = term(it), term(it, "target")
+    if prediction is None or target is None:
         return
     one, other = prediction.shape, target.shape
     if one is not None and other is not None and are_crossed(one, other):
@@ -35,8 +35,8 @@ def _pointwise(state: State, it: Operated) -> Iterator[CrossedShapes]:
 @judges("mean", "sum")
 def _reduced(state: State, it: Operated) -> Iterator[CrossedShapes]:
     """(prediction - target) squared, or its absolute value, over everything."""
-    found = it.operands.get("input")
-    if not isinstance(found, Term) or it.operands.get("dim") is not None:
+    found = term(it)
+    if found is None or it.operands.get("dim") is not None:
         return
     name = op_of(found)
     if name in ("abs", "square") or (name == "pow" and operand(found.node, "exponent") == 2):
@@ -51,7 +51,7 @@ def _reduced(state: State, it: Operated) -> Iterator[CrossedShapes]:
 
 
 def _crossings(it: Operated, found: Term, depth: int) -> Iterator[CrossedShapes]:
-    """Find the arithmetic, in the formula of a term, in which a natural column meets a row."""
+    """Find the arithmetic, in the formula of a term, in which a natural column is broadcast with a row."""
     name = op_of(found)
     if name not in ARITHMETIC or depth == 0:
         return
@@ -78,7 +78,7 @@ def _is_row(found: Term) -> bool:
 
 
 def _is_column(found: Term, depth: int = 8) -> bool:
-    """Return whether a term has the shape (N, 1) because the layer behind it has one output."""
+    """Return whether a term has the shape (N, 1) because the layer that computes it has one output."""
     shape = found.shape
     if shape is None or len(shape) != 2 or shape[1] != 1 or shape[0] == 1:
         return False

@@ -20,6 +20,14 @@ from gradlint.domain.walk import reachable
 from gradlint.facts import traits
 from gradlint.facts.aliases import bare, canonical
 
+Selection: TypeAlias = Literal["where", "masked_fill", "masked_select", "product", "subscript"]
+
+_SELECTIONS: dict[str, Selection] = {
+    "masked_fill": "masked_fill",
+    "masked_select": "masked_select",
+    "index": "subscript",
+}
+
 
 class Excluded(NamedTuple):
     """Which numbers of a subject a selection excludes, as far as matters: zero, and numbers below zero."""
@@ -32,36 +40,26 @@ class Excluded(NamedTuple):
 @judges("where")
 def _where(state: State, it: Operated) -> Iterator[MaskedSingularity]:
     """where(condition, a, b)"""
-    condition = it.operands.get("condition")
-    if not isinstance(condition, Term):
-        return
-    for name, taken in (("input", True), ("other", False)):
-        branch = it.operands.get(name, it.operands.get("self") if name == "input" else None)
-        if isinstance(branch, Term):
+    condition = term(it, "condition")
+    for branch, taken in ((term(it, "input", "self"), True), (term(it, "other"), False)):
+        if condition is not None and branch is not None:
             yield from _hidden(state, it, branch, condition, taken, "where")
 
 
-@judges("masked_fill")
-def _masked_fill(state: State, it: Operated) -> Iterator[MaskedSingularity]:
-    """x.masked_fill(mask, value): what the mask names is excluded"""
-    values, mask = it.operands.get("input", it.operands.get("self")), it.operands.get("mask")
-    if isinstance(values, Term) and isinstance(mask, Term):
-        yield from _hidden(state, it, values, mask, False, "masked_fill")
-
-
-@judges("masked_select")
-def _masked_select(state: State, it: Operated) -> Iterator[MaskedSingularity]:
-    """x.masked_select(mask)"""
-    values, mask = it.operands.get("input", it.operands.get("self")), it.operands.get("mask")
-    if isinstance(values, Term) and isinstance(mask, Term):
-        yield from _hidden(state, it, values, mask, True, "masked_select")
+@judges("masked_fill", "masked_select", "index")
+def _masked(state: State, it: Operated) -> Iterator[MaskedSingularity]:
+    """x.masked_fill(mask, value), where the mask names what is excluded; x.masked_select(mask); x[mask]"""
+    by = _SELECTIONS[canonical(it.op)]
+    values, mask = term(it, "input", "self"), term(it, "indices" if by == "subscript" else "mask")
+    if values is not None and mask is not None:
+        yield from _hidden(state, it, values, mask, by != "masked_fill", by)
 
 
 @judges("nan_to_num")
 def _nan_to_num(state: State, it: Operated) -> Iterator[MaskedSingularity]:
     """nan_to_num(x): something is expected to be infinite or NaN"""
-    values = it.operands.get("input", it.operands.get("self"))
-    if isinstance(values, Term) and values.grad is True and state.grad is True:
+    values = term(it, "input", "self")
+    if values is not None and values.grad is True and state.grad is True:
         found = singular(values, None)
         if found is not None:
             yield MaskedSingularity(found.syntax, bare(found.op), it.node, "nan_to_num")
@@ -70,26 +68,12 @@ def _nan_to_num(state: State, it: Operated) -> Iterator[MaskedSingularity]:
 @judges("mul")
 def _mul(state: State, it: Operated) -> Iterator[MaskedSingularity]:
     """mask * x"""
-    left, right = it.operands.get("input"), it.operands.get("other")
+    left, right = term(it, "input"), term(it, "other")
     for mask, values in ((left, right), (right, left)):
-        if isinstance(mask, Term) and isinstance(values, Term):
-            mask = _uncast(mask)
+        if mask is not None and values is not None:
+            mask = (term(mask.node) if op_of(mask) in traits.CONVERTS else None) or mask
             if op_of(mask) in traits.COMPARISONS:
                 yield from _hidden(state, it, values, mask, True, "product")
-
-
-@judges("index")
-def _subscript(state: State, it: Operated) -> Iterator[MaskedSingularity]:
-    """x[mask]"""
-    values, mask = it.operands.get("input"), it.operands.get("indices")
-    if isinstance(values, Term) and isinstance(mask, Term):
-        yield from _hidden(state, it, values, mask, True, "subscript")
-
-
-def _uncast(mask: Term) -> Term:
-    """A mask before it was made a number."""
-    inner = term(mask.node) if op_of(mask) in traits.CONVERTS else None
-    return inner or mask
 
 
 def excluded(condition: Term, taken: bool) -> list[Excluded]:
@@ -131,9 +115,6 @@ _COMPARE: dict[str, Callable[[float, float], bool]] = {
     "ne": operator.ne,
     "eq": operator.eq,
 }
-
-
-Selection: TypeAlias = Literal["where", "masked_fill", "masked_select", "product", "subscript"]
 
 
 def _hidden(

@@ -6,20 +6,25 @@ from collections.abc import Iterator
 
 from gradlint.detect.formula.constant import constant
 from gradlint.detect.formula.register import judges
+from gradlint.detect.formula.terms import term
 from gradlint.detect.formula.zeros import zeros_in
 from gradlint.domain.announcement import Operated
 from gradlint.domain.fault.numerics import SingularPoint
 from gradlint.domain.graph import Term
 from gradlint.domain.shape import Dim, is_single
 from gradlint.domain.state import State
-from gradlint.facts.aliases import bare
+from gradlint.facts.aliases import bare, canonical
 from gradlint.facts.traits import SINGULAR_AT_ONE
 
 
-@judges("sqrt")
-def _sqrt(state: State, it: Operated) -> Iterator[SingularPoint]:
-    """x.sqrt()"""
-    yield from _judge(state, it)
+@judges("sqrt", "pow")
+def _root(state: State, it: Operated) -> Iterator[SingularPoint]:
+    """x.sqrt(), x ** 0.5"""
+    found, exponent = _input(state, it), 0.5 if canonical(it.op) == "sqrt" else it.operands.get("exponent")
+    is_root = isinstance(exponent, float) and 0 < exponent < 1
+    zeros = zeros_in(state, found) if is_root and found is not None else None
+    if zeros is not None:
+        yield SingularPoint(it.node, bare(it.op), zeros.syntax, zeros.kind, "NaN")
 
 
 @judges("log", "log2", "log10", "rsqrt")
@@ -40,25 +45,10 @@ def _bound(state: State, it: Operated) -> Iterator[SingularPoint]:
         yield SingularPoint(it.node, bare(it.op), found.node.syntax, "bound", "infinite", number)
 
 
-@judges("pow")
-def _pow(state: State, it: Operated) -> Iterator[SingularPoint]:
-    """x ** 0.5"""
-    exponent = it.operands.get("exponent")
-    if isinstance(exponent, float) and 0 < exponent < 1:
-        yield from _judge(state, it)
-
-
 def _input(state: State, it: Operated) -> Term | None:
     """Return what an operation is computed of, if a gradient flows back to it."""
-    found = it.operands.get("input", it.operands.get("self"))
-    return found if isinstance(found, Term) and found.grad is True and state.grad is True else None
-
-
-def _judge(state: State, it: Operated) -> Iterator[SingularPoint]:
-    found = _input(state, it)
-    zeros = None if found is None else zeros_in(state, found)
-    if zeros is not None:
-        yield SingularPoint(it.node, bare(it.op), zeros.syntax, zeros.kind, "NaN")
+    found = term(it, "input", "self")
+    return found if found is not None and found.grad is True and state.grad is True else None
 
 
 @judges("std", "var")

@@ -16,8 +16,8 @@ from gradlint.domain.state import State
 @judges("log")
 def _log(state: State, it: Operated) -> Iterator[UnstableFormula]:
     """log(softmax), log(sigmoid), log(1 - sigmoid), log(1 + exp), log(sum(exp))"""
-    inner = it.operands.get("input")
-    if not isinstance(inner, Term):
+    inner = term(it)
+    if inner is None:
         return
     name, node = op_of(inner), inner.node
     if name == "softmax":
@@ -26,14 +26,10 @@ def _log(state: State, it: Operated) -> Iterator[UnstableFormula]:
         yield _by_hand(it, "logsigmoid", inner)
     elif name in ("mul", "div"):
         yield from _scaled(it, inner)
-    elif name == "sub":
-        left, right = pair(node)
+    elif name in ("sub", "rsub"):
+        left, right = pair(node) if name == "sub" else pair(node)[::-1]
         if is_number(left, 1) and isinstance(right, Term) and op_of(right) == "sigmoid":
             yield _by_hand(it, "logsigmoid of the negative", inner, right)
-    elif name == "rsub":
-        left, right = pair(node)
-        if is_number(right, 1) and isinstance(left, Term) and op_of(left) == "sigmoid":
-            yield _by_hand(it, "logsigmoid of the negative", inner, left)
     elif name == "add":
         exponential = _one_plus_exp(inner)
         if exponential is not None:
@@ -54,15 +50,15 @@ def _scaled(it: Operated, inner: Term) -> Iterator[UnstableFormula]:
 @judges("log1p")
 def _log1p(state: State, it: Operated) -> Iterator[UnstableFormula]:
     """log1p(exp(x))"""
-    inner = it.operands.get("input")
-    if isinstance(inner, Term) and op_of(inner) == "exp" and not _bounded_exponent(inner):
+    inner = term(it)
+    if inner is not None and op_of(inner) == "exp" and not _bounded_exponent(inner):
         yield _by_hand(it, "softplus", inner)
 
 
 @judges("div")
 def _div(state: State, it: Operated) -> Iterator[UnstableFormula]:
     """exp(x) / sum(exp(x)), 1 / (1 + exp(-x))"""
-    above, below = it.operands.get("input"), it.operands.get("other")
+    above, below = pair(it)
     if not isinstance(below, Term):
         return
     if is_number(above, 1):
@@ -77,8 +73,8 @@ def _div(state: State, it: Operated) -> Iterator[UnstableFormula]:
 @judges("reciprocal")
 def _reciprocal(state: State, it: Operated) -> Iterator[UnstableFormula]:
     """(1 + exp(-x)).reciprocal()"""
-    inner = it.operands.get("input", it.operands.get("self"))
-    if isinstance(inner, Term):
+    inner = term(it, "input", "self")
+    if inner is not None:
         yield from _inverse(state, it, inner)
 
 

@@ -6,12 +6,13 @@ operation with known operands.
 
 from __future__ import annotations
 
+from gradlint.domain.announcement import Operated
 from gradlint.domain.graph import Node, Term
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import ELEMENTS
 
 
-def operand(node: Node, *names: str) -> object:
+def operand(node: Node | Operated, *names: str) -> object:
     """Return the first operand under one of the names; None where there is none, or None is given."""
     for name in names:
         if name in node.operands:
@@ -19,7 +20,7 @@ def operand(node: Node, *names: str) -> object:
     return None
 
 
-def term(node: Node, *names: str) -> Term | None:
+def term(node: Node | Operated, *names: str) -> Term | None:
     """Return the first operand under one of the names, where it is a tensor."""
     found = operand(node, *(names or ("input",)))
     return found if isinstance(found, Term) else None
@@ -30,13 +31,13 @@ def is_number(value: object, number: float) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value == number
 
 
-def pair(node: Node) -> tuple[object, object]:
-    """Both operands of arithmetic."""
+def pair(node: Node | Operated) -> tuple[object, object]:
+    """Return both operands of arithmetic."""
     return operand(node, "input"), operand(node, "other", "exponent", "tensor2")
 
 
 def unwrapped(found: Term) -> Term:
-    """Return the term whose elements a term repeats, behind views, picks, and moves."""
+    """Return the term whose elements a term repeats, through views, picks, and moves."""
     for _ in range(LONGEST):
         node = found.node
         if canonical(node.op) not in ELEMENTS:

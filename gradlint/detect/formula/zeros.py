@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, NamedTuple, TypeAlias
 
 import libcst as cst
 
-from gradlint.detect.formula.alike import is_alike
 from gradlint.detect.formula.constant import is_written
 from gradlint.detect.formula.terms import LONGEST, op_of, operand, pair, term
-from gradlint.domain.graph import Node, Term
+from gradlint.domain.graph import Edge, Node, Term
 from gradlint.domain.shape import Shape
 from gradlint.domain.state import State
-from gradlint.facts.traits import CLAMPS, COPIES, DISTANCES, EXPANDS, MEANS, ZERO_AT_ZERO, ZEROS
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import CLAMPS, COPIES, DISTANCES, EXPANDS, MEANS, STEADY, ZERO_AT_ZERO, ZEROS
 
 Axes: TypeAlias = "tuple[int, int] | None"
 """The two dimensions on whose diagonal the zeros stand; None where all elements are zero."""
@@ -119,7 +120,7 @@ class Inserted(NamedTuple):
 
 
 def inserted(found: Term) -> Inserted | None:
-    """Return the tensor behind `x.unsqueeze(d)`, `x[:, None]`, `x.view(n, 1, d)`, and expansions of these."""
+    """Return the tensor in `x.unsqueeze(d)`, `x[:, None]`, `x.view(n, 1, d)`, and expansions of these."""
     name, node = op_of(found), found.node
     inner = term(node)
     if inner is None:
@@ -179,3 +180,40 @@ def _reduced(inner: Zeros, node: Node, before: Term) -> Zeros | None:
         return inner
     first, second = (axis - sum(dim < axis for dim in gone) for axis in inner.axes)
     return inner._replace(axes=(first, second))
+
+
+# Formulas that are computed twice: the same operations on the same values, so that the results are equal.
+
+
+def is_alike(one: Node, other: Node, unwritten: Callable[[Node], bool], depth: int = LONGEST) -> bool:
+    """Return whether two results are certainly equal. `unwritten`: nothing has been written to a leaf.
+
+    Data that no graph is recorded of may have changed in between: both operations must have saved them, at the same
+    version.
+    """
+    if one is other:
+        return one.leaf is None or unwritten(one)
+    name = canonical(one.op)
+    if depth == 0 or name not in STEADY or name != canonical(other.op) or len(one.edges) != len(other.edges):
+        return False
+    if _settings(one) != _settings(other):
+        return False
+    kept = _kept(one) & _kept(other)
+    return all(
+        _is_same_input(left, right, bool(kept), unwritten, depth)
+        for left, right in zip(one.edges, other.edges, strict=True)
+    )
+
+
+def _is_same_input(left: Edge, right: Edge, kept: bool, unwritten: Callable[[Node], bool], depth: int) -> bool:
+    is_data = left.node.leaf is None and left.node.tracked is not True
+    return (kept or not is_data) and is_alike(left.node, right.node, unwritten, depth - 1)
+
+
+def _settings(node: Node) -> dict[str, object]:
+    """Return the operands that are no tensors; those that are stand among the edges."""
+    return {name: value for name, value in node.operands.items() if not isinstance(value, Term)}
+
+
+def _kept(node: Node) -> set[tuple[int, int, int, int]]:
+    return {(one.counter, one.version, one.memory, one.hidden) for one in node.saved}

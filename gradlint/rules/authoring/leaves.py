@@ -8,7 +8,7 @@ from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import PICKS
 from gradlint.rules.authoring.arguments import keyword_of, without
 from gradlint.rules.authoring.repairs import bracketed, code, operand
-from gradlint.rules.base import Behind, Change, Rebinding, Repair
+from gradlint.rules.base import After, Change, Rebinding, Repair
 
 _MOVES = PICKS | {"type"}
 """Methods whose result is computed from the tensor alone."""
@@ -61,5 +61,5 @@ def retained(read: cst.CSTNode, made: cst.CSTNode) -> Repair | None:
     if not isinstance(read, cst.Attribute) or not isinstance(read.value, cst.Name):
         return None
     name = read.value.value
-    change = Behind(made, name, f"{name}.retain_grad()")
+    change = After(made, name, f"{name}.retain_grad()")
     return Repair(f"call `{name}.retain_grad()` after this line", (change,), safe=False)

@@ -52,7 +52,7 @@ loss.backward()
 
     def check(self, event: RootWithoutGraph) -> Report | None:
         """Report a root without a graph, unless another rule reports the cut."""
-        if event.cuts and event.cuts[0][0] in _TOLD_AT_THE_CUT:
+        if event.cuts and event.cuts[0][0] in _REPORTED_AT_THE_CUT:
             return None
         call = "`backward`" if event.call == "backward" else "`autograd.grad`"
         why = "whose graph is cut" if event.cuts else "that is computed from nothing that requires grad"
@@ -66,7 +66,7 @@ loss.backward()
 
 _RESTORE = "compute the loss from the parameters with torch operations only, with grad mode on"
 _REQUIRE = "create the trained tensors with `requires_grad=True`, or as `nn.Parameter`"
-_TOLD_AT_THE_CUT = frozenset(
+_REPORTED_AT_THE_CUT = frozenset(
     ("nondiff", "integer", "item", "numpy", "rewrap", "parameter", "sample", "no_grad", "checkpoint", "data", "detach")
 )
 _CUTS = {
