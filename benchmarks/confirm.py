@@ -21,7 +21,7 @@ LONGEST = 20
 
 def main() -> int:
     """Print the figures; 1 if the aim is missed."""
-    scripts = [rule.bad.code for rule in all_rules() if rule.effect != "invalid" and rule.bad]
+    scripts = [rule.bad for rule in all_rules() if rule.effect != "invalid" and rule.bad]
     scripts = [script for script in scripts if script.count("\n") <= LONGEST]
     begun = time.perf_counter()
     with Sandbox() as sandbox:

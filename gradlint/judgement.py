@@ -60,11 +60,7 @@ class Atlas:
 
 
 def findings_of(
-    said: Iterable[Verdict],
-    missing: Iterable[Verdict],
-    module: cst.Module,
-    filename: str,
-    units: Sequence[Unit] = (),
+    said: Iterable[Verdict], missing: Iterable[Verdict], module: cst.Module, filename: str, units: Sequence[Unit] = ()
 ) -> tuple[Finding, ...]:
     """The findings in order, one for each code and place: several paths may lead to the same fault.
 
@@ -131,7 +127,7 @@ def _finding(verdict: Verdict, atlas: Atlas, locator: Locator, filename: str) ->
         span=span,
         lines=places.rows(span),
         hint=report.hint,
-        related=tuple(_related(atlas, path, filename, node, message) for node, message in report.related),
+        related=tuple(_related(atlas, path, filename, node, message) for node, message in report.related if node),
         fix=None if path is not None else _fix(report.repair, atlas, locator),
         assumptions=assumed(event.assumptions, atlas, path, filename),
         evidence=_evidence(event, atlas, path, filename),

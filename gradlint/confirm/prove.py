@@ -61,7 +61,7 @@ class Prover:
         self._seconds = seconds
 
     def confirm(self, finding: Finding, text: str, files: Sequence[str] = ()) -> Confirmation:
-        """The verdict on one finding in a file of the text given.
+        """Return the verdict on one finding in a file of the text given.
 
         What it imports from its project belongs to the program, and where that shows nothing, so do those of `files`,
         by their paths, that import it.
@@ -75,7 +75,8 @@ class Prover:
         return replace(verdict, torch=self._sandbox.torch, seconds=time.monotonic() - begun)
 
     def heals(self, finding: Finding, before: str, after: str, mended: Finding, *, safe: bool) -> bool:
-        """Whether a finding is confirmed in one text of a file, and its place is passed without the fault in the other.
+        """Return whether a finding is confirmed in one text of a file, and its place is passed without the fault in
+        the other.
 
         `mended` is the finding where it would stand in the other text. With `safe`, the two must assign the same
         values to their variables, too. Errors of other findings stay out of it: each fix is judged for itself.
@@ -94,13 +95,13 @@ class Prover:
         return not safe or self._keeps_values(broken, whole, first, slips_of(finding))
 
     def _finishes(self, way: Way | None, shown: _Asked) -> bool:
-        """Whether a program runs through with the values with which the fault was shown."""
+        """Return whether a program runs through with the values with which the fault was shown."""
         if way is None or shown.found is None or len(way.holes) != len(shown.found.values):
             return False
         return self._sandbox.run(filled(way.script, shown.found.values).text, seconds=SECONDS).outcome == "finished"
 
     def _keeps_values(self, first: Way | None, second: Way | None, shown: _Asked, slips: tuple[str, ...]) -> bool:
-        """Whether both programs, entered alike and given the same values, compute the same."""
+        """Return whether both programs, entered alike and given the same values, compute the same."""
         assert shown.found is not None, "what is confirmed has been shown by a run"
         if first is None or second is None or [hole.text for hole in first.holes] != [h.text for h in second.holes]:
             return False
@@ -120,7 +121,7 @@ class Prover:
         return asked.verdict
 
     def _try(self, finding: Finding, text: str, files: Sequence[str] = (), *, sliced: bool = True) -> _Asked | None:
-        """The verdict on a finding in a text: the first that is one; None for what is no Python."""
+        """Return the verdict on a finding in a text: the first that is one; None for what is no Python."""
         begun = self._sandbox.clock()
         whole, end = begun + self._seconds * (_WHOLE if sliced else 1.0), begun + self._seconds
         asked: _Asked | None = None
@@ -144,7 +145,8 @@ class Prover:
         return self._try_slices(pieces, end) or asked
 
     def _programs(self, finding: Finding, text: str, files: Sequence[str]) -> Iterator[tuple[ast.Module, Finding]]:
-        """The programs that the place of a finding may be run in: its file with what it imports, files that import it,
+        """Yield the programs that the place of a finding may be run in: its file with what it imports, files that
+        import it,
         and its file alone, in which all imports are made up."""
         tree = parsed(text)
         if tree is None:
@@ -159,7 +161,7 @@ class Prover:
         yield tree, finding
 
     def _try_program(self, finding: Finding, tree: ast.Module, end: float) -> _Asked:
-        """The verdict in one program, at first with all turns of its loops."""
+        """Return the verdict in one program, at first with all turns of its loops."""
         made = sketch(tree, slips_of(finding))
         asked = self._ask(finding, made, end)._replace(exact=not made.holes and not made.dropped)
         if asked.verdict.verdict == "unconfirmed" and asked.slow and (fewer := hurried(made)) is not None:
@@ -168,11 +170,11 @@ class Prover:
         return asked
 
     def _try_slices(self, pieces: Iterable[tuple[Finding, Slice]], end: float) -> _Asked | None:
-        """The first proof that a part of a program gives."""
+        """Return the first proof that a part of a program gives."""
         return next(filter(None, (self._try_slice(finding, piece, end) for finding, piece in pieces)), None)
 
     def _try_slice(self, finding: Finding, piece: Slice, end: float) -> _Asked | None:
-        """The proof that a part of the program gives; what fails in it is cut out."""
+        """Return the proof that a part of the program gives; what fails in it is cut out."""
         for _ in range(_MOST_CUTS):
             made = sketch(piece.fresh(), slips_of(finding), piece.aliases)
             asked = self._ask(finding, made, end, _FEW)
@@ -183,7 +185,7 @@ class Prover:
         return None
 
     def _way(self, text: str, finding: Finding, shown: _Asked) -> Way | None:
-        """The program that leads to the place of a finding as the one does in which the fault was shown."""
+        """Return the program that leads to the place of a finding as the one does in which the fault was shown."""
         programs = self._programs(finding, text, ())
         tree, placed = next(islice(programs, shown.program, None), (None, finding))
         made = None if tree is None else sketch(tree, slips_of(finding))
@@ -194,7 +196,7 @@ class Prover:
         return next(islice(ways_to(made, placed.span.start.row), shown.found.way, None), None)
 
     def _ask(self, finding: Finding, made: Sketch, end: float, most: int = MOST_RUNS) -> _Asked:
-        """The verdict on one program."""
+        """Return the verdict on one program."""
         measure, pattern = measure_of(finding), pattern_of(finding, self._patterns)
         measured: _Asked | None = None
         if measure is not None:
@@ -216,7 +218,7 @@ class Prover:
 
 
 def _length(tree: ast.Module) -> int:
-    """The lines of a program: the more there are, the more is beside the point of any finding in it."""
+    """Return the lines of a program: the more there are, the more is beside the point of any finding in it."""
     return sum((node.end_lineno or 0) - node.lineno + 1 for node in tree.body)
 
 
@@ -238,5 +240,5 @@ class _Asked(NamedTuple):
 
     @classmethod
     def of(cls, verdict: Confirmation, runs: Inquiry) -> _Asked:
-        """What the runs have come to."""
+        """Return what the runs have come to."""
         return cls(verdict, runs.is_slow, runs.found, runs.has_passed, runs.failed)

@@ -12,10 +12,8 @@ from gradlint.detect.formula import FormulaDetector
 from gradlint.detect.gradient_reads import GradientReadDetector
 from gradlint.detect.graph_growth import GraphGrowthDetector
 from gradlint.detect.graph_use import GraphUseDetector
-from gradlint.detect.hidden_write import HiddenWriteDetector
 from gradlint.detect.legacy import LegacyDetector
 from gradlint.detect.loop_order import LoopOrderDetector
-from gradlint.detect.loop_variable import LoopVariableDetector
 from gradlint.detect.lost_gradient import LostGradientDetector
 from gradlint.detect.module_use import ModuleUseDetector
 from gradlint.detect.network_alias import NetworkAliasDetector
@@ -35,14 +33,12 @@ ALL: tuple[Callable[[Machine], Listener], ...] = (
     CustomFunctionDetector,
     GraphGrowthDetector,
     LoopOrderDetector,
-    LoopVariableDetector,
     ModuleUseDetector,
     NetworkAliasDetector,
     MembershipDetector,
     RegistrationDetector,
     GradientReadDetector,
     GraphUseDetector,
-    HiddenWriteDetector,
     DataWriteDetector,
     ElementTypeDetector,
     FlagDetector,

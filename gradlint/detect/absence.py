@@ -18,7 +18,6 @@ from gradlint.domain.state import PathFact
 from gradlint.domain.walk import leaves
 
 
-@dataclass(frozen=True)
 class LastBackward(PathFact):
     """Which backward came last on this path."""
 

@@ -6,15 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from gradlint.detect.detector import Detector
 from gradlint.domain.announcement import FunctionApplied, FunctionDifferentiated
-from gradlint.domain.fault.functions import (
-    FunctionNonstatic,
-    GradientCount,
-    GradientIgnored,
-    GradientInplace,
-    MarkDirtyMissing,
-    SavedIntermediate,
-    TensorKeptOnCtx,
-)
+from gradlint.domain.fault import functions as fault
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Class, Function, Instance, Ref, Unknown, Value, is_unnamed
@@ -36,7 +28,7 @@ class CustomFunctionDetector(Detector[None]):
         for name in ("forward", "setup_context", "backward"):
             method = find_in_class(state, it.function, name)
             if isinstance(method, Function):
-                self.report(FunctionNonstatic(method.code.node, name))
+                self.report(fault.FunctionNonstatic(method.code.node, name))
         given = {ref.id for ref in self._tensors(state, it.arguments)}
         results = {ref.id for ref in self._tensors(state, parts_of(it.result))}
         self._judge_attributes(state, it, given, results)
@@ -45,7 +37,7 @@ class CustomFunctionDetector(Detector[None]):
         once = backward is not None and any(mode.mode == ONCE for mode in backward.modes)
         for ref in () if once else tensors_among(state, ctx_state(state, it.ctx).saved):
             if ref.id not in given and ref.id not in results:
-                self.report(SavedIntermediate(set_at(state, it.ctx, "save_for_backward")))
+                self.report(fault.SavedIntermediate(set_at(state, it.ctx, "save_for_backward")))
 
     def _tensors(self, state: State, values: Iterable[Value]) -> list[Ref]:
         found = (known_tensor(self.machine, state, value) for value in values)
@@ -61,7 +53,7 @@ class CustomFunctionDetector(Detector[None]):
             kept = known_tensor(self.machine, state, value)
             if kept is not None and not is_unnamed(name) and (kept.id in given or kept.id in results):
                 place = set_at(state, it.ctx, name)
-                self.report(TensorKeptOnCtx(place, name, kept.id in results, tuple(others), own))
+                self.report(fault.TensorKeptOnCtx(place, name, kept.id in results, tuple(others), own))
                 others.append(name)
 
     def _judge_writes(self, state: State, it: FunctionApplied) -> None:
@@ -74,7 +66,7 @@ class CustomFunctionDetector(Detector[None]):
             writes = state.writes(tensor_at(state, ref).counter)[it.writes.get(ref.id, 0) :]
             first = next((write for write in writes if write.certain), None)
             if first is not None and ref.id not in dirty:
-                self.report(MarkDirtyMissing(first.syntax))
+                self.report(fault.MarkDirtyMissing(first.syntax))
 
     def on_function_differentiated(self, state: State, it: FunctionDifferentiated) -> None:
         """Look at what backward does with the gradients that arrive, and at what it returns."""
@@ -83,12 +75,12 @@ class CustomFunctionDetector(Detector[None]):
                 # The gradient belongs to torch: others may be given the same one.
                 for write in end.writes(tensor_at(end, ref).counter):
                     if write.certain:
-                        self.report(GradientInplace(write.syntax, write.op))
+                        self.report(fault.GradientInplace(write.syntax, write.op))
         if it.ends and all(self._is_known(end, value) for end, value in it.ends):
             self._judge_count(it)
             if all(self._ignores(end, value, it.arrived) for end, value in it.ends):
                 scalar = all(self._may_be_scalar(state, part) for part in parts_of(it.result))
-                self.report(GradientIgnored(it.node, scalar))
+                self.report(fault.GradientIgnored(it.node, scalar))
 
     def _is_known(self, state: State, value: Value) -> bool:
         """Return whether it is known how many gradients a backward returned."""
@@ -97,7 +89,7 @@ class CustomFunctionDetector(Detector[None]):
     def _judge_count(self, it: FunctionDifferentiated) -> None:
         """Torch wants a gradient for each argument that forward is given; further ones may be None."""
         if all(_is_miscounted(value, it.fewest, it.given) for _, value in it.ends):
-            self.report(GradientCount(it.node, len(parts_of(it.ends[0][1])), it.given))
+            self.report(fault.GradientCount(it.node, len(parts_of(it.ends[0][1])), it.given))
 
     def _may_be_scalar(self, state: State, value: Value) -> bool:
         ref = known_tensor(self.machine, state, value)

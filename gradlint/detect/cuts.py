@@ -1,4 +1,4 @@
-"""Where gradients end: the leaves that a value was computed from, behind a cut of the tape."""
+"""Where gradients end: the leaves that a value was computed from after a cut of the tape, and samples that cut it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from gradlint.domain.graph import NOT_COMPUTED_FROM, Edge, Node
+from gradlint.domain.walk import inputs, leaves, reachable
 
 
 class Cut(NamedTuple):
@@ -20,30 +21,16 @@ class Cut(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """A leaf behind a cut.
+    """A leaf after a cut; or how far a search for one has come, at first without a cut.
 
-    `wished`: the way is cut by something that programs write on purpose, such as `detach`; `picked`: on the way the
-    value only chooses which others to use. `reborn`: where a new
-    leaf was made of the value, so that a backward has something to run to. `dropped`: torch had recorded a graph
-    up to the cut. `cuts`: how many there are on the way. `direct`: the leaf's own value is cut off, nothing computed
-    from it.
+    `wished`: the path is cut by something that programs write on purpose, such as `detach`; `picked`: on the path the
+    value only chooses which others to use. `reborn`: where a new leaf was made of the value, so that a backward has
+    something to run to. `dropped`: torch had recorded a graph up to the cut. `cuts`: how many there are on the path.
+    `direct`: the leaf's own value is cut off, nothing computed from it.
     """
 
     leaf: Node
     cut: Cut
-    wished: bool
-    reborn: Node | None
-    dropped: bool
-    picked: bool
-    cuts: int
-    direct: bool
-
-
-class _Way(NamedTuple):
-    """How far a search has come, and what it met."""
-
-    node: Node
-    cut: Cut | None = None
     wished: bool = False
     reborn: Node | None = None
     dropped: bool = False
@@ -77,46 +64,41 @@ def lost_leaves(root: Node, reached: set[int]) -> list[Lost]:
     action has more behind it than the mistake. Of equals it is the shortest: targets are computed from predictions.
     """
     found: dict[int, Lost] = {}
-    stack = deque([_Way(root)])
-    seen: set[_Way] = set()
+    stack = deque([Lost(root, Cut("", root.syntax, ""))])
+    seen: set[Lost] = set()
     while stack:
         way = stack.popleft()
-        node = way.node
+        node = way.leaf
         if way in seen or not node.live or len(seen) > MOST_CUTS:
             continue
         seen.add(way)
-        if node.leaf is not None and way.cut is not None and node.leaf not in reached:
+        if node.leaf is not None and way.cut.kind and node.leaf not in reached:
             former = found.get(node.leaf)
             if former is None or _excuse(former) > _excuse(way):
-                found[node.leaf] = Lost(
-                    node, way.cut, way.wished, way.reborn, way.dropped, way.picked, way.cuts, way.direct
-                )
-        for edge in node.edges:
-            if edge.cut not in NOT_COMPUTED_FROM:
-                stack.append(_along(way, edge))
+                found[node.leaf] = way
+        stack.extend(_along(way, edge) for edge in node.edges if edge.cut not in NOT_COMPUTED_FROM)
     return list(found.values())
 
 
-def _excuse(one: Lost | _Way) -> tuple[bool, bool, bool, bool, int]:
+def _excuse(one: Lost) -> tuple[bool, bool, bool, bool, int]:
     """Return how little a way to a leaf tells: of first derivatives, for one, none is expected.
 
     A sample behind a further cut is an action that the world has answered.
     """
-    kind = None if one.cut is None else one.cut.kind
-    return one.picked, kind == "sample" and one.cuts > 1, one.wished, kind == "grad", one.cuts
+    return one.picked, one.cut.kind == "sample" and one.cuts > 1, one.wished, one.cut.kind == "grad", one.cuts
 
 
-def _along(way: _Way, edge: Edge) -> _Way:
+def _along(way: Lost, edge: Edge) -> Lost:
     """Return one step towards the leaves."""
-    node = way.node
+    node = way.leaf
     if edge.flows is not False and edge.cut != "zero":
-        return way._replace(node=edge.node, direct=False)
+        return way._replace(leaf=edge.node, direct=False)
     own = edge.cut if edge.flows is not False or edge.cut != "zero" else None
     kind = own or node.cut or "untracked"
     nearest = edge.node.tracked is not False or edge.node.leaf is not None
     # The operation has a gradient, only not with regard to this input: an index.
     picks = edge.cut == "nondiff" and node.cut is None
-    return _Way(
+    return Lost(
         edge.node,
         _nearer(way.cut, Cut(kind, node.place or node.syntax, node.op), nearest),
         way.wished or kind in _WISHES,
@@ -128,12 +110,12 @@ def _along(way: _Way, edge: Edge) -> _Way:
     )
 
 
-def _nearer(former: Cut | None, here: Cut, nearest: bool) -> Cut:
+def _nearer(former: Cut, here: Cut, nearest: bool) -> Cut:
     """Return which of two cuts on a way tells more: the one nearer the leaf.
 
     But a value that is detached and then made a number was detached because torch asks for it.
     """
-    if former is None:
+    if not former.kind:
         return here
     if here.kind in _UNTOLD or here.kind == "leaf":
         return former
@@ -158,3 +140,41 @@ def _receiving(nodes: Iterable[Node]) -> Iterator[Node]:
         if node.id in reached:
             reached |= {edge.node.id for edge in node.edges if edge.flows is not False and edge.cut != "zero"}
             yield node
+
+
+def cutting_samples(walked: Mapping[int, Node], receiving: set[int]) -> list[Node]:
+    """Return the samples that a loss was computed from, while it trains their distribution by another way only.
+
+    So it is with the latent code of a variational autoencoder, whose distribution the divergence trains. Where the
+    `log_prob` of the sample is in the loss, or that of one drawn there in another turn, the score function is meant;
+    where the loss trains nothing of the distribution, another one may.
+    """
+    nodes = list(walked.values())
+    scored = {one.syntax for node in nodes if node.op == "log_prob" for one in _samples(e.node for e in node.edges)}
+    used = _samples(
+        edge.node
+        for node in nodes
+        if node.tracked is True and node.op != "log_prob"
+        for edge in node.edges
+        if edge.flows is False and edge.cut is None
+    )
+    return [one for one in used if one.syntax not in scored and _trained_by(one) & receiving]
+
+
+def _trained_by(sample: Node) -> set[int | None]:
+    """Return the leaves that a gradient would flow to through a sample."""
+    return {leaf.leaf for leaf in leaves(inputs(sample))}
+
+
+def _samples(starts: Iterable[Node]) -> list[Node]:
+    """Return the samples behind values on no tape, met on ways that only `sample` cuts."""
+    found = reachable(filter(_is_off_tape, starts), _inputs_off_tape)
+    return [node for node in found if node.op == "sample" and node.cut == "sample"]
+
+
+def _is_off_tape(node: Node) -> bool:
+    return node.tracked is False and node.live
+
+
+def _inputs_off_tape(node: Node) -> list[Node]:
+    return [edge.node for edge in node.edges if node.cut is edge.cut is None and _is_off_tape(edge.node)]

@@ -1,12 +1,12 @@
-"""Writes through `.data`: whose leaf is written, and what for."""
+"""Writes that autograd does not see: to leaves through `.data`, and what for; to what was saved for backward."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from gradlint.detect.detector import Detector
-from gradlint.domain.announcement import LeafWritten
-from gradlint.domain.fault.inplace import DataUse, DataWrite
+from gradlint.domain.announcement import LeafWritten, StaleSavedUsed
+from gradlint.domain.fault.inplace import DataUse, DataWrite, HiddenWriteToSaved
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Tensor
@@ -31,6 +31,10 @@ class DataWriteDetector(Detector[None]):
             kept = _is_kept(self.machine, state, leaf.memory)
             use, recorded = _use(leaf, it.op, it.sources), state.grad is not False
             self.report(DataWrite(it.node, use, it.op, leaf.syntax, leaf.parameter, kept, recorded))
+
+    def on_stale_saved_used(self, state: State, it: StaleSavedUsed) -> None:
+        """Report a write that the version counter did not count: torch notices nothing, and is wrong."""
+        self.report(HiddenWriteToSaved(it.write.syntax, it.saver.syntax, it.saver.op, it.node))
 
 
 def _is_kept(machine: Machine, state: State, memory: int) -> bool:

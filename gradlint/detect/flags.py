@@ -1,18 +1,19 @@
-"""Statements that look as if they set a flag or called a method, and do neither."""
+"""Statements that look as if they set a flag, called a method, or changed a parameter, and do not."""
 
 from __future__ import annotations
 
 import libcst as cst
 
 from gradlint.detect.detector import Detector
-from gradlint.domain.announcement import AttributeSet, Discarded
+from gradlint.domain.announcement import AttributeSet, Discarded, LoopVariableRebound
+from gradlint.domain.fault.inplace import LoopVariableAssigned
 from gradlint.domain.fault.tensors import FlagCompared, MethodOverwritten
 from gradlint.domain.fault.training_loop import MethodNotCalled
 from gradlint.domain.state import State
 from gradlint.domain.value import Bound, Function, Instance, Ref, Tensor, Unknown, Value
 from gradlint.interpreter.torch.optim import OPTIMIZER_METHODS
 from gradlint.interpreter.torch.parameters import module_base
-from gradlint.interpreter.torch.tensor import known_tensor
+from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
 
 _OF_MODULES = frozenset({"train", "eval", "zero_grad", "requires_grad_", "cuda", "cpu", "half", "double", "float"})
 _OF_TENSORS = frozenset({"backward", "detach_", "retain_grad", "requires_grad_"})
@@ -38,6 +39,15 @@ class FlagDetector(Detector[None]):
                 self.report(MethodNotCalled(it.node))
         elif _is_flag(it.node) and known_tensor(self.machine, state, it.value) is not None:
             self.report(FlagCompared(it.node))
+
+    def on_loop_variable_rebound(self, state: State, it: LoopVariableRebound) -> None:
+        """Report a variable that stood for a parameter, and gets a value with memory of its own."""
+        former, value = (known_tensor(self.machine, state, one) for one in (it.former, it.value))
+        if former is None or value is None:
+            return
+        old, new = tensor_at(state, former), tensor_at(state, value)
+        if old.parameter and old.node.leaf is not None and new.memory != old.memory and new.view is None:
+            self.report(LoopVariableAssigned(it.node))
 
     def _is_method(self, state: State, value: Value, name: str) -> bool:
         """Return whether a value is a method that only its effect gives a meaning."""

@@ -7,7 +7,6 @@ not matter how gradients are cleared.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import libcst as cst
@@ -57,25 +56,16 @@ class Order(NamedTuple):
     stepped: Tri = False
 
 
-@dataclass(frozen=True)
 class OrderOf(PathFact):
     """The key of the `Order` of an optimizer, or of a leaf that the program updates by hand."""
 
-    optimizer: int
 
-
-@dataclass(frozen=True)
 class Owes(PathFact):
     """The mark of an optimizer that has used gradients which nothing has cleared since."""
 
-    optimizer: int
 
-
-@dataclass(frozen=True)
 class EarlyStep(PathFact):
     """The key of the place where a scheduler stepped before its optimizer did."""
-
-    optimizer: int
 
 
 def order_of(state: State, optimizer: int) -> Order | None:

@@ -17,19 +17,7 @@ from gradlint.detect.detector import Detector
 from gradlint.detect.gathering import Parts, is_reachable, parts_of, reaches
 from gradlint.detect.graph_use import GraphUseDetector
 from gradlint.detect.lost_gradient import LostGradientDetector
-from gradlint.domain.announcement import (
-    Backpropagated,
-    CalledAgain,
-    Differentiated,
-    IterationBegan,
-    IterationEnded,
-    LoopBegan,
-    LoopEnded,
-    ModeSwitched,
-    RunEnded,
-    Stepped,
-    Stored,
-)
+from gradlint.domain import announcement
 from gradlint.domain.fault.training_loop import EvalKeepsGraph, GraphAccumulates, StateNotDetached
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
@@ -84,38 +72,38 @@ class Growth:
 class GraphGrowthDetector(Detector[Growth]):
     """Compares what places hold at the ends of the iterations of each loop."""
 
-    def on_backpropagated(self, state: State, it: Backpropagated) -> None:
+    def on_backpropagated(self, state: State, it: announcement.Backpropagated) -> None:
         """Count the backward."""
         self.facts.backwards += 1
 
-    def on_differentiated(self, state: State, it: Differentiated) -> None:
+    def on_differentiated(self, state: State, it: announcement.Differentiated) -> None:
         """Count it as a backward."""
         self.facts.backwards += 1
 
-    def on_stepped(self, state: State, it: Stepped) -> None:
+    def on_stepped(self, state: State, it: announcement.Stepped) -> None:
         """Count the step."""
         self.facts.steps += 1
 
-    def on_mode_switched(self, state: State, it: ModeSwitched) -> None:
+    def on_mode_switched(self, state: State, it: announcement.ModeSwitched) -> None:
         """Remember the leaves of a network that is evaluated."""
         if it.training is False:
             leaves = parameters_of(state, it.module)[0]
             self.facts.evaluated |= {tensor_at(state, one).node.syntax for _, one in leaves}
 
-    def on_stored(self, state: State, it: Stored) -> None:
+    def on_stored(self, state: State, it: announcement.Stored) -> None:
         """Remember where a container was given what may have a graph."""
         if isinstance(it.container, Ref) and _may_hold(it.value):
             self.facts.stored[it.container.id, it.value] = it.node
 
-    def on_loop_began(self, state: State, it: LoopBegan) -> None:
+    def on_loop_began(self, state: State, it: announcement.LoopBegan) -> None:
         """Begin to watch a loop."""
         self.facts.loops[it.loop] = Loop(state, self.facts.backwards, self.facts.steps)
 
-    def on_iteration_began(self, state: State, it: IterationBegan) -> None:
+    def on_iteration_began(self, state: State, it: announcement.IterationBegan) -> None:
         """Remember when the iteration began: what is made in it is younger."""
         self.facts.loops[it.loop].marks.append(it.since)
 
-    def on_iteration_ended(self, state: State, it: IterationEnded) -> None:
+    def on_iteration_ended(self, state: State, it: announcement.IterationEnded) -> None:
         """Remember what places hold, on any path."""
         loop = self.facts.loops[it.loop]
         union: dict[Place, dict[Root, None]] = {}
@@ -124,7 +112,7 @@ class GraphGrowthDetector(Detector[Growth]):
                 union.setdefault(place, {}).update((one.root, None) for one in held)
         loop.held.append(union)
 
-    def on_loop_ended(self, state: State, it: LoopEnded) -> None:
+    def on_loop_ended(self, state: State, it: announcement.LoopEnded) -> None:
         """Enter the places that grow; those that no backward frees only where data bounds the loop."""
         loop = self.facts.loops.pop(it.loop)
         if len(loop.held) < 2 or not any(loop.held):
@@ -155,7 +143,7 @@ class GraphGrowthDetector(Detector[Growth]):
             self.report(one.fault)
         found.append(one)
 
-    def on_called_again(self, state: State, it: CalledAgain) -> None:
+    def on_called_again(self, state: State, it: announcement.CalledAgain) -> None:
         """Report attributes that hang on what the call before has left in them, if they do so in any case."""
         found: dict[cst.CSTNode, StateNotDetached] = {}
         for first, ends in it.ends:
@@ -168,7 +156,7 @@ class GraphGrowthDetector(Detector[Growth]):
         for fault in found.values():
             self.report(fault)
 
-    def on_run_ended(self, state: State, it: RunEnded) -> None:
+    def on_run_ended(self, state: State, it: announcement.RunEnded) -> None:
         """Report the places whose graphs no backward runs through."""
         if not it.complete or not self.facts.waiting:
             return

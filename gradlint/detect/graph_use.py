@@ -8,15 +8,7 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from gradlint.detect.detector import Detector
-from gradlint.domain.announcement import (
-    Backpropagated,
-    Differentiated,
-    GradientRecorded,
-    GradientReleased,
-    GraphsShared,
-    PathsJoined,
-    RunEnded,
-)
+from gradlint.domain import announcement
 from gradlint.domain.fault.backward import GradientCycle, GraphRetained
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
@@ -50,7 +42,7 @@ class GraphUseDetector(Detector[GraphUse]):
 
     # What is done.
 
-    def on_backpropagated(self, state: State, it: Backpropagated) -> None:
+    def on_backpropagated(self, state: State, it: announcement.Backpropagated) -> None:
         """Note the graph as walked; and as retained, if the backward is to retain it in a loop."""
         self._walk(it.possible.keys())
         if it.retain and it.create is False and not it.raised and self.machine.iterations:
@@ -59,7 +51,7 @@ class GraphUseDetector(Detector[GraphUse]):
             if any(node.tracked is None for node in it.possible.values()):
                 self.facts.useful.add(it.node)
 
-    def on_differentiated(self, state: State, it: Differentiated) -> None:
+    def on_differentiated(self, state: State, it: announcement.Differentiated) -> None:
         """Note the graph as walked."""
         self._walk(it.possible.keys())
 
@@ -69,21 +61,21 @@ class GraphUseDetector(Detector[GraphUse]):
             if syntax not in self.facts.useful and not retained.isdisjoint(numbers):
                 self.facts.useful.add(syntax)
 
-    def on_graphs_shared(self, state: State, it: GraphsShared) -> None:
+    def on_graphs_shared(self, state: State, it: announcement.GraphsShared) -> None:
         """Note graphs that may be walked elsewhere."""
         self.facts.shared.update((node.id, node) for node in it.graphs if node.tracked is not False)
 
-    def on_paths_joined(self, state: State, it: PathsJoined) -> None:
+    def on_paths_joined(self, state: State, it: announcement.PathsJoined) -> None:
         """Note the nodes that have gone on for those of another path."""
         self.facts.alike.extend(it.alike)
 
-    def on_gradient_recorded(self, state: State, it: GradientRecorded) -> None:
+    def on_gradient_recorded(self, state: State, it: announcement.GradientRecorded) -> None:
         """Note a gradient that keeps its leaf alive, and the leaf the gradient."""
         self.facts.recorded.setdefault(it.node, set()).add(it.gradient.id)
         if it.certain:
             self.facts.cycles.setdefault(it.node, False)
 
-    def on_gradient_released(self, state: State, it: GradientReleased) -> None:
+    def on_gradient_released(self, state: State, it: announcement.GradientReleased) -> None:
         """Dropping a gradient from its leaf opens the circle."""
         record = state.heap.get(it.gradient.id) if isinstance(it.gradient, Ref) else None
         if isinstance(record, Tensor) and CYCLE in record.tags and record.syntax is not None:
@@ -91,7 +83,7 @@ class GraphUseDetector(Detector[GraphUse]):
 
     # What is left undone.
 
-    def on_run_ended(self, state: State, it: RunEnded) -> None:
+    def on_run_ended(self, state: State, it: announcement.RunEnded) -> None:
         """Report what is kept and never used, now that all paths are known."""
         facts = self.facts
         for syntax, opened in facts.cycles.items():

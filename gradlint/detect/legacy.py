@@ -9,15 +9,7 @@ import libcst as cst
 
 from gradlint.detect.detector import Detector
 from gradlint.domain.announcement import AttributeSet, FactorsMoved, ModuleConfigured, TorchCalled, VariableMade
-from gradlint.domain.fault.spelling import (
-    EpochGiven,
-    FactorsFirst,
-    ImplicitDim,
-    LegacyVariable,
-    OldReduction,
-    RemovedArgument,
-    VolatileGiven,
-)
+from gradlint.domain.fault import spelling as fault
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, External, Instance, Ref, Tensor
 from gradlint.facts.aliases import canonical
@@ -60,25 +52,27 @@ class LegacyDetector(Detector[None]):
         self._reduction(it.path.removeprefix("torch."), args, it.node)
         guesses = canonical(f"nn.{name}") in IMPLICIT_DIM and "dim" in _places(f"nn.{name}")
         if guesses and not args.has(0, "dim") and not args.open:
-            self.report(ImplicitDim(it.node, name, None))
+            self.report(fault.ImplicitDim(it.node, name, None))
 
     def on_factors_moved(self, state: State, it: FactorsMoved) -> None:
         """Report x.add_(0.9, y)."""
-        self.report(FactorsFirst(it.node, it.op, it.factors))
+        self.report(fault.FactorsFirst(it.node, it.op, it.factors))
 
     def on_variable_made(self, state: State, it: VariableMade) -> None:
         """Report Variable(x), Variable(x, volatile=True)."""
         if it.volatile:
-            self.report(VolatileGiven(it.node, state.grad is not False, _written(state, it.node)))
+            self.report(fault.VolatileGiven(it.node, state.grad is not False, _written(state, it.node)))
             return
         record = tensor_at(state, it.data)
         live = True if record.grad is False and record.node.live else record.grad
-        self.report(LegacyVariable(it.node, live, it.requires_grad if isinstance(it.requires_grad, bool) else None))
+        self.report(
+            fault.LegacyVariable(it.node, live, it.requires_grad if isinstance(it.requires_grad, bool) else None)
+        )
 
     def on_attribute_set(self, state: State, it: AttributeSet) -> None:
         """Report x.volatile = True."""
         if it.name == "volatile" and isinstance(it.owner, Ref) and isinstance(state.heap.get(it.owner.id), Tensor):
-            self.report(VolatileGiven(it.node, state.grad is not False))
+            self.report(fault.VolatileGiven(it.node, state.grad is not False))
 
     def _method(self, state: State, receiver: Ref, it: TorchCalled, args: Args) -> None:
         """Report loss.backward(retain_variables=True), scheduler.step(epoch)."""
@@ -88,12 +82,12 @@ class LegacyDetector(Detector[None]):
         elif it.name == "step" and isinstance(record, Instance) and isinstance(record.cls, External):
             path, _, name = record.cls.path.rpartition(".")
             if f"{path}." == _SCHEDULERS and name in _TIMED and args.has(0, "epoch"):
-                self.report(EpochGiven(it.node))
+                self.report(fault.EpochGiven(it.node))
 
     def _removed(self, it: TorchCalled, name: Literal["verbose", "retain_variables"], instead: str) -> None:
         """Report a keyword that torch refuses today."""
         if name in it.keywords and not self.machine.guarded:
-            self.report(RemovedArgument(it.node, name, instead))
+            self.report(fault.RemovedArgument(it.node, name, instead))
 
     def _reduction(self, op: str, args: Args, node: cst.CSTNode) -> None:
         """Report size_average=False, reduce=False of losses, which have `reduction` today."""
@@ -107,7 +101,7 @@ class LegacyDetector(Detector[None]):
         reduction: Literal["none", "sum", "mean"] | None = None
         if all(value is None or isinstance(value, bool) for value in (average, reduce)):
             reduction = "none" if reduce is False else "sum" if average is False else "mean"
-        self.report(OldReduction(node, given, reduction))
+        self.report(fault.OldReduction(node, given, reduction))
 
     def _implicit_dim(self, state: State, op: str, args: Args, node: cst.CSTNode) -> None:
         """Report F.softmax(x): the dimension is guessed by the rank, 0 of one or three dimensions, else 1."""
@@ -115,7 +109,7 @@ class LegacyDetector(Detector[None]):
             return
         target = known_tensor(self.machine, state, args.get(0, "input"))
         shape = None if target is None else tensor_at(state, target).shape
-        self.report(ImplicitDim(node, op, None if shape is None else 0 if len(shape) in (0, 1, 3) else 1))
+        self.report(fault.ImplicitDim(node, op, None if shape is None else 0 if len(shape) in (0, 1, 3) else 1))
 
 
 _REDUCTIONS = ("size_average", "reduce")

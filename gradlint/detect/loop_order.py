@@ -25,37 +25,8 @@ from gradlint.detect.gradient_use import (
     used_now,
     was_cleared,
 )
-from gradlint.domain.announcement import (
-    Backpropagated,
-    Clipped,
-    Escaped,
-    GradientDropped,
-    GradientRead,
-    GradientsCleared,
-    GradientsInvalidated,
-    GradientsUsed,
-    IterationBegan,
-    LeafWritten,
-    LossScaled,
-    OptimizerMade,
-    OptimizerSupposed,
-    RunEnded,
-    Scheduled,
-    Unscaled,
-)
-from gradlint.domain.fault.training_loop import (
-    AccumulationCleared,
-    ClippedAfterStep,
-    ClippedScaled,
-    ClosureWithoutBackward,
-    NothingClipped,
-    SchedulerBeforeOptimizer,
-    StepBeforeBackward,
-    SteppedScaled,
-    UnscaledWithoutScale,
-    ZeroGradMisplaced,
-    ZeroGradMissing,
-)
+from gradlint.domain import announcement
+from gradlint.domain.fault import training_loop as fault
 from gradlint.domain.graph import fresh_number
 from gradlint.domain.state import PathFact, State
 from gradlint.domain.value import Bound, External, Function, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
@@ -74,11 +45,8 @@ class Unused(NamedTuple):
     turn: int
 
 
-@dataclass(frozen=True)
 class UnusedOf(PathFact):
     """The key of the `Unused` of an optimizer."""
-
-    optimizer: int
 
 
 class Fork(NamedTuple):
@@ -120,28 +88,28 @@ class LoopOrderDetector(Detector[Steps]):
 
     # Optimizers.
 
-    def on_optimizer_made(self, state: State, it: OptimizerMade) -> None:
+    def on_optimizer_made(self, state: State, it: announcement.OptimizerMade) -> None:
         """An optimizer begins without gradients of its own; one of the program's own class may do as it likes."""
         record = state[it.optimizer]
         if isinstance(record, Instance) and isinstance(record.cls, External):
             self.facts.stepping.append(it.optimizer.id)
             enter(state, it.optimizer.id, Order())
 
-    def on_optimizer_supposed(self, state: State, it: OptimizerSupposed) -> None:
+    def on_optimizer_supposed(self, state: State, it: announcement.OptimizerSupposed) -> None:
         """Nothing is known of what has happened to the gradients of its parameters."""
         self.facts.stepping.append(it.optimizer.id)
 
-    def on_gradients_invalidated(self, state: State, it: GradientsInvalidated) -> None:
+    def on_gradients_invalidated(self, state: State, it: announcement.GradientsInvalidated) -> None:
         """Nothing is known of any optimizer."""
         forget_all(state)
         self._use(state)
 
-    def on_escaped(self, state: State, it: Escaped) -> None:
+    def on_escaped(self, state: State, it: announcement.Escaped) -> None:
         """Something unknown that is given objects or leaves may clear gradients, and step."""
         if self.facts.stepping and any(_has_objects(state, value) for value in it.values):
             self._let_step(state)
 
-    def on_gradient_read(self, state: State, it: GradientRead) -> None:
+    def on_gradient_read(self, state: State, it: announcement.GradientRead) -> None:
         """The program may keep what it reads, and use it later."""
         self._use(state)
 
@@ -160,7 +128,7 @@ class LoopOrderDetector(Detector[Steps]):
 
     # Gradients are filled.
 
-    def on_backpropagated(self, state: State, it: Backpropagated) -> None:
+    def on_backpropagated(self, state: State, it: announcement.Backpropagated) -> None:
         """Note for each optimizer whether the backward fills gradients of its parameters."""
         if it.raised:
             return
@@ -185,12 +153,12 @@ class LoopOrderDetector(Detector[Steps]):
 
     # Gradients are used.
 
-    def on_gradients_used(self, state: State, it: GradientsUsed) -> None:
+    def on_gradients_used(self, state: State, it: announcement.GradientsUsed) -> None:
         """A step: at once, after a closure of the program, or after something that is not known."""
         if it.closure is None:
             order = order_of(state, it.optimizer.id)
             if order is not None and order.filled is not None and order.scaled is True:
-                self.report(SteppedScaled(it.node, backward=order.filled))
+                self.report(fault.SteppedScaled(it.node, backward=order.filled))
             self._step(state, it.optimizer.id, it.node)
             return
         if not it.walked:
@@ -200,7 +168,7 @@ class LoopOrderDetector(Detector[Steps]):
         else:
             self._let_step(state)
 
-    def _judge_closure(self, state: State, it: GradientsUsed) -> None:
+    def _judge_closure(self, state: State, it: announcement.GradientsUsed) -> None:
         """A closure gives a loss that nothing has backpropagated: the step finds no new gradients."""
         function = it.closure.function if isinstance(it.closure, Bound) else it.closure
         loss, order = known_tensor(self.machine, state, it.loss), order_of(state, it.optimizer.id)
@@ -208,9 +176,9 @@ class LoopOrderDetector(Detector[Steps]):
             return
         root = tensor_at(state, loss).node
         if root.leaf is None and root.tracked is True and root.id not in state.freed and root.id not in state.spent:
-            self.report(ClosureWithoutBackward(it.node, closure=function.code.node))
+            self.report(fault.ClosureWithoutBackward(it.node, closure=function.code.node))
 
-    def on_leaf_written(self, state: State, it: LeafWritten) -> None:
+    def on_leaf_written(self, state: State, it: announcement.LeafWritten) -> None:
         """An update by hand is a step, if the leaf's own gradient is part of what is written."""
         record = state.heap.get(it.leaf)
         gradient = record.accumulated if isinstance(record, Tensor) and record.grad is True else None
@@ -228,7 +196,7 @@ class LoopOrderDetector(Detector[Steps]):
         order = order_of(state, optimizer)
         early = state.facts.get(EarlyStep(optimizer))
         if isinstance(early, cst.CSTNode):
-            self.report(SchedulerBeforeOptimizer(early))
+            self.report(fault.SchedulerBeforeOptimizer(early))
             state.decide(EarlyStep(optimizer), None)
         params = params_of(state, optimizer)
         nothing = all(is_empty(state, param) for param in params)
@@ -257,7 +225,7 @@ class LoopOrderDetector(Detector[Steps]):
         if apart and self.facts.cleared_in.get(optimizer, -1) >= len(self.machine.iterations):
             return  # It steps in some iterations and clears in some, which may be the same ones.
         if any(is_sum(state, one) for one in used.gradients):
-            self.report(ZeroGradMissing(backward, step=used.step))
+            self.report(fault.ZeroGradMissing(backward, step=used.step))
 
     def _note_nth(self, state: State, optimizer: int, step: cst.CSTNode) -> None:
         unused = state.facts.get(UnusedOf(optimizer))
@@ -267,20 +235,20 @@ class LoopOrderDetector(Detector[Steps]):
 
     def _judge_wiped(self, order: Order, zero: cst.CSTNode, backward: cst.CSTNode, step: cst.CSTNode) -> None:
         if order.idle is step:
-            self.report(StepBeforeBackward(step, backward, cleared=zero))
+            self.report(fault.StepBeforeBackward(step, backward, cleared=zero))
         else:
-            self.report(ZeroGradMisplaced(zero, backward, step))
+            self.report(fault.ZeroGradMisplaced(zero, backward, step))
 
     # Gradients are cleared.
 
-    def on_gradients_cleared(self, state: State, it: GradientsCleared) -> None:
+    def on_gradients_cleared(self, state: State, it: announcement.GradientsCleared) -> None:
         """Note the optimizers all of whose parameters are cleared."""
         cleared = {param.id for param in it.parameters}
         for optimizer, held in self._holding(state):
             if all(param.id in cleared for param in held):
                 self._wipe(state, optimizer, it.node)
 
-    def on_gradient_dropped(self, state: State, it: GradientDropped) -> None:
+    def on_gradient_dropped(self, state: State, it: announcement.GradientDropped) -> None:
         """The last of an optimizer's parameters clears them all, where the others are clear."""
         for optimizer, held in self._holding(state):
             if held[-1] == it.parameter and all(is_empty(state, one) for one in held):
@@ -314,9 +282,9 @@ class LoopOrderDetector(Detector[Steps]):
         for fork in forks:
             step = self.facts.nth.get((optimizer, fork.number))
             if step is not None:
-                self.report(AccumulationCleared(node, unused.backward, step))
+                self.report(fault.AccumulationCleared(node, unused.backward, step))
 
-    def on_iteration_began(self, state: State, it: IterationBegan) -> None:
+    def on_iteration_began(self, state: State, it: announcement.IterationBegan) -> None:
         """Note which loop it belongs to."""
         self.facts.loops[it.since] = it.loop
 
@@ -325,7 +293,7 @@ class LoopOrderDetector(Detector[Steps]):
 
     # Schedulers, clipping, scalers.
 
-    def on_scheduled(self, state: State, it: Scheduled) -> None:
+    def on_scheduled(self, state: State, it: announcement.Scheduled) -> None:
         """A scheduler steps: too early, if its optimizer has not stepped so far, and does so later.
 
         torch skips nothing where the number of the epoch is given.
@@ -337,57 +305,57 @@ class LoopOrderDetector(Detector[Steps]):
         if order is not None and order.stepped is False and key not in state.facts:
             state.decide(key, it.node)
 
-    def on_clipped(self, state: State, it: Clipped) -> None:
+    def on_clipped(self, state: State, it: announcement.Clipped) -> None:
         """Gradients that are clipped must be there, not used yet, and of their true size.
 
         Measured: torch warns of a used-up iterator, and clips nothing. A bound of infinity only asks for the norm.
         """
         if it.used_up:
-            self.report(NothingClipped(it.node, "used-up iterator"))
+            self.report(fault.NothingClipped(it.node, "used-up iterator"))
         if not it.parameters or (isinstance(it.bound, float) and it.bound == float("inf")):
             return
         records = [state[param] for param in it.parameters]
         if any(isinstance(one, Tensor) and one.leaf is False and one.retains is False for one in records):
-            self.report(NothingClipped(it.node, "non-leaf"))
+            self.report(fault.NothingClipped(it.node, "non-leaf"))
         elif it.whole and all(is_empty(state, param) for param in it.parameters):
             if not self.machine.expected:
                 self.facts.clips[it.node] = None  # A fault where the program makes gradients at all.
         else:
             self._judge_clipped(state, it)
 
-    def _judge_clipped(self, state: State, it: Clipped) -> None:
+    def _judge_clipped(self, state: State, it: announcement.Clipped) -> None:
         given = {param.id for param in it.parameters}
         for optimizer in self.facts.stepping:
             order = order_of(state, optimizer)
             if order is None or not any(param.id in given for param in params_of(state, optimizer)):
                 continue
             if order.used is not None and any(one.leaf in given for one in untouched(state, order.used)):
-                self.report(ClippedAfterStep(it.node, step=order.used.step))
+                self.report(fault.ClippedAfterStep(it.node, step=order.used.step))
             elif order.filled is not None and order.scaled is True:
-                self.report(ClippedScaled(it.node, backward=order.filled))
+                self.report(fault.ClippedScaled(it.node, backward=order.filled))
 
-    def on_loss_scaled(self, state: State, it: LossScaled) -> None:
+    def on_loss_scaled(self, state: State, it: announcement.LossScaled) -> None:
         """Remember the root of a scaled loss."""
         self.facts.scaled.add(it.made.id)
 
-    def on_unscaled(self, state: State, it: Unscaled) -> None:
+    def on_unscaled(self, state: State, it: announcement.Unscaled) -> None:
         """Gradients are unscaled: by a step, too, if nothing has done so since the last update."""
         order = order_of(state, it.optimizer.id)
         if order is None:
             return
         if it.by == "step" and it.former == "nothing" and order.filled is not None and order.scaled is False:
-            self.report(UnscaledWithoutScale(it.node, backward=order.filled))
+            self.report(fault.UnscaledWithoutScale(it.node, backward=order.filled))
         enter(state, it.optimizer.id, order._replace(scaled=False))
 
     # The end.
 
-    def on_run_ended(self, state: State, it: RunEnded) -> None:
+    def on_run_ended(self, state: State, it: announcement.RunEnded) -> None:
         """Report the steps before the backward, if none comes after it, and clipping before any backward."""
         for step, (optimizer, backward) in self.facts.late.items():
             if optimizer not in self.facts.busy and it.complete:
-                self.report(StepBeforeBackward(step, backward))
+                self.report(fault.StepBeforeBackward(step, backward))
         for clip in self.facts.clips if self.machine.backwards else ():
-            self.report(NothingClipped(clip, "no gradient"))
+            self.report(fault.NothingClipped(clip, "no gradient"))
 
 
 def _filled(state: State, order: Order | None, certain: set[int], node: cst.CSTNode) -> Order:

@@ -11,29 +11,13 @@ from dataclasses import replace
 import libcst as cst
 
 from gradlint.detect.absence import Gradients, LastBackward, LostOne, never_reached, reached_leaves, verdicts
-from gradlint.detect.cuts import ACCIDENTS, Lost, lost_leaves, receiving_leaves
+from gradlint.detect.cuts import ACCIDENTS, Lost, cutting_samples, lost_leaves, receiving_leaves
 from gradlint.detect.detector import Detector
 from gradlint.detect.optimizers import MembershipDetector
-from gradlint.detect.samples import cutting_samples
 from gradlint.detect.second_order import SecondOrderDetector
 from gradlint.detect.switched_off import SwitchedOffDetector
 from gradlint.detect.terms import dead_terms
-from gradlint.domain.announcement import (
-    Backpropagated,
-    BackwardCalled,
-    Differentiated,
-    GradientRead,
-    GraphsEscaped,
-    NetworkSupposed,
-    NumberBackpropagated,
-    ParameterReplaced,
-    ParametersTaken,
-    PathsEnded,
-    RequiresGradSet,
-    Rewrapped,
-    RunEnded,
-    Stepped,
-)
+from gradlint.domain import announcement
 from gradlint.domain.fault.backward import RootWithoutGraph
 from gradlint.domain.fault.lost_gradient import Given, LostLeaf, ParameterNeverReached
 from gradlint.domain.graph import Node, leaf_key
@@ -47,7 +31,7 @@ class LostGradientDetector(Detector[Gradients]):
 
     # What becomes of leaves and graphs.
 
-    def on_rewrapped(self, state: State, it: Rewrapped) -> None:
+    def on_rewrapped(self, state: State, it: announcement.Rewrapped) -> None:
         """Note what a copy is made of, for the repair of it."""
         record = state.heap.get(it.data.id) if isinstance(it.data, Ref) else None
         items = record.items if isinstance(record, Sequence) else it.data if type(it.data) is tuple else ()
@@ -66,21 +50,21 @@ class LostGradientDetector(Detector[Gradients]):
             if isinstance(value, Unknown) and value.origin is not None and value.origin.syntax is inside:
                 self.facts.copied[inside] = node
 
-    def on_requires_grad_set(self, state: State, it: RequiresGradSet) -> None:
+    def on_requires_grad_set(self, state: State, it: announcement.RequiresGradSet) -> None:
         """A leaf that is switched off at some time is not missed."""
         if it.wanted is not True:
             self._spare(state, it.tensor)
 
-    def on_network_supposed(self, state: State, it: NetworkSupposed) -> None:
+    def on_network_supposed(self, state: State, it: announcement.NetworkSupposed) -> None:
         """Nothing is wrong with the leaves of a network that is not shown, if nothing reaches them here."""
         for leaf in it.leaves:
             self._spare(state, leaf)
 
-    def on_parameter_replaced(self, state: State, it: ParameterReplaced) -> None:
+    def on_parameter_replaced(self, state: State, it: announcement.ParameterReplaced) -> None:
         """That a parameter is trained no more is reported where it is still held."""
         self._spare(state, it.former)
 
-    def on_parameters_taken(self, state: State, it: ParametersTaken) -> None:
+    def on_parameters_taken(self, state: State, it: announcement.ParametersTaken) -> None:
         """Note the optimizer of each leaf."""
         for parameter in it.parameters:
             record = tensor_at(state, parameter)
@@ -92,7 +76,7 @@ class LostGradientDetector(Detector[Gradients]):
     def _spare(self, state: State, tensor: Ref) -> None:
         self.facts.spared.add(leaf_key(tensor_at(state, tensor).node))
 
-    def on_stepped(self, state: State, it: Stepped) -> None:
+    def on_stepped(self, state: State, it: announcement.Stepped) -> None:
         """Note the leaves in which a step finds no gradient, and the backward before it."""
         last = state.facts.get(LastBackward())
         for parameter in it.parameters:
@@ -105,18 +89,18 @@ class LostGradientDetector(Detector[Gradients]):
             if not filled and isinstance(last, cst.CSTNode):
                 self.facts.starved.setdefault(key, set()).add(last)
 
-    def on_gradient_read(self, state: State, it: GradientRead) -> None:
+    def on_gradient_read(self, state: State, it: announcement.GradientRead) -> None:
         """Note the leaves whose gradients the program reads."""
         if not it.warned:
             self.facts.read.add(leaf_key(tensor_at(state, it.tensor).node))
 
-    def on_graphs_escaped(self, state: State, it: GraphsEscaped) -> None:
+    def on_graphs_escaped(self, state: State, it: announcement.GraphsEscaped) -> None:
         """Note where a backward may begin that gradlint does not see."""
         self.facts.escaped.update((node.id, node) for node in it.graphs if node.live)
 
     # What a backward starts from.
 
-    def on_backward_called(self, state: State, it: BackwardCalled) -> None:
+    def on_backward_called(self, state: State, it: announcement.BackwardCalled) -> None:
         """Report a root without a graph, unless the reason is another fault, which is reported in its place."""
         record = tensor_at(state, it.root)
         if record.grad is not False:
@@ -133,7 +117,7 @@ class LostGradientDetector(Detector[Gradients]):
             # A result that stands in for an empty one is no fault, if the same call has a graph on other paths.
             self.report(RootWithoutGraph(it.node, it.call, ()), unless=(it.node, state.site, it.number))
 
-    def on_number_backpropagated(self, state: State, it: NumberBackpropagated) -> None:
+    def on_number_backpropagated(self, state: State, it: announcement.NumberBackpropagated) -> None:
         """Report where the tensor became a number: what it was computed from shows what was meant."""
         self._blame_for_raising(state, it.origin, it.node)
 
@@ -170,7 +154,7 @@ class LostGradientDetector(Detector[Gradients]):
 
     # What a backward reaches.
 
-    def on_backpropagated(self, state: State, it: Backpropagated) -> None:
+    def on_backpropagated(self, state: State, it: announcement.Backpropagated) -> None:
         """Note the leaves that a backward should reach and does not, and those that it reaches."""
         state.decide(LastBackward(), it.node)
         receiving = receiving_leaves(it.possible)
@@ -186,7 +170,7 @@ class LostGradientDetector(Detector[Gradients]):
                 if node.leaf in receiving:
                     self.facts.reached.add(leaf_key(node))
 
-    def _note_lost(self, state: State, it: Backpropagated, receiving: set[int]) -> None:
+    def _note_lost(self, state: State, it: announcement.Backpropagated, receiving: set[int]) -> None:
         alone = all(_is_reborn(node) for node in it.possible.values() if node.leaf is not None)
         for root in it.roots:
             for one in lost_leaves(root, receiving):
@@ -208,7 +192,7 @@ class LostGradientDetector(Detector[Gradients]):
             if _requires_grad(state, one.leaf):
                 self.report(replace(self._fault(state, one, backward), term=True))
 
-    def on_differentiated(self, state: State, it: Differentiated) -> None:
+    def on_differentiated(self, state: State, it: announcement.Differentiated) -> None:
         """The program may do what it likes with the gradients that it asks for: of any leaf on the way."""
         self._note_unknown_root(it.possible)
         self.facts.asked.update(leaf_key(node) for node in it.possible.values() if node.leaf is not None)
@@ -223,7 +207,7 @@ class LostGradientDetector(Detector[Gradients]):
 
     # What is left undone.
 
-    def on_paths_ended(self, state: State, it: PathsEnded) -> None:
+    def on_paths_ended(self, state: State, it: announcement.PathsEnded) -> None:
         """Report the leaves that are lost by accident: no use elsewhere makes that right."""
         facts, reached = self.facts, reached_leaves(self.facts)
         closed = not facts.blind and not any(self.machine.give_ups[what] for what in _GIVEN_UP)
@@ -235,7 +219,7 @@ class LostGradientDetector(Detector[Gradients]):
         if closed and self.machine.backwards:
             facts.unreached.extend(never_reached(facts, reached))
 
-    def on_run_ended(self, state: State, it: RunEnded) -> None:
+    def on_run_ended(self, state: State, it: announcement.RunEnded) -> None:
         """Report the other leaves that no backward of the file reaches."""
         for fault in self.facts.undone:
             self.report(fault)

@@ -9,31 +9,9 @@ import libcst as cst
 from gradlint.detect.detector import Detector
 from gradlint.detect.gathering import is_reachable
 from gradlint.detect.membership import Candidate, Membership
-from gradlint.domain.announcement import (
-    AttributeSet,
-    Backpropagated,
-    Escaped,
-    GradientRead,
-    GradientsAsked,
-    NetworkImported,
-    OptimizerMade,
-    OptimizerSupposed,
-    ParametersListed,
-    ParametersTaken,
-    Returned,
-    RunEnded,
-    StateDictTaken,
-    Stepped,
-    Written,
-)
+from gradlint.domain import announcement
 from gradlint.domain.event import Fault
-from gradlint.domain.fault.optimizers import (
-    IteratorUsedUp,
-    NetworkForgotten,
-    OptimizerMisses,
-    ParameterForgotten,
-    ParameterTooLate,
-)
+from gradlint.domain.fault import optimizers as faults
 from gradlint.domain.state import State
 from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Tensor, Value
 from gradlint.domain.walk import inputs, leaves
@@ -78,25 +56,25 @@ class MembershipDetector(Detector[Membership]):
     @property
     def misses(self) -> bool:
         """Whether an optimizer holds the wrong parameters, which explains those that are not trained."""
-        return self.facts.used_up or any(isinstance(fault, OptimizerMisses) for fault in self.verdicts())
+        return self.facts.used_up or any(isinstance(fault, faults.OptimizerMisses) for fault in self.verdicts())
 
     # What optimizers are given.
 
-    def on_parameters_listed(self, state: State, it: ParametersListed) -> None:
+    def on_parameters_listed(self, state: State, it: announcement.ParametersListed) -> None:
         """Remember whose parameters an iterator gives."""
         self.facts.listed[it.made.id] = it.module
 
-    def on_state_dict_taken(self, state: State, it: StateDictTaken) -> None:
+    def on_state_dict_taken(self, state: State, it: announcement.StateDictTaken) -> None:
         """Remember whose parameters a dict holds."""
         if isinstance(it.owner, Ref) and is_module(state, it.owner):
             self.facts.listed[it.made.id] = it.owner
 
-    def on_optimizer_made(self, state: State, it: OptimizerMade) -> None:
+    def on_optimizer_made(self, state: State, it: announcement.OptimizerMade) -> None:
         """Note the modules that an optimizer is to train, and groups that are given nothing any more."""
         self.facts.sources[it.optimizer.id] = self.sources_in(state, it.given)
         self.facts.unknown_holder |= it.open or self._holds_unknown(state, it.given)
         if any(value != it.given and is_used_up(state, value) for value in _lists(state, it.given, 3)):
-            self.report(IteratorUsedUp(it.node))
+            self.report(faults.IteratorUsedUp(it.node))
             self.facts.used_up |= not self.machine.expected
 
     def _holds_unknown(self, state: State, given: Value) -> bool:
@@ -104,11 +82,11 @@ class MembershipDetector(Detector[Membership]):
         open_lists = (value for value in _lists(state, given, 3) if getattr(state[value], "open", False))
         return any(value.id not in self.facts.listed for value in open_lists) or not isinstance(given, (Ref, tuple))
 
-    def on_optimizer_supposed(self, state: State, it: OptimizerSupposed) -> None:
+    def on_optimizer_supposed(self, state: State, it: announcement.OptimizerSupposed) -> None:
         """It may hold anything."""
         self.facts.unknown_holder = True
 
-    def on_parameters_taken(self, state: State, it: ParametersTaken) -> None:
+    def on_parameters_taken(self, state: State, it: announcement.ParametersTaken) -> None:
         """Remember the leaves of which an optimizer is given a result, which torch refuses."""
         for record in (tensor_at(state, parameter) for parameter in it.parameters):
             if record.leaf is False and record.retains is False:
@@ -116,7 +94,7 @@ class MembershipDetector(Detector[Membership]):
 
     # What becomes of parameters.
 
-    def on_backpropagated(self, state: State, it: Backpropagated) -> None:
+    def on_backpropagated(self, state: State, it: announcement.Backpropagated) -> None:
         """Note the leaves to which gradients flow."""
         certain = {node.leaf for node in it.certain}
         for node in it.possible.values():
@@ -128,22 +106,22 @@ class MembershipDetector(Detector[Membership]):
                 if node.leaf in certain:
                     self.facts.fed[node.leaf] = it.node
 
-    def on_returned(self, state: State, it: Returned) -> None:
+    def on_returned(self, state: State, it: announcement.Returned) -> None:
         """A method's caller may backpropagate what it gets: the leaves behind it are used."""
         if it.method and self.facts.candidates:
             nodes = walk(origins(state, (it.value,))).possible.values()
             self.facts.reached |= {node.leaf for node in nodes if node.leaf is not None}
 
-    def on_gradient_read(self, state: State, it: GradientRead) -> None:
+    def on_gradient_read(self, state: State, it: announcement.GradientRead) -> None:
         """The program does with the gradient what it likes."""
         if not it.warned:
             self.facts.handled.add(it.tensor.id)
 
-    def on_gradients_asked(self, state: State, it: GradientsAsked) -> None:
+    def on_gradients_asked(self, state: State, it: announcement.GradientsAsked) -> None:
         """The program does with the gradients what it likes."""
         self.facts.handled |= {tensor.id for tensor in it.inputs}
 
-    def on_escaped(self, state: State, it: Escaped) -> None:
+    def on_escaped(self, state: State, it: announcement.Escaped) -> None:
         """What something unknown is given, in lists too, it may train or give to an optimizer."""
         for value in it.values:
             self._note_handled(state, value, 2)
@@ -158,17 +136,17 @@ class MembershipDetector(Detector[Membership]):
         for item in items if depth else ():
             self._note_handled(state, item, depth - 1)
 
-    def on_network_imported(self, state: State, it: NetworkImported) -> None:
+    def on_network_imported(self, state: State, it: announcement.NetworkImported) -> None:
         """What others have trained is no network that somebody forgot."""
         self.facts.handled.add(it.leaf.id)
 
-    def on_written(self, state: State, it: Written) -> None:
+    def on_written(self, state: State, it: announcement.Written) -> None:
         """A network of no optimizer is given its values by the program itself: the target network of another."""
         leaf = self.facts.missed.get(tensor_at(state, it.tensor).memory) if self.facts.missed else None
         if leaf is not None:
             self.facts.handled.add(leaf)
 
-    def on_attribute_set(self, state: State, it: AttributeSet) -> None:
+    def on_attribute_set(self, state: State, it: announcement.AttributeSet) -> None:
         """Remember the module that takes the place of another."""
         owner = state.heap.get(it.owner.id) if isinstance(it.owner, Ref) else None
         if not isinstance(owner, Instance) or not is_module(state, it.owner) or owner.module.loose:
@@ -180,7 +158,7 @@ class MembershipDetector(Detector[Membership]):
 
     # What a step leaves out.
 
-    def on_stepped(self, state: State, it: Stepped) -> None:
+    def on_stepped(self, state: State, it: announcement.Stepped) -> None:
         """Look for parameters that have a gradient by now, and that this optimizer, and any other, does not hold."""
         optimizer = state[it.optimizer]
         assert isinstance(optimizer, Instance)
@@ -197,12 +175,12 @@ class MembershipDetector(Detector[Membership]):
                     together = fed[leaf] in fed_own
                     self._judge_missed(state, leaf, frozenset() if together else own, optimizer.syntax)
 
-    def _judge_late(self, state: State, it: Stepped, own: frozenset[int], made: cst.CSTNode) -> None:
+    def _judge_late(self, state: State, it: announcement.Stepped, own: frozenset[int], made: cst.CSTNode) -> None:
         """Parameters that a module got after it was given to the optimizer."""
         for module in self.facts.sources.get(it.optimizer.id, ()):
             for leaf in sorted(self._fed_of(state, module) - own - self.facts.judged):
                 self.facts.judged.add(leaf)
-                self.add((leaf,), ParameterTooLate(made, tensor_at(state, Ref(leaf)).node.syntax, it.node))
+                self.add((leaf,), faults.ParameterTooLate(made, tensor_at(state, Ref(leaf)).node.syntax, it.node))
 
     def _fed_of(self, state: State, module: Ref) -> set[int]:
         """Return the parameters of a module that have a gradient, or of the one that has been put in its place."""
@@ -226,7 +204,7 @@ class MembershipDetector(Detector[Membership]):
         if is_open or record.syntax is None or not _is_fresh(state, root, leaves):
             return
         facts.missed.update((tensor_at(state, Ref(one)).memory, one) for one in leaves)
-        fault = NetworkForgotten(made, record.syntax, facts.fed[leaf])
+        fault = faults.NetworkForgotten(made, record.syntax, facts.fed[leaf])
         others = {module.id for module, _ in modules_of(state, root)} | set(_holders(state, root))
         facts.candidates.append(Candidate(frozenset(leaves | others), fault, used=True, unless=own, vague=True))
 
@@ -237,11 +215,11 @@ class MembershipDetector(Detector[Membership]):
             return
         if not is_reachable(state, leaf):
             return  # What was computed from it has its name, of which another rule tells.
-        fault = ParameterForgotten(made, record.syntax, self.facts.fed[leaf])
+        fault = faults.ParameterForgotten(made, record.syntax, self.facts.fed[leaf])
         leaves = frozenset({leaf, *_holders(state, Ref(leaf))})
         self.facts.candidates.append(Candidate(leaves, fault, used=True, vague=True))
 
-    def on_run_ended(self, state: State, it: RunEnded) -> None:
+    def on_run_ended(self, state: State, it: announcement.RunEnded) -> None:
         """Report what nothing has dispelled."""
         for fault in self.verdicts():
             self.report(fault)

@@ -11,13 +11,7 @@ from gradlint.detect.detector import Detector
 from gradlint.detect.optimizers import MembershipDetector
 from gradlint.domain.announcement import AttributeSet, ModuleEntered, ModuleMade, OptimizerMade
 from gradlint.domain.event import Fault
-from gradlint.domain.fault.modules import (
-    ModuleBuiltInForward,
-    ModuleInContainer,
-    ParameterInContainer,
-    ParameterMoved,
-    TensorNotParameter,
-)
+from gradlint.domain.fault import modules as faults
 from gradlint.domain.state import State
 from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Tensor, Value, is_unnamed
 from gradlint.facts.traits import FACTORIES
@@ -57,7 +51,7 @@ class RegistrationDetector(Detector[Placed]):
     def _doubt_plain(self, leaf: Tensor, it: AttributeSet) -> None:
         """A module has a leaf, or what was computed from it, under a name, and torch does not know of it."""
         assert leaf.node.leaf is not None
-        self._doubt({leaf.node.leaf}, TensorNotParameter(it.node, it.name, leaf.node.syntax), used=True)
+        self._doubt({leaf.node.leaf}, faults.TensorNotParameter(it.node, it.name, leaf.node.syntax), used=True)
 
     def _doubt(self, leaves: Iterable[int], fault: Fault, *, used: bool = False) -> None:
         """A fault, if no optimizer ever holds these leaves; with `used`, and if a gradient may arrive at one."""
@@ -73,7 +67,7 @@ class RegistrationDetector(Detector[Placed]):
         for leaf in leaf_records_behind(state, record.node):
             made = leaf.node.syntax
             if made in calls and leaf.parameter:
-                self.report(ParameterMoved(it.node, it.name, made))
+                self.report(faults.ParameterMoved(it.node, it.name, made))
                 return
             plain = made in calls and made not in self.other(MembershipDetector).facts.offered and not is_moved
             if plain and _is_made_to_train(leaf):
@@ -107,7 +101,7 @@ class RegistrationDetector(Detector[Placed]):
         made = state[it.module]
         assert isinstance(made, Instance)
         place = self.facts.get((owner.id, name)) or made.syntax or it.node
-        self._doubt(trained, ModuleInContainer(place, name, made.syntax, it.node))
+        self._doubt(trained, faults.ModuleInContainer(place, name, made.syntax, it.node))
 
     def on_module_made(self, state: State, it: ModuleMade) -> None:
         """Look at the containers of a module that nobody but gradlint has made."""
@@ -134,7 +128,7 @@ class RegistrationDetector(Detector[Placed]):
         made = state.heap[leaves[0]]
         assert isinstance(made, Tensor)
         place = self.facts.get((owner.id, name)) or made.node.syntax
-        self._doubt(leaves, ParameterInContainer(place, name, made.node.syntax), used=True)
+        self._doubt(leaves, faults.ParameterInContainer(place, name, made.node.syntax), used=True)
 
     def _is_forward(self) -> bool:
         """Return whether `forward` runs, or a method that it calls."""
@@ -150,7 +144,7 @@ class RegistrationDetector(Detector[Placed]):
         record = state[it.module]
         assert isinstance(record, Instance)
         if trained and record.syntax is not None and not record.open and not _is_filled(state, record, trained):
-            self._doubt(trained, ModuleBuiltInForward(record.syntax, it.node))
+            self._doubt(trained, faults.ModuleBuiltInForward(record.syntax, it.node))
 
 
 _MAKING = FACTORIES | {"normal", "FloatTensor", "Tensor"}

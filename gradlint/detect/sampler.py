@@ -11,11 +11,8 @@ from gradlint.domain.state import PathFact, State
 from gradlint.domain.value import Instance
 
 
-@dataclass(frozen=True)
 class EpochWalked(PathFact):
     """The mark of a sampler over whose data a loop went, and that has not been told another epoch since."""
-
-    sampler: int
 
 
 @dataclass

@@ -16,16 +16,7 @@ from gradlint.domain.graph import Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Class, External, Instance, Ref, Tensor, Unknown, Value
 from gradlint.domain.walk import inputs, reachable
-from gradlint.facts.names import (
-    MODULE,
-    OPTIMIZER,
-    TENSOR,
-    is_same_word,
-    meant,
-    meant_keyword,
-    newer,
-    replacement,
-)
+from gradlint.facts import names
 
 _MISSPELT_FLAGS = frozenset({"require_grad", "requires_grads", "require_grads"})
 """Attributes that are none of torch's, and look like `requires_grad`: on parameters, they are meant to freeze."""
@@ -40,12 +31,12 @@ class SpellingDetector(Detector[None]):
             return
         owner = it.owner.path
         path = f"{owner}.{it.name}"
-        if (instead := replacement(path)) is not None:
+        if (instead := names.replacement(path)) is not None:
             self.report(RemovedName(it.node, path, instead))
-        elif (instead := newer(path)) is not None:
+        elif (instead := names.newer(path)) is not None:
             self.report(DeprecatedName(it.node, path, instead))
-        elif (real := meant(owner, it.name)) is not None:
-            self.report(MisspeltName(it.node, owner, it.name, real, is_same_word(it.name, real)))
+        elif (real := names.meant(owner, it.name)) is not None:
+            self.report(MisspeltName(it.node, owner, it.name, real, names.is_same_word(it.name, real)))
 
     def on_name_missing(self, state: State, it: NameMissing) -> None:
         """Report loss.backwards, model.paramters, optimizer.zero_grads."""
@@ -65,21 +56,21 @@ class SpellingDetector(Detector[None]):
         """
         if made.op in _UNSEEN or name in _OF_CONTAINERS:
             return
-        instead = replacement(f"{TENSOR}.{name}")
+        instead = names.replacement(f"{names.TENSOR}.{name}")
         if instead is not None:
             if _is_from_torch(made):
                 self.report(RemovedName(node, name, instead))
-        elif (real := meant(TENSOR, name)) is not None:
-            self.report(MisspeltName(node, "tensor", name, real, is_same_word(name, real)))
+        elif (real := names.meant(names.TENSOR, name)) is not None:
+            self.report(MisspeltName(node, "tensor", name, real, names.is_same_word(name, real)))
 
     def _of_object(self, state: State, record: Instance, name: str, node: cst.CSTNode) -> None:
         """Report a name of a class whose bases are all known, and that nobody gives the name."""
         is_optimizer = _is_optimizer(state, record.cls)
-        real = meant(OPTIMIZER if is_optimizer else MODULE, name)
+        real = names.meant(names.OPTIMIZER if is_optimizer else names.MODULE, name)
         if real is None or record.open or not _is_known(state, record.cls) or name in self._assigned:
             return
         kind = "optimizer" if is_optimizer else "module"
-        self.report(MisspeltName(node, kind, name, real, is_same_word(name, real)))
+        self.report(MisspeltName(node, kind, name, real, names.is_same_word(name, real)))
 
     def on_torch_called(self, state: State, it: TorchCalled) -> None:
         """Report torch.randn(3, require_grad=True): torch takes no other names than its own, and raises."""
@@ -89,9 +80,9 @@ class SpellingDetector(Detector[None]):
         if record is None:
             self._keywords(it.name, it.keywords, it.node)
         elif isinstance(record, Tensor):
-            self._keywords(f"{TENSOR}.{it.name}", it.keywords, it.node, record.node)
+            self._keywords(f"{names.TENSOR}.{it.name}", it.keywords, it.node, record.node)
         elif isinstance(record, Instance) and not record.open and _is_known(state, record.cls):
-            owner = OPTIMIZER if _is_optimizer(state, record.cls) else MODULE
+            owner = names.OPTIMIZER if _is_optimizer(state, record.cls) else names.MODULE
             self._keywords(f"{owner}.{it.name.removeprefix('super.')}", it.keywords, it.node)
 
     def _keywords(self, path: str, keywords: Collection[str], node: cst.CSTNode, made: Node | None = None) -> None:
@@ -99,9 +90,9 @@ class SpellingDetector(Detector[None]):
         if self.machine.guarded or not isinstance(node, cst.Call):
             return
         for name in keywords:
-            real = meant_keyword(path, name)
+            real = names.meant_keyword(path, name)
             if real is not None and real not in keywords and (made is None or _is_from_torch(made)):
-                self.report(MisspeltName(node, path, name, real, is_same_word(name, real), keyword=True))
+                self.report(MisspeltName(node, path, name, real, names.is_same_word(name, real), keyword=True))
 
     def on_attribute_set(self, state: State, it: AttributeSet) -> None:
         """Report x.require_grad = True: a new attribute.
@@ -112,7 +103,7 @@ class SpellingDetector(Detector[None]):
         if isinstance(record, Tensor) and record.parameter and it.name in _MISSPELT_FLAGS:
             if isinstance(it.value, bool):
                 self.report(ModuleFlag(it.node, it.name, "tensor"))
-        elif isinstance(record, Tensor) and meant(TENSOR, it.name) == "requires_grad":
+        elif isinstance(record, Tensor) and names.meant(names.TENSOR, it.name) == "requires_grad":
             self.report(MisspeltName(it.node, "tensor", it.name, "requires_grad", True, assigned=True))
         elif isinstance(it.owner, Unknown) and isinstance(it.value, bool) and self._is_only_set(it.name):
             self.report(ModuleFlag(it.node, it.name, "tensor"))
@@ -122,7 +113,7 @@ class SpellingDetector(Detector[None]):
 
         Then what is not known is most likely a parameter of a network that is not known either.
         """
-        if meant(TENSOR, name) != "requires_grad":
+        if names.meant(names.TENSOR, name) != "requires_grad":
             return False
         code = self.machine.program.nowhere
         assert isinstance(code, cst.Module)

@@ -17,11 +17,8 @@ from gradlint.interpreter.torch.parameters import modules_of
 _TWO_FACED = ("torch.nn.Dropout", "torch.nn.AlphaDropout", "torch.nn.FeatureAlphaDropout", "torch.nn.BatchNorm")
 
 
-@dataclass(frozen=True)
 class SwitchedOff(PathFact):
     """Where a module was sent to evaluation as a part of another, on this path."""
-
-    module: int
 
 
 class Mode(NamedTuple):

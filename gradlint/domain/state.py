@@ -31,12 +31,15 @@ class Missing(Enum):
 MISSING: Final = Missing.MISSING
 
 
+@dataclass(frozen=True)
 class PathFact:
-    """The type of keys in `State.facts` under which detectors keep what they know of a path.
+    """The type of keys in `State.facts` under which detectors keep what they know of a path, or of an object on it.
 
     What is kept under them outlives loops; where two paths differ in it, it is forgotten. `State.mark` keeps the two
-    apart instead.
+    apart instead. Keys of two subclasses differ.
     """
+
+    address: int = 0
 
 
 fresh_address = fresh_number
@@ -256,7 +259,7 @@ class State:
         self.freed = {**self.freed, **dict.fromkeys(nodes, syntax)}
 
     def sever(self, node: Node) -> None:
-        """Note that a result of a node is detached in place: a backward through the rest may not reach what one freed."""
+        """Note that a result of a node is detached in place: a backward through the rest may not reach it."""
         self.severed |= {node.id}
         self.freed = {number: place for number, place in self.freed.items() if number != node.id}
 

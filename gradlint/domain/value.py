@@ -190,7 +190,8 @@ Value: TypeAlias = (
     " | Suspended | tuple[Value, ...] | slice | Constant"
 )
 """All that a variable can hold. `Join.value`, `truth` and `believed` name each case, and mypy asks them to: whoever
-adds a class here says what becomes of it in a join, in a test, and in what is shown of it. A new class is a dataclass: mypy takes a `NamedTuple` for a case of tuples.
+adds a class here says what becomes of it in a join, in a test, and in what is shown of it. A new class is a dataclass:
+mypy takes a `NamedTuple` for a case of tuples.
 """
 
 

@@ -116,11 +116,7 @@ class Alias(NamedTuple):
     refused: bool
 
 
-_KINDS: Final[Mapping[str, Literal["same", "view", "share"]]] = {
-    "same": "same",
-    "view": "view",
-    "share": "share",
-}
+_KINDS: Final[Mapping[str, Literal["same", "view", "share"]]] = {"same": "same", "view": "view", "share": "share"}
 
 
 @functools.cache

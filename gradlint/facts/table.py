@@ -13,11 +13,7 @@ from typing import Any, Literal
 
 from gradlint.facts.row import NO_CONSTANT, Cond, MustMay, Param, Point, Row, Signature, Sum, Value
 
-_ORIGINS: Mapping[str, Literal["op_db", "module_db", "recipe"]] = {
-    "": "op_db",
-    "m": "module_db",
-    "r": "recipe",
-}
+_ORIGINS: Mapping[str, Literal["op_db", "module_db", "recipe"]] = {"": "op_db", "m": "module_db", "r": "recipe"}
 
 _VALUES = {
     "v": "views",

@@ -55,11 +55,7 @@ def _fix(fix: Fix) -> dict[str, object]:
 
 
 def _edit(edit: Edit) -> dict[str, object]:
-    return {
-        "content": edit.content,
-        "location": _position(edit.span.start),
-        "end_location": _position(edit.span.end),
-    }
+    return {"content": edit.content, "location": _position(edit.span.start), "end_location": _position(edit.span.end)}
 
 
 def _position(position: Position) -> dict[str, int]:

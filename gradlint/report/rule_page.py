@@ -36,8 +36,8 @@ def as_data(rule: Rule) -> dict[str, object]:
         "fixable": rule.fix is not None,
         "fix": rule.fix,
         "default": rule.default,
-        "bad": [rule.bad.code] if rule.bad else [],
-        "good": [rule.good.code] if rule.good else [],
+        "bad": [rule.bad] if rule.bad else [],
+        "good": [rule.good] if rule.good else [],
         "url": url_of(rule),
     }
 
@@ -58,7 +58,7 @@ def _page(rule: Rule) -> Iterator[str]:
     yield _explanation(rule)
     for title, example in (("Reported", rule.bad), ("Right", rule.good)):
         if example is not None:
-            yield f"\n## {title}\n\n```python\n{inspect.cleandoc(example.code).rstrip()}\n```"
+            yield f"\n## {title}\n\n```python\n{inspect.cleandoc(example).rstrip()}\n```"
 
 
 def _explanation(rule: Rule) -> str:

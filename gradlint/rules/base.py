@@ -1,4 +1,4 @@
-"""The base class of rules, and the types of their examples, edits and reports."""
+"""The base class of rules, and the types of their edits and reports."""
 
 from __future__ import annotations
 
@@ -10,30 +10,6 @@ import libcst as cst
 
 from gradlint.domain.event import Event
 from gradlint.domain.finding import SEVERITY_OF, Effect, Severity
-
-
-class Bad(NamedTuple):
-    """A program with the fault; the tests lint it and execute it under torch.
-
-    `code` marks each line where a finding is expected with `# GRDxyz`, and findings must match exactly. A
-    program whose rule has the effect `raises` must raise an exception whose text matches `error`, at the line
-    that ends in `# raises`, or else at the first line with a mark. A silent effect is shown by `shows`: an
-    expression that is evaluated in the program's globals after it has run, and must be true.
-    """
-
-    code: str
-    error: str | None = None
-    shows: str | None = None
-
-
-class Good(NamedTuple):
-    """A correct program close to the fault: it has no finding, and runs under torch.
-
-    `shows` is an expression evaluated after the run, as in `Bad`.
-    """
-
-    code: str
-    shows: str | None = None
 
 
 class Change(NamedTuple):
@@ -146,12 +122,15 @@ class Repair:
 
 @dataclass(frozen=True)
 class Report:
-    """A rule's report about one event, in syntax nodes; `check.py` turns nodes into places."""
+    """A rule's report about one event, in syntax nodes; `check.py` turns nodes into places.
+
+    Of the related places, those whose node is None are left out.
+    """
 
     node: cst.CSTNode
     message: str
     hint: str | None = None
-    related: tuple[tuple[cst.CSTNode, str], ...] = ()
+    related: tuple[tuple[cst.CSTNode | None, str], ...] = ()
     severity: Severity | None = None
     effect: Effect | None = None
     repair: Repair | None = None
@@ -160,11 +139,16 @@ class Report:
 class Rule(ABC):
     """One fault. Each subclass has its own file; file, class, and code match.
 
-    `bad` and `good` are a pair that teaches; the other examples stand in `tests/rules/<family>/<name>.md`. `fix` says
-    which kinds of fix the rule may offer; the tests compare it with those of the examples. `torch_says` holds patterns
-    of the errors that confirm a finding, if those of the examples do not suffice. The docstring of the subclass is its
-    documentation: the first line is the summary, then paragraphs headed `What torch does`, `Why it matters`, `When it
-    may be wrong`, `Instead`, `References`.
+    `bad` and `good` are a pair of programs that teaches; the other examples stand in `tests/rules/<family>/<name>.md`.
+    The tests lint both and execute them under torch. `bad` marks each line where a finding is expected with `# GRDxyz`,
+    and findings must match exactly; `good` has none. If `bad` raises, the text matches the pattern `raises`, at the
+    line that ends in `# raises`, or else at the first line with a mark. A silent effect is shown by `bad_shows`: an
+    expression that is evaluated in the program's globals after it has run, and must be true; so is `good_shows`.
+
+    `fix` says which kinds of fix the rule may offer; the tests compare it with those of the examples. `torch_says`
+    holds patterns of the errors that confirm a finding, if `raises` does not suffice. The docstring of the subclass is
+    its documentation: the first line is the summary, then paragraphs headed `What torch does`, `Why it matters`, `When
+    it may be wrong`, `Instead`, `References`.
 
     A direct subclass is about a file, and has no events: `check.py` and `silencing.py` report it.
     """
@@ -173,8 +157,11 @@ class Rule(ABC):
     name: ClassVar[str]
     effect: ClassVar[Effect]
     events: ClassVar[tuple[type[Event], ...]] = ()
-    bad: ClassVar[Bad | None] = None
-    good: ClassVar[Good | None] = None
+    bad: ClassVar[str | None] = None
+    bad_shows: ClassVar[str | None] = None
+    good: ClassVar[str | None] = None
+    good_shows: ClassVar[str | None] = None
+    raises: ClassVar[str | None] = None
     torch_says: ClassVar[tuple[str, ...]] = ()
     fix: ClassVar[FixKind | None] = None
     default: ClassVar[bool] = True
@@ -187,7 +174,7 @@ class Rule(ABC):
     @property
     def errors(self) -> tuple[str, ...]:
         """Return patterns of the errors that confirm a finding: `torch_says`, or else that of the example."""
-        return self.torch_says or ((self.bad.error,) if self.bad and self.bad.error else ())
+        return self.torch_says or ((self.raises,) if self.raises else ())
 
     @property
     def error(self) -> str | None:

@@ -26,13 +26,7 @@ from gradlint.shapes.view import reshaped
 
 
 def window(
-    length: Dim,
-    kernel: object,
-    stride: object,
-    padding: object,
-    dilation: object,
-    *,
-    ceil: bool | None = False,
+    length: Dim, kernel: object, stride: object, padding: object, dilation: object, *, ceil: bool | None = False
 ) -> Dim:
     """Return how many places a window takes along one dimension; `ceil` lets the last one hang over the end."""
     if not isinstance(kernel, int) or not isinstance(padding, int) or not isinstance(dilation, int):

@@ -8,19 +8,7 @@ from collections.abc import Sequence
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.dtype import DType
 from gradlint.domain.shape import Dim, Shape, Sym
-from gradlint.shapes.rule import (
-    NOTHING,
-    Args,
-    Operand,
-    Result,
-    as_operand,
-    given,
-    rule,
-    size,
-    sizes,
-    tensor,
-    typed,
-)
+from gradlint.shapes.rule import NOTHING, Args, Operand, Result, as_operand, given, rule, size, sizes, tensor, typed
 
 
 @rule("zeros", "ones", "empty", "rand", "randn", "empty_strided", "empty_permuted", "empty_quantized")

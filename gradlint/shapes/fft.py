@@ -7,20 +7,7 @@ from collections.abc import Callable
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.dtype import DType
 from gradlint.domain.shape import Dim, Shape, Sym, axis, replace
-from gradlint.shapes.rule import (
-    NOTHING,
-    Args,
-    Operand,
-    Result,
-    Rule,
-    axes,
-    flag,
-    pair,
-    rule,
-    size,
-    tensor,
-    typed,
-)
+from gradlint.shapes.rule import NOTHING, Args, Operand, Result, Rule, axes, flag, pair, rule, size, tensor, typed
 
 
 def _transform(dtype: Callable[[DType], DType], length: Callable[[Dim], Dim]) -> Rule:

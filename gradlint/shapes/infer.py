@@ -21,16 +21,7 @@ from gradlint.facts.aliases import canonical, is_inplace
 from gradlint.facts.traits import RESHAPES_INPLACE
 from gradlint.shapes.index import Indexed, indexed
 from gradlint.shapes.module import module_result
-from gradlint.shapes.rule import (
-    NOTHING,
-    RULES,
-    UNKNOWN,
-    Args,
-    Operand,
-    Result,
-    Rule,
-    Several,
-)
+from gradlint.shapes.rule import NOTHING, RULES, UNKNOWN, Args, Operand, Result, Rule, Several
 
 __all__ = [
     "NOTHING",

@@ -193,14 +193,7 @@ def _atleast_3d(args: Args) -> Result:
     return _atleast(args, 3)
 
 
-@rule(
-    "split",
-    "unsafe_split",
-    "split_with_sizes",
-    "unsafe_split_with_sizes",
-    "split_with_sizes_copy",
-    "split_copy",
-)
+@rule("split", "unsafe_split", "split_with_sizes", "unsafe_split_with_sizes", "split_with_sizes_copy", "split_copy")
 def _split(args: Args) -> Result:
     self = tensor(args, "tensor", "self", "input")
     how = given(args, "split_size_or_sections", "split_size", "split_sizes", "sections")

@@ -6,17 +6,7 @@ from gradlint.domain import dtype as dtypes
 from gradlint.domain.shape import Dim, Shape, Sym, broadcast, same_shape
 from gradlint.shapes.product import agreed
 from gradlint.shapes.reduce import reduced
-from gradlint.shapes.rule import (
-    NOTHING,
-    Args,
-    Operand,
-    Result,
-    Several,
-    flag,
-    rule,
-    tensor,
-    typed,
-)
+from gradlint.shapes.rule import NOTHING, Args, Operand, Result, Several, flag, rule, tensor, typed
 
 
 def _matrix(args: Args) -> Operand:
@@ -67,8 +57,7 @@ def _pinv(args: Args) -> Result:
     self = _matrix(args)
     batch = _batch(self.shape)
     return Operand(
-        _shaped(batch, self.shape[-1], self.shape[-2]) if self.shape and batch is not None else None,
-        self.dtype,
+        _shaped(batch, self.shape[-1], self.shape[-2]) if self.shape and batch is not None else None, self.dtype
     )
 
 
@@ -152,8 +141,7 @@ def _decomposed(args: Args, cut: bool | None, fields: tuple[str, ...], *, transp
     if flag(args, "compute_uv", True) is not True:
         left, right = None, None
     return Several(
-        (Operand(left, self.dtype), Operand(_shaped(batch, least), real), Operand(right, self.dtype)),
-        fields=fields,
+        (Operand(left, self.dtype), Operand(_shaped(batch, least), real), Operand(right, self.dtype)), fields=fields
     )
 
 

@@ -12,18 +12,7 @@ from typing import TypeAlias
 from gradlint.domain.shape import Dim, Shape, Sym, product
 from gradlint.facts.aliases import canonical
 from gradlint.shapes.product import attention_weights
-from gradlint.shapes.rule import (
-    NOTHING,
-    RULES,
-    Args,
-    Operand,
-    Result,
-    Several,
-    flag,
-    pair,
-    size,
-    tensor,
-)
+from gradlint.shapes.rule import NOTHING, RULES, Args, Operand, Result, Several, flag, pair, size, tensor
 
 Config: TypeAlias = Mapping[str, object]
 ModuleRule: TypeAlias = Callable[[Config, Args], Result]
@@ -59,11 +48,7 @@ def module(*names: str) -> Callable[[ModuleRule], ModuleRule]:
     return register
 
 
-_NOT_MEASURED = {
-    "FractionalMaxPool3d": "fractional_max_pool3d",
-    "MaxUnpool3d": "max_unpool3d",
-    "NLLLoss2d": "nll_loss",
-}
+_NOT_MEASURED = {"FractionalMaxPool3d": "fractional_max_pool3d", "MaxUnpool3d": "max_unpool3d", "NLLLoss2d": "nll_loss"}
 """Modules that the facts have no row of, and the functions that they call."""
 
 

@@ -5,18 +5,7 @@ from __future__ import annotations
 from gradlint.domain.dtype import is_floating
 from gradlint.domain.shape import Dim, Shape, Sym, at_least_two, axis, broadcast, product, replace
 from gradlint.shapes.reduce import values_and_indices
-from gradlint.shapes.rule import (
-    NOTHING,
-    Args,
-    Operand,
-    Result,
-    Several,
-    flag,
-    given,
-    rule,
-    size,
-    tensor,
-)
+from gradlint.shapes.rule import NOTHING, Args, Operand, Result, Several, flag, given, rule, size, tensor
 
 
 @rule("gather", "take")

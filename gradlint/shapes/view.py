@@ -6,20 +6,7 @@ from collections.abc import Sequence
 
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.shape import Dim, Shape, Sym, at_least_two, axis, product, quotient, replace, unknowns
-from gradlint.shapes.rule import (
-    NOTHING,
-    Args,
-    Operand,
-    Result,
-    axes,
-    given,
-    listed,
-    rule,
-    size,
-    sizes,
-    tensor,
-    type_of,
-)
+from gradlint.shapes.rule import NOTHING, Args, Operand, Result, axes, given, listed, rule, size, sizes, tensor, type_of
 
 
 def reshaped(shape: Shape, entries: Sequence[object] | None) -> Shape:

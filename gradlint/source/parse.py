@@ -61,11 +61,7 @@ def _explain(text: str, error: Exception) -> Unusable:
         return refusal.unusable
     reason, row, column = str(error), 1, 1
     if isinstance(error, cst.ParserSyntaxError):
-        reason, row, column = (
-            error.message.partition(": expected one of")[0],
-            error.raw_line,
-            error.raw_column + 1,
-        )
+        reason, row, column = (error.message.partition(": expected one of")[0], error.raw_line, error.raw_column + 1)
     message = f"Python accepts this file, but the parser of gradlint (libcst) does not: {reason}"
     return invalid(message, row, column)
 

@@ -10,11 +10,11 @@ from typing import NamedTuple
 from gradlint.check import check_source
 from gradlint.confirm.effects.table import MEASURES
 from gradlint.domain.finding import Evidence, Fact, Finding, Position, Related, Span
-from gradlint.rules.base import Bad, Good, Rule
+from gradlint.rules.base import Rule
 from gradlint.rules.registry import all_rules
 from gradlint.settings.config import Config
 from gradlint.settings.selection import Selection
-from tests.rules.examples import bad_of, good_of
+from tests.rules.examples import Bad, Good, bad_of, good_of
 
 
 class Claim(NamedTuple):

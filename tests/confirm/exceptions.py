@@ -15,11 +15,11 @@ _SPELLING = "the old spelling does what the new one does"
 
 BAD: dict[str, tuple[Verdict, str]] = {
     "GRD001-bad-1:2": ("unconfirmed", _NO_FILE),
-    "GRD001-bad-2:2": ("unconfirmed", _NO_FILE),
+    "GRD001-bad-a-bracket-that-is-never-closed:2": ("unconfirmed", _NO_FILE),
     "GRD003-bad-1:4": ("unconfirmed", _COMMENT),
-    "GRD003-bad-2:4": ("unconfirmed", _COMMENT),
+    "GRD003-bad-one-needless-code-of-two:4": ("unconfirmed", _COMMENT),
     "GRD004-bad-1:5": ("unconfirmed", _REVEAL),
-    "GRD004-bad-2:5": ("unconfirmed", _REVEAL),
+    "GRD004-bad-through-the-module-s-name:5": ("unconfirmed", _REVEAL),
     "GRD404-bad-a-mean-that-a-penalty-reaches-as-well:8": (
         "unconfirmed",
         "gradients arrive at the leaf from another term of the loss, and which of them one term gives is not measured",
@@ -56,5 +56,5 @@ GOOD: dict[str, str] = {
 }
 """Good examples in which what is forced on them is confirmed: execution does not tell intent from accident."""
 
-LONG: dict[str, int] = {"GRD624-bad-1:11": 22}
+LONG: dict[str, int] = {"GRD518-bad-1:9": 29, "GRD624-bad-1:11": 22}
 """The repros that have more lines than the others may have, and how many."""

@@ -11,10 +11,9 @@ import pytest
 from gradlint.confirm.check.verdict import doubt
 from gradlint.confirm.run.protocol import Probed
 from gradlint.confirm.run.sandbox import Sandbox
-from gradlint.rules.base import Bad
 from gradlint.rules.registry import all_rules
 from tests.harness.marks import marks_of
-from tests.rules.examples import bad_of
+from tests.rules.examples import Bad, bad_of
 
 RAISING = {
     name: bad

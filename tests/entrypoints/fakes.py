@@ -18,7 +18,6 @@ from gradlint.source.unit import OtherFiles, Unit
 
 
 @dataclass(frozen=True)
-class Fault(Event):
     """A name that begins with `fault_`, and the node of the first one in the file."""
 
     word: str

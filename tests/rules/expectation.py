@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gradlint.rules.base import Bad
 from tests.harness.marks import marks_of
+from tests.rules.examples import Bad
 
 
 def expected_raise(bad: Bad) -> tuple[int, str] | None:

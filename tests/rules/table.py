@@ -8,12 +8,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-from gradlint.rules.base import Bad, Good
 from gradlint.rules.registry import all_rules
 from tests.harness.judge import raise_complaints
 from tests.harness.marks import marks_of
 from tests.harness.torch_run import run_under_torch
-from tests.rules.examples import bad_of, good_of
+from tests.rules.examples import Bad, Good, bad_of, good_of
 from tests.rules.expectation import expected_raise
 
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import pytest
 
-from gradlint.rules.base import Bad, Good, Rule
+from gradlint.rules.base import Rule
 from gradlint.rules.registry import all_rules
 from tests.harness.judge import finding_complaints, raise_complaints
 from tests.harness.lint import findings_of
 from tests.harness.marks import marks_of
 from tests.harness.torch_run import run_under_torch
-from tests.rules.examples import PAGES, bad_of, good_of
+from tests.rules.examples import PAGES, Bad, Good, bad_of, good_of
 from tests.rules.expectation import expected_raise
 
 BAD = {name: (rule, bad) for rule in all_rules() for name, bad in bad_of(rule).items()}

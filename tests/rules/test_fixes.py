@@ -14,12 +14,12 @@ from gradlint.facts.names import TENSOR, names_of
 from gradlint.fixes.mend import mend
 from gradlint.outcome import Checked, Mended
 from gradlint.rules.authoring.repairs import plain_method
-from gradlint.rules.base import Bad, Rule
+from gradlint.rules.base import Rule
 from gradlint.rules.registry import all_rules
 from gradlint.settings.config import Config
 from tests.harness.program import FILENAME
 from tests.harness.torch_run import run_under_torch
-from tests.rules.examples import bad_of
+from tests.rules.examples import Bad, bad_of
 
 FIXABLE = tuple(rule for rule in all_rules() if rule.fix is not None)
 BAD = {name: (rule, bad) for rule in FIXABLE for name, bad in bad_of(rule).items()}

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from gradlint.rules.base import Bad, Good
 from gradlint.rules.registry import all_rules
 from tests.harness.instrument import revealing
 from tests.harness.judge import containment_complaints
@@ -40,9 +39,8 @@ def _programs() -> dict[str, str]:
     for path in sorted((TESTS.parent / "fixtures" / "seeds").glob("*.py")):
         found[path.stem] = path.read_text(encoding="utf-8")
     for rule in all_rules():
-        examples: list[Bad | Good] = [example for example in (rule.bad, rule.good) if example]
-        for number, example in enumerate(examples, start=1):
-            found[f"{rule.code} example {number}"] = example.code
+        for number, example in enumerate(filter(None, (rule.bad, rule.good)), start=1):
+            found[f"{rule.code} example {number}"] = example
     return {name: code for name, code in found.items() if _is_python(code)}
 
 

@@ -27,7 +27,7 @@ _LAST_SECONDS = 4.0
 
 
 def _names_in(made: Sketch) -> set[str]:
-    """The names of variables that a program has, wherever: those of its measure must be others."""
+    """Return the names of variables that a program has, wherever: those of its measure must be others."""
     nodes = (node for part in made.body for node in ast.walk(part))
     return {node.id for node in nodes if isinstance(node, ast.Name)} - INSTRUMENTS
 
@@ -51,7 +51,7 @@ class Silence(Inquiry):
         return self._why in (_NOTHING, _NO_PLACE)
 
     def confirm(self, made: Sketch) -> Confirmation:
-        """The verdict on the finding in the program of a sketch."""
+        """Return the verdict on the finding in the program of a sketch."""
         finding, measure = self._finding, self._measure.beside(_names_in(made))
         self._measure = measure
         row, rows = finding.span.start.row, range(finding.span.start.row, finding.span.end.row + 1)
@@ -99,7 +99,7 @@ class Silence(Inquiry):
         return None
 
     def _behind(self, script: Script, ran: Ran) -> tuple[Script, bool]:
-        """The program goes on behind an error that came after the effect; whether it then shows the effect."""
+        """Run the program on after an error that followed the effect; return also whether it shows the effect."""
         for _ in range(GUARDS):
             if (again := passing(script, ran)) is None:
                 break
@@ -109,7 +109,7 @@ class Silence(Inquiry):
         return script, ran.outcome == "finished" and self._is_shown(script, ran) is True
 
     def _is_shown(self, script: Script, ran: Ran) -> bool | None:
-        """Whether the instruments show the effect; None if there was nothing to measure."""
+        """Return whether the instruments show the effect; None if there was nothing to measure."""
         if ran.outcome != "finished" and not (ran.outcome == "raised" and ran.values and self._measure.early):
             return None
         first, *rest = ran.values[: len(self._measure.probes)]
@@ -122,7 +122,7 @@ class Silence(Inquiry):
         return self._differs(script, ran.values[-1])
 
     def _differs(self, script: Script, usual: Probed) -> bool | None:
-        """Whether one of the other variants gives another value."""
+        """Return whether one of the other variants gives another value."""
         if self._measure.compared is None:
             return True
         measured = False
@@ -140,7 +140,7 @@ class Silence(Inquiry):
         return self._run(script, self._measure.variants[0])
 
     def _run(self, script: Script, variant: Variant) -> Ran:
-        """A run with the lines counted as in the script."""
+        """Return a run with the lines counted as in the script."""
         compared = () if self._measure.compared is None else (f"str({self._measure.compared})",)
         probes = (*self._measure.probes, *compared)
         text = variant.around(script.text)
@@ -161,17 +161,17 @@ class Silence(Inquiry):
         return ran.outcome == "finished" and self._is_shown(smaller, ran) is True
 
     def _repro(self, script: Script) -> str:
-        """The program with the first instruments with which it fails by itself."""
+        """Return the program with the first instruments with which it fails by itself."""
         candidates = [self._shown(script, variant) for variant in self._measure.shown]
         return next((text for text in candidates if self._fails(text)), candidates[0])
 
     def _fails(self, repro: str) -> bool:
-        """Whether a repro fails in its last statement, or where torch itself looks for the effect."""
+        """Return whether a repro fails in its last statement, or where torch itself looks for the effect."""
         ran = self._sandbox.run(repro, seconds=_LAST_SECONDS)
         return ran.outcome == "raised" and (not self._measure.proof or ran.line == len(repro.splitlines()))
 
     def _shown(self, script: Script, variant: Variant) -> str:
-        """The program with the instruments that its last statement needs."""
+        """Return the program with the instruments that its last statement needs."""
         before = [line for line in variant.before.splitlines() if line and line != "import torch"]
         needed = {name for name in INSTRUMENTS if re.search(rf"^(def )?{name}\b", variant.before, re.MULTILINE)}
         lines = [line for line in without_instruments(script.text, INSTRUMENTS - needed) if line != "import torch"]

@@ -35,7 +35,7 @@ class Claim:
 
     @classmethod
     def of(cls, finding: Finding, pattern: str | None) -> Claim:
-        """The rows are those of the finding and of the places that explain it."""
+        """Return the claim of a finding; its rows are those of the finding and of the places that explain it."""
         own = frozenset(range(finding.span.start.row, finding.span.end.row + 1))
         related = (range(other.span.start.row, other.span.end.row + 1) for other in finding.related)
         return cls(pattern, finding.effect == "raises", own.union(*related), own, slips_of(finding))
@@ -75,11 +75,11 @@ class Raising(Inquiry):
         return None
 
     def is_refuted(self, dropped: int) -> bool:
-        """Whether the program itself came by the place, with nothing made up, and torch raised nothing."""
+        """Return whether the program itself came by the place, with nothing made up, and torch raised nothing."""
         return self._passed_exactly and not dropped
 
     def defeat(self, dropped: int) -> Confirmation:
-        """The verdict if no run is a proof."""
+        """Return the verdict if no run is a proof."""
         if self.is_refuted(dropped) and self._claim.raises:
             return Confirmation("refuted", "it ran through, and torch raised nothing")
         if self._passed:
@@ -90,22 +90,22 @@ class Raising(Inquiry):
         return self._says(ran) and (self._is_here(script, ran) or self._surfaces(script, ran))
 
     def _says(self, ran: Ran) -> bool:
-        """Whether torch raised the stated error, wherever."""
+        """Return whether torch raised the stated error, wherever."""
         return doubt(ran, self._claim.pattern) is None
 
     def _is_here(self, script: Script, ran: Ran) -> bool:
-        """Whether an error came by a place of the finding."""
+        """Return whether an error came by a place of the finding."""
         return any(self._meets(script, number, self._claim.rows) for number in ran.lines)
 
     def _surfaces(self, script: Script, ran: Ran) -> bool:
-        """Whether an error of what the finding points at comes up where the engine of autograd runs."""
+        """Return whether an error of what the finding points at comes up where the engine of autograd runs."""
         if ran.line is None or not _WALKS.search(script.lines[ran.line - 1].text):
             return False
         own = script.numbers_of(self._claim.own)
         return bool(own) and not any(_WALKS.search(script.lines[number - 1].text) for number in own)
 
     def _knows(self, ran: Ran) -> bool:
-        """Whether an error is one of those that gradlint finds: one of another finding, that is not made up."""
+        """Return whether an error is one of those that gradlint finds: one of another finding, that is not made up."""
         return ran.outcome == "raised" and self._errors.search(ran.message or "") is not None
 
     def _meets(self, script: Script, number: int, rows: Iterable[int]) -> bool:
@@ -144,7 +144,7 @@ class Raising(Inquiry):
             self._why = doubt(ran, self._claim.pattern, -1) or self._why
 
     def _came_by(self, script: Script) -> bool:
-        """Whether the lines of the finding are executed: the same run, with marks at them."""
+        """Return whether the lines of the finding are executed: the same run, with marks at them."""
         marked = with_marks(script, script.numbers_of(self._claim.own), _MARK)
         ran = self._run(marked, (f"len({_MARK}) > 0",))
         return ran.outcome == "finished" and ran.values[0].value is True
@@ -157,12 +157,12 @@ _PASSING = re.compile(r"version \d+|0x[0-9a-f]+")
 
 
 def _gist(message: str | None) -> str:
-    """What a message says, whatever else was written to the tensor before."""
+    """Return what a message says, whatever else was written to the tensor before."""
     return _PASSING.sub("", message or "")
 
 
 def _marked(script: Script, ran: Ran) -> str:
-    """The program with the line marked that raises."""
+    """Return the program with the line marked that raises."""
     lines = [line.text for line in script.lines]
     if ran.line is not None:
         lines[ran.line - 1] += f"  # {ran.error_type}"

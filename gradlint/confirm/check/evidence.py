@@ -31,8 +31,7 @@ def obstacle(name: str, effect: str) -> str | None:
 
 
 def pattern_of(finding: Finding, patterns: Mapping[str, str]) -> str | None:
-    """What torch's message holds if the finding is right: that of its rule, or the name that the finding says is not
-    there; None where no error is known."""
+    """Return the pattern of torch's message: that of the rule, or the name that is missing; None if none is known."""
     found = [patterns[finding.code]] if finding.code in patterns else []
     name = _absent(finding)
     if name:
@@ -41,13 +40,13 @@ def pattern_of(finding: Finding, patterns: Mapping[str, str]) -> str | None:
 
 
 def slips_of(finding: Finding) -> tuple[str, ...]:
-    """The names that a finding says nothing has."""
+    """Return the names that a finding says nothing has."""
     name = _absent(finding)
     return (name,) if name and finding.name == "misspelt-name" and not _is_argument(finding) else ()
 
 
 def _absent(finding: Finding) -> str:
-    """The name that is read and not there, without what it is a name of; empty where the fault is another."""
+    """Return the name that is read and not there, without what it is a name of; empty where the fault is another."""
     found = finding.evidence
     if found is None or found.fault not in _NAMES or found.fact("assigned") is True:
         return ""
@@ -55,23 +54,23 @@ def _absent(finding: Finding) -> str:
 
 
 def _is_argument(finding: Finding) -> bool:
-    """Whether the name that is not there is one of an argument."""
+    """Return whether the name that is not there is one of an argument."""
     found = finding.evidence
     return found is not None and (found.fault == "RemovedArgument" or found.fact("keyword") is True)
 
 
 def is_local(finding: Finding) -> bool:
-    """Whether a fault shows in the values that a statement is given, whatever else is done to them before."""
+    """Return whether a fault shows in the values that a statement is given, whatever else is done to them before."""
     return finding.name in _LOCAL
 
 
 def is_known(finding: Finding, patterns: Mapping[str, str]) -> bool:
-    """Whether anything would confirm a finding."""
+    """Return whether anything would confirm a finding."""
     return measure_of(finding) is not None or pattern_of(finding, patterns) is not None
 
 
 def evidence(name: str, effect: str, errors: tuple[str, ...]) -> str:
-    """What confirms the findings of a rule, in words; `errors` are patterns of torch's messages."""
+    """Return what confirms the findings of a rule, in words; `errors` are patterns of torch's messages."""
     words = []
     if name in MEASURES:
         words.append(f"measured: {MEASURES[name].said}")
@@ -82,5 +81,5 @@ def evidence(name: str, effect: str, errors: tuple[str, ...]) -> str:
 
 
 def _plain(pattern: str) -> str:
-    """A pattern as the text that it stands for."""
+    """Return a pattern as the text that it stands for."""
     return re.sub(r"\\(\W)", r"\1", pattern).replace(".*", "...")

@@ -50,7 +50,7 @@ class Watcher(ast.NodeTransformer):
         self.found = 0
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """The first parameter of a method is what the value belongs to."""
+        """Visit a function; the first parameter of a method is the owner of the value."""
         given = [*node.args.posonlyargs, *node.args.args, *filter(None, [node.args.vararg])]
         self._within.append([one.arg for one in given])
         self.generic_visit(node)
@@ -58,7 +58,7 @@ class Watcher(ast.NodeTransformer):
         return node
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST | list[ast.stmt]:
-        """A method of the class is compared with that of an object, behind the class."""
+        """Compare a method of the class with that of an object, after the class."""
         methods = [
             part.name for part in node.body if isinstance(part, ast.FunctionDef) and "static" in self._roles(part)
         ]
@@ -118,7 +118,7 @@ class Watcher(ast.NodeTransformer):
         return node
 
     def _statement(self, node: ast.stmt, role: Role) -> ast.stmt | list[ast.stmt]:
-        """The value of a statement, or the statement with a note behind or around it."""
+        """Return the value of a statement, or the statement with a note behind or around it."""
         if role == "target":
             note = _note_target(node)
             self.found += note is not None
@@ -142,7 +142,7 @@ class Watcher(ast.NodeTransformer):
 
 
 def _is_at(place: tuple[int, int, int, int], stretch: tuple[int, int, int, int], node: ast.AST) -> bool:
-    """Whether a place is that of a node, or of its header."""
+    """Return whether a place is that of a node, or of its header."""
     if place == stretch:
         return True
     headed = isinstance(node, (ast.For, ast.FunctionDef)) and place[:2] == stretch[:2]
@@ -150,7 +150,7 @@ def _is_at(place: tuple[int, int, int, int], stretch: tuple[int, int, int, int],
 
 
 def call(name: str, *arguments: ast.expr | None) -> ast.Call:
-    """A call of an instrument."""
+    """Return a call of an instrument."""
     return ast.Call(ast.Name(name, ast.Load()), [one for one in arguments if one is not None], [])
 
 
@@ -198,7 +198,7 @@ def _watch_networks(node: ast.AST) -> bool:
 
 
 def _watch_exponents(node: ast.expr) -> bool:
-    """The innermost calls of steep functions, whatever way they are spelt."""
+    """Watch the arguments of the innermost calls of steep functions, however spelt."""
     found = [part for part in ast.walk(node) if isinstance(part, ast.Call) and _is_steep(part)]
     inner = [part for part in found if not any(_holds(part, other) for other in found)]
     for part in inner:
@@ -214,7 +214,7 @@ _RETAINED_AT = {"autograd.backward": 2, "backward": 1, "autograd.grad": 3}
 
 
 def _watch_retained(node: ast.expr) -> bool:
-    """Whether a backward retains its graph: by a word, or by place."""
+    """Watch the argument by which a backward retains its graph, by keyword or position."""
     if not isinstance(node, ast.Call):
         return False
     for word in node.keywords:
@@ -244,7 +244,7 @@ def _watch_rebound(node: ast.stmt) -> bool:
 
 
 def _gone_over(node: ast.For) -> ast.expr:
-    """What a loop goes over; below `enumerate` and the like."""
+    """Return what a loop goes over; below `enumerate` and the like."""
     inner = node.iter
     while isinstance(inner, ast.Call) and inner.args:
         inner = inner.args[0]
@@ -252,17 +252,14 @@ def _gone_over(node: ast.For) -> ast.expr:
 
 
 def _watched_turns(node: ast.expr) -> ast.expr:
-    """What a loop goes over, watched; below `enumerate` and the like."""
+    """Return what a loop goes over, watched; below `enumerate` and the like."""
     if isinstance(node, ast.Call) and node.args:
         node.args[0] = _watched_turns(node.args[0])
         return node
     return call(WATCHED, node)
 
 
-_STATEMENTS: dict[str, Callable[[ast.stmt], bool]] = {
-    "bare": _watch_bare,
-    "rebound": _watch_rebound,
-}
+_STATEMENTS: dict[str, Callable[[ast.stmt], bool]] = {"bare": _watch_bare, "rebound": _watch_rebound}
 
 _WATCHES: dict[str, Callable[[ast.expr], bool]] = {
     "input": lambda node: _arguments(node, 1) == 1,
@@ -291,7 +288,7 @@ def _holds(outer: ast.AST, inner: ast.AST) -> bool:
 
 
 def _first_argument(node: ast.expr) -> ast.expr | None:
-    """What a call is given first, by a name: it must not be computed twice."""
+    """Return what a call is given first, by a name: it must not be computed twice."""
     if not isinstance(node, ast.Call) or not node.args or isinstance(node.args[0], ast.Starred):
         return None
     if not isinstance(node.args[0], ast.Name):
@@ -312,7 +309,7 @@ def _note_target(node: ast.stmt) -> ast.stmt | None:
 
 
 def _note_around(node: ast.stmt) -> ast.stmt | None:
-    """The tensor behind the `.data` that a statement writes to."""
+    """Return the tensor behind the `.data` that a statement writes to."""
     written: ast.expr | None = None
     if isinstance(node, (ast.Assign, ast.AugAssign)):
         written = node.targets[0] if isinstance(node, ast.Assign) else node.target
@@ -334,7 +331,7 @@ def _note_given(owner: ast.ClassDef) -> None:
 
 
 def _note_written(node: ast.stmt) -> ast.stmt | None:
-    """The variable that an assignment writes to, in place."""
+    """Return the variable that an assignment writes to, in place."""
     if isinstance(node, ast.AugAssign):
         target = node.target
     elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
@@ -346,7 +343,7 @@ def _note_written(node: ast.stmt) -> ast.stmt | None:
 
 
 def _note_method(owner: str, method: str) -> ast.stmt:
-    """The same method of the class, and of an object of it."""
+    """Return the same method of the class, and of an object of it."""
     of_class = ast.Name(owner, ast.Load())
     of_object = ast.Call(ast.Name(owner, ast.Load()), [], [])
     return ast.Expr(call(WATCHED, *(ast.Attribute(one, method, ast.Load()) for one in (of_class, of_object))))

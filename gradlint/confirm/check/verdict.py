@@ -41,7 +41,7 @@ def doubt(ran: Ran, pattern: str | None, line: int | None = None) -> str | None:
 
 
 def _says(ran: Ran, pattern: str) -> bool:
-    """Whether the message holds the pattern, and not only in something of the repro that it quotes.
+    """Return whether the message holds the pattern, and not only in something of the repro that it quotes.
 
     `int("a text")` and `{}["a text"]` raise errors with any text one likes, but quote it.
     """

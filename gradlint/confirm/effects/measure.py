@@ -19,7 +19,7 @@ class Variant(NamedTuple):
     block: str = ""
 
     def around(self, text: str) -> str:
-        """The whole program."""
+        """Return the whole program."""
         inner = "".join(f"    {line}\n" for line in text.splitlines()) if self.block else text
         return self.before + self.block + inner
 
@@ -61,7 +61,7 @@ class Measure(NamedTuple):
     refutes: bool = True
 
     def places(self, finding: Finding) -> list[Place]:
-        """Where to look, in the file of the finding."""
+        """Return where to look, in the file of the finding."""
         places: list[Place] = []
         for role, alone, at in self.watches:
             if not at:
@@ -73,7 +73,7 @@ class Measure(NamedTuple):
         return places
 
     def beside(self, taken: Collection[str]) -> Measure:
-        """The same measure with other names for what it keeps, where a program has variables of these names."""
+        """Return the same measure with other names for what it keeps, where a program has variables of these names."""
         texts = [variant.before for variant in self.variants]
         defined = {
             name.strip()

@@ -121,7 +121,7 @@ _LOST = (Watch("value", at=("leaf",)),)
 
 
 def _nudged(amount: float, factor: float = 1.0) -> Variant:
-    """The same leaves with other values: what depends on them changes."""
+    """Return the same leaves with other values: what depends on them changes."""
     here = _NUDGE_HERE
     return Variant(
         _NO_GRADIENT.replace(here, f"{here}        leaf.data.mul_({factor}).add_({amount} * torch.rand_like(leaf))\n")
@@ -165,10 +165,7 @@ NONE = Measure(
 
 UNWEIGHTED = Measure(
     "a loss of four times the size has the same gradients",
-    (
-        Variant(_SCALED),
-        Variant(_SCALED.replace("loss * 1.0", "loss * 4.0")),
-    ),
+    (Variant(_SCALED), Variant(_SCALED.replace("loss * 1.0", "loss * 4.0"))),
     ("len(gradients) > 0",),
     compared="[gradient.tolist() for gradient in gradients.values()]",
     same=True,

@@ -10,7 +10,7 @@ from gradlint.domain.finding import Finding
 
 
 def _joined(families: Iterable[Mapping[str, Measure]]) -> dict[str, Measure]:
-    """All of them; no rule stands in two files."""
+    """Return all of them; no rule stands in two files."""
     found: dict[str, Measure] = {}
     for family in families:
         assert found.keys().isdisjoint(family), f"measured twice: {found.keys() & family.keys()}"
@@ -23,7 +23,7 @@ MEASURES = _joined(one.RULES for one in (missing, wrong, kept, training, modules
 
 
 def measure_of(finding: Finding) -> Measure | None:
-    """How to measure what a finding claims; None for an error, and where there is no measure."""
+    """Return how to measure what a finding claims; None for an error, and where there is no measure."""
     if finding.effect == "raises":
         return None
     if finding.name == "activation-loss-mismatch":

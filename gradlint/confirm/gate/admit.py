@@ -35,7 +35,7 @@ _BEFORE_WORKERS = 5
 
 
 def admit(script: str, probes: Iterable[str] = (), slips: Iterable[str] = ()) -> list[str]:
-    """The reasons why a repro and the probes of it must not be run; none means that they may.
+    """Return the reasons why a repro and the probes of it must not be run; none means that they may.
 
     `slips` may be read of any value if they look like slips of the pen; whoever runs it sees that nothing has one.
     """
@@ -56,7 +56,7 @@ def admit(script: str, probes: Iterable[str] = (), slips: Iterable[str] = ()) ->
 
 
 def refused(tree: ast.Module, own: Iterable[str] = (), slips: Iterable[str] = ()) -> frozenset[ast.AST]:
-    """The nodes of a program for which the gate would refuse it: what has to be replaced before it may be run.
+    """Return the nodes of a program for which the gate would refuse it: what has to be replaced before it may be run.
 
     `own` are attributes that values to come will have.
     """
@@ -262,7 +262,7 @@ class _Gate(ast.NodeVisitor):
             self._refuse(node, "`super` in an unusual form")
 
     def _path(self, node: ast.expr) -> str | None:
-        """The dotted name of an attribute of a module."""
+        """Return the dotted name of an attribute of a module."""
         names: list[str] = []
         while isinstance(node, ast.Attribute):
             names.append(node.attr)
@@ -273,13 +273,13 @@ class _Gate(ast.NodeVisitor):
 
 
 def _may_start_workers(node: ast.Call) -> bool:
-    """Whether arguments by place, or from a dict, may be a number of workers."""
+    """Return whether arguments by place, or from a dict, may be a number of workers."""
     starred = any(isinstance(argument, ast.Starred) for argument in node.args)
     return starred or len(node.args) > _BEFORE_WORKERS or any(word.arg is None for word in node.keywords)
 
 
 def _imported(node: ast.Import) -> dict[str, str]:
-    """The names that an import binds to modules; those that are not allowed count as well, and are refused."""
+    """Return the names that an import binds to modules; those that are not allowed count as well, and are refused."""
     return {
         alias.asname or alias.name.split(".")[0]: alias.name if alias.asname else alias.name.split(".")[0]
         for alias in node.names
@@ -287,7 +287,7 @@ def _imported(node: ast.Import) -> dict[str, str]:
 
 
 def _bound(node: ast.AST) -> Iterator[str]:
-    """The names that a node binds, imports apart."""
+    """Yield the names that a node binds, imports apart."""
     if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
         yield node.id
     elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
@@ -299,7 +299,7 @@ def _bound(node: ast.AST) -> Iterator[str]:
 
 
 def _attributes_made(node: ast.AST) -> Iterator[str]:
-    """Names that values of the program may have as attributes, because the program gives them."""
+    """Yield names that values of the program may have as attributes, because the program gives them."""
     if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
         yield node.attr
     elif isinstance(node, ast.ClassDef):
@@ -321,7 +321,7 @@ def _names_given(node: ast.Call) -> Iterator[str]:
 
 
 def _is_own(node: ast.AST) -> bool:
-    """Whether an attribute is set on `self` or `ctx`: an instance of a class of the repro may have any."""
+    """Return whether an attribute is set on `self` or `ctx`: an instance of a class of the repro may have any."""
     return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in {"self", "ctx"}
 
 
@@ -331,7 +331,7 @@ def _is_name_of_class(node: ast.Attribute) -> bool:
 
 
 def _is_plain_format(node: ast.expr) -> bool:
-    """A text whose fields are bare: neither attributes nor items are read, and no width is computed."""
+    """Return a text whose fields are bare: neither attributes nor items are read, and no width is computed."""
     return (
         isinstance(node, ast.Constant)
         and isinstance(node.value, str)
@@ -351,7 +351,7 @@ def _is_dunder(name: str) -> bool:
 
 
 def _reaching_builtins(table: symtable.SymbolTable) -> set[str]:
-    """The names that can be looked up among the builtins: all but the locals of functions and of those around."""
+    """Return the names that may be looked up among the builtins: all but locals, own or enclosing."""
     found = set()
     for symbol in table.get_symbols():
         inner = table.get_type() == "function" and (symbol.is_local() or symbol.is_free())

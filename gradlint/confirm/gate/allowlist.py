@@ -18,7 +18,7 @@ from gradlint.facts.table import load
 
 
 def _read(text: str) -> Mapping[str, frozenset[str]]:
-    """The words of each section."""
+    """Return the words of each section."""
     words: defaultdict[str, set[str]] = defaultdict(set)
     section = ""
     for line in text.splitlines():
@@ -64,12 +64,12 @@ def _paths() -> frozenset[str]:
 
 
 def is_allowed(path: str) -> bool:
-    """Whether what stands under a dotted name may be a value of a repro."""
+    """Return whether what stands under a dotted name may be a value of a repro."""
     return path in _paths() or (path not in MODULES and _FAMILIES.fullmatch(path) is not None)
 
 
 def is_slip(name: str) -> bool:
-    """Whether a name may be a slip of the pen for one that is allowed: near one, and none of those that lead out."""
+    """Return whether a name may be a typing error for one that is allowed, and is none of those that lead out."""
     if name.startswith("_") or name in NEVER or len(name) < _SHORTEST_SLIP:
         return False
     known = {*attributes(), *(path.rpartition(".")[2] for path in _paths())}

@@ -33,7 +33,7 @@ class Names:
                 self._bound.setdefault(tree if name in self._global.get(home, ()) else home, set()).add(name)
 
     def scope_of(self, node: ast.AST) -> ast.AST:
-        """The innermost scope that a node stands in."""
+        """Return the innermost scope that a node stands in."""
         while (above := self.parents.get(node)) is not None:
             node = above
             if isinstance(node, _SCOPES):
@@ -41,7 +41,7 @@ class Names:
         return self.tree
 
     def binder(self, node: ast.AST, name: str) -> Scope:
-        """The scope in which a name means something, seen from a node."""
+        """Return the scope in which a name means something, seen from a node."""
         scope, first = self.scope_of(node), True
         while True:
             if name in self._global.get(scope, ()):
@@ -54,7 +54,7 @@ class Names:
             scope, first = self.scope_of(scope), False
 
     def names_of(self, scope: ast.AST) -> frozenset[str]:
-        """The names that a scope binds."""
+        """Return the names that a scope binds."""
         return frozenset(self._bound.get(scope, ()))
 
     @cached_property
@@ -67,7 +67,7 @@ class Names:
         )
 
     def _home(self, node: ast.AST) -> ast.AST:
-        """The scope that gets what a node binds: a definition's name goes to the scope around it."""
+        """Return the scope in which a node binds: a definition's name belongs to the enclosing scope."""
         return node if isinstance(node, ast.Lambda) else self.scope_of(node)
 
 
@@ -75,7 +75,7 @@ _HARMLESS = frozenset(name for name in dir(builtins) if name in allowed.BUILTINS
 
 
 def bound_by(node: ast.AST) -> Iterator[str]:
-    """The names that one node binds."""
+    """Yield the names that one node binds."""
     if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
         yield node.id
     elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):

@@ -38,7 +38,7 @@ class Sketch:
     _new: list[ast.stmt] = field(default_factory=list)
 
     def hole(self, text: str, kinds: Sequence[str], first: Iterable[str] = ()) -> Hole:
-        """A new hole."""
+        """Return a new hole."""
         known = tuple(kind for kind in kinds if kind not in (NAMESPACE, INSTANCE)) or ("tensor", "float", "int")
         hole = Hole(len(self.holes), text, known, tuple(first))
         self.holes.append(hole)
@@ -66,7 +66,7 @@ class Sketch:
 
 
 def statement(text: str) -> ast.stmt:
-    """A statement of ours, which comes from no row of the file."""
+    """Return a statement of ours, which comes from no row of the file."""
     made = ast.parse(text).body[0]
     for node in ast.walk(made):
         if isinstance(node, (ast.stmt, ast.expr)):
@@ -75,12 +75,12 @@ def statement(text: str) -> ast.stmt:
 
 
 def holes_in(text: str) -> list[int]:
-    """The numbers of the holes that a text names."""
+    """Return the numbers of the holes that a text names."""
     return [int(number) for number in _HOLE.findall(text)]
 
 
 def fill(text: str, values: Sequence[str]) -> str:
-    """The text with its holes filled; what fills one may have holes with higher numbers."""
+    """Return the text with its holes filled; what fills one may have holes with higher numbers."""
     while _HOLE.search(text):
         text = _HOLE.sub(lambda found: values[int(found.group(1))], text)
     return text

@@ -46,7 +46,7 @@ def ways_to(sketch: Sketch, row: int) -> Iterator[Way]:
 
 
 def _functions(body: Sequence[ast.stmt]) -> Iterator[Function]:
-    """The functions of the module and the methods of its classes, also below `if` and the like."""
+    """Yield the functions of the module and the methods of its classes, also below `if` and the like."""
     for node in body:
         if isinstance(node, ast.FunctionDef):
             yield Function(node, None)
@@ -61,7 +61,7 @@ def _holds(node: ast.stmt, row: int) -> bool:
 
 
 def _entries(target: Function, functions: Sequence[Function]) -> Iterator[Function]:
-    """The function itself, then those through which it is called, the outermost last."""
+    """Yield the function itself, then those through which it is called, the outermost last."""
     seen: set[ast.AST] = set()
     waiting = [target]
     while waiting:
@@ -81,7 +81,7 @@ def _calls(caller: ast.FunctionDef, called: Function) -> bool:
 
 
 def _is_call_of(func: ast.expr, name: str) -> bool:
-    """Whether a call may be one of a function of that name; an object of a module is called by its own name."""
+    """Return whether a call may be one of a function of that name; an object of a module is called by its own name."""
     if isinstance(func, ast.Name):
         return func.id in (name, "self") if name == "forward" else func.id == name
     if not isinstance(func, ast.Attribute):
@@ -111,7 +111,7 @@ class _Driver:
         self._module: str | None = None
 
     def drive(self, entry: Function) -> Way:
-        """The program with the calls at its end; what ran at the top level stays."""
+        """Return the program with the calls at its end; what ran at the top level stays."""
         for text in self._lines(entry):
             self._sketch.body.append(statement(text))
         return Way(render(self._sketch.body), tuple(self._sketch.holes), True)
@@ -137,7 +137,7 @@ class _Driver:
         return [*made, *self._call(called, node)]
 
     def _call(self, called: str, node: ast.FunctionDef) -> list[str]:
-        """A call with made-up arguments, behind the statements that make them up."""
+        """Return a call with made-up arguments, behind the statements that make them up."""
         wish = _Wish([])
         given = self._arguments(node, wish)
         return [*wish.before, f"{called}({', '.join(given)})"]
@@ -162,7 +162,7 @@ class _Driver:
         return next((found for found in inherited if found is not None), None)
 
     def _arguments(self, node: ast.FunctionDef, wish: _Wish) -> list[str]:
-        """What to pass; networks are made up before their optimizers."""
+        """Return what to pass; networks are made up before their optimizers."""
         positional = [*node.args.posonlyargs, *node.args.args]
         required = positional[: len(positional) - len(node.args.defaults)]
         defaults = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
@@ -189,7 +189,7 @@ class _Driver:
         return variable
 
     def _first(self, node: ast.FunctionDef, name: str, kinds: tuple[str, ...], wish: _Wish) -> Iterator[str]:
-        """What to try first: what the program itself has of the kind."""
+        """Yield what to try first: what the program itself has of the kind."""
         if kinds[0] == "optimizer" and self._module is not None:
             yield f"torch.optim.SGD({self._module}.parameters(), lr=0.1)"
         if wish.tracked and kinds[0] == "tensor":
@@ -201,7 +201,7 @@ class _Driver:
                 yield f"{owner.name}({', '.join(given)})"
 
     def _fitting(self, node: ast.FunctionDef, name: str) -> list[ast.ClassDef]:
-        """The classes of the program that have what a function asks of a parameter."""
+        """Return the classes of the program that have what a function asks of a parameter."""
         asked = {
             part.attr
             for part in ast.walk(node)

@@ -24,7 +24,7 @@ def instrumented(
     loss_rows: Collection[int] | None = None,
     loop_row: int | None = None,
 ) -> tuple[Sketch, int]:
-    """A copy in which some places are watched, and with `losses` each loss that is walked is noted;
+    """Return a copy in which some places are watched, and with `losses` each loss that is walked is noted;
     with `asked` also what gradients are asked of.
 
     With `loss_rows` only the losses that are walked there are. With `loop_row` the value that a statement there
@@ -71,7 +71,7 @@ def _note_turns(tree: ast.Module, row: int) -> int:
 
 
 def _kept_by(node: ast.stmt) -> ast.expr | None:
-    """What a statement makes larger: `total += loss`, `losses.append(loss)`, `state = f(state)`."""
+    """Return what a statement makes larger: `total += loss`, `losses.append(loss)`, `state = f(state)`."""
     if isinstance(node, ast.AugAssign):
         return node.target
     if isinstance(node, ast.Assign):
@@ -90,14 +90,14 @@ class _Removed(ast.NodeTransformer):
         self._names = names
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """An instrument passes on what it is given."""
+        """Replace the call of an instrument by its argument."""
         self.generic_visit(node)
         named = isinstance(node.func, ast.Name) and node.func.id in self._names
         return node.args[0] if named else node
 
 
 def without_instruments(text: str, names: Collection[str]) -> list[str]:
-    """The lines of a program without some of the instruments."""
+    """Return the lines of a program without some of the instruments."""
     tree = ast.parse(text)
     _Removed(names).visit(tree)
     return [line.text for line in render(tree.body).lines]

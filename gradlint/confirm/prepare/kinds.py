@@ -47,7 +47,7 @@ _SIZES = FROM_SIZES | FACTORIES | {"randint", "randperm"}
 
 
 def kinds_of(text: str, scope: Iterable[ast.AST], parents: Parents) -> tuple[str, ...]:
-    """The kinds that the uses of an expression speak for, the most spoken for first."""
+    """Return the kinds that the uses of an expression speak for, the most spoken for first."""
     uses = (
         node
         for node in scope
@@ -57,7 +57,7 @@ def kinds_of(text: str, scope: Iterable[ast.AST], parents: Parents) -> tuple[str
 
 
 def kinds_at(places: Iterable[ast.expr], parents: Parents) -> tuple[str, ...]:
-    """The kinds that some places speak for."""
+    """Return the kinds that some places speak for."""
     votes: Counter[str] = Counter()
     for node in places:
         for kind, weight in _votes(node, parents):
@@ -75,7 +75,7 @@ _Votes = Iterable[tuple[str, int]]
 
 
 def _votes(node: ast.expr, parents: Parents) -> _Votes:
-    """What the place of a node speaks for, and how much."""
+    """Return what the place of a node speaks for, and how much."""
     parent = parents.get(node)
     match parent:
         case ast.Attribute():

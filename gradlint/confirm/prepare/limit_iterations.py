@@ -13,7 +13,7 @@ _TRAINS = frozenset({"backward", "step", "grad"})
 
 
 def hurried(made: Sketch) -> Sketch | None:
-    """A copy whose loops that train, and those around them, end after a few turns; None if there is no such loop."""
+    """Return a copy whose training loops, and those around them, end after a few iterations; None if there are none."""
     tree = ast.Module(copy.deepcopy(made.body), [])
     trainers = _trainers(tree)
     loops = [node for node in ast.walk(tree) if isinstance(node, ast.For) and _trains(node, trainers)]
@@ -27,7 +27,7 @@ def hurried(made: Sketch) -> Sketch | None:
 
 
 def _trainers(tree: ast.Module) -> frozenset[str]:
-    """The functions of the program in which gradients flow, by name, also those that call one."""
+    """Return the functions of the program in which gradients flow, by name, also those that call one."""
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     found: set[str] = set()
     while True:

@@ -32,7 +32,7 @@ class Linked(NamedTuple):
     rows: dict[str, int]
 
     def place(self, finding: Finding) -> Finding:
-        """The finding where it stands in the program; what explains it in files that are no part of it is left out."""
+        """Return the finding at its place in the program, without related places in files that are left out."""
         own = _path_of(finding.filename)
 
         def move(place: Related) -> Related | None:
@@ -45,12 +45,12 @@ class Linked(NamedTuple):
 
 
 def lowered(span: Span, rows: int) -> Span:
-    """The stretch as many rows further down."""
+    """Return the stretch as many rows further down."""
     return Span(*(Position(place.row + rows, place.column) for place in (span.start, span.end)))
 
 
 def linked(filename: str, text: str | None = None, layout: Layout | None = None) -> Linked | None:
-    """A file with what it imports from its project; None where there is no such file, or nothing that it imports."""
+    """Return a file with what it imports from its project; None if it is missing or imports nothing."""
     linker = _Linker(layout or Layout())
     main = linker.load(_path_of(filename), text)
     if main is None or len(linker.files) == 1:
@@ -67,7 +67,7 @@ class Importers:
         self._targets: dict[str, frozenset[str]] = {}
 
     def runners(self, path: str, files: Sequence[str]) -> list[str]:
-        """The files that import a file, or one that does: those first that look like what is run, then the nearest."""
+        """Return the files that import a file, if indirectly: those that look like scripts first, then the nearest."""
         found, waiting = [path], [path]
         while waiting and len(found) < _MOST_FILES:
             one = waiting.pop(0)
@@ -77,7 +77,7 @@ class Importers:
         return sorted(found[1:], key=lambda one: "__main__" not in self._text(one))
 
     def _imported_by(self, path: str, wanted: str) -> frozenset[str]:
-        """The files that one imports; nothing, if it does not even mention the name of the one that is looked for."""
+        """Return the files that one imports; none if it does not mention the name that is looked for."""
         name = Path(wanted).stem
         text = self._text(path)
         if "import" not in text or (Path(wanted).parent.name if name == "__init__" else name) not in text:
@@ -142,7 +142,7 @@ class _Linker:
             file.leads[name] = (target, None) if module != target else (target, alias.name)
 
     def join(self, main: _File) -> Linked | None:
-        """All files in one, each below its rows."""
+        """Return all files in one, each below its rows."""
         order = list(self.files.values())
         assert order[-1] is main, "the importer comes behind what it imports"
         for file in order:
@@ -178,7 +178,7 @@ class _Linker:
                 self._finals[file.path, name] = final
 
     def final(self, path: str, name: str, depth: int = 0) -> str | None:
-        """What a name of a file is called in the program; through files that only pass it on."""
+        """Return what a name of a file is called in the program; through files that only pass it on."""
         if (path, name) in self._finals:
             return self._finals[path, name]
         lead = self.files[path].leads.get(name) if path in self.files else None
@@ -187,7 +187,7 @@ class _Linker:
         return self.final(lead[0], lead[1], depth + 1)
 
     def module(self, file: _File, name: str) -> str | None:
-        """The file that a name stands for."""
+        """Return the file that a name stands for."""
         lead = file.leads.get(name)
         return lead[0] if lead is not None and lead[1] is None else None
 
@@ -206,7 +206,7 @@ class _Unlinked(ast.NodeTransformer):
         self.visit(self._file.tree)
 
     def _final(self, node: ast.AST, name: str) -> str:
-        """The name that a variable of the module has; another is local, and stays."""
+        """Return the name that a variable of the module has; another is local, and stays."""
         binder = self._names.binder(node, name)
         outside = binder is self._file.tree or (binder is not None and name in self._file.leads)
         own = binder is None and name in self._file.leads
@@ -222,11 +222,11 @@ class _Unlinked(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        """A variable, by its name in the program."""
+        """Rename a variable."""
         return ast.copy_location(ast.Name(self._final(node, node.id), node.ctx), node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.ClassDef) -> ast.AST:
-        """Its name belongs to the scope around it."""
+        """Rename a definition; its name belongs to the enclosing scope."""
         final = self._final(node, node.name) if self._names.scope_of(node) is self._file.tree else node.name
         self.generic_visit(node)
         node.name = final
@@ -240,7 +240,7 @@ class _Unlinked(ast.NodeTransformer):
         return node
 
     def visit_Import(self, node: ast.Import | ast.ImportFrom) -> ast.AST | None:
-        """What is not of the project stays, by its name in the program."""
+        """Keep imports from outside of the project, under their names in the program."""
         kept = [alias for alias in node.names if (id(node), alias.name) not in self._targets]
         for alias in kept:
             name = alias.asname or alias.name
@@ -254,7 +254,7 @@ class _Unlinked(ast.NodeTransformer):
 
 
 def _meaning(file: _File, name: str) -> object:
-    """What a name of a file means: an import of the same is the same everywhere."""
+    """Return what a name of a file means: an import of the same is the same everywhere."""
     for node in file.tree.body:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             for alias in node.names:
@@ -268,7 +268,7 @@ def _meaning(file: _File, name: str) -> object:
 def _imports(
     tree: ast.Module, path: str, layout: Layout
 ) -> Iterator[tuple[ast.Import | ast.ImportFrom, ast.alias, str]]:
-    """The imports that lead into the project, with the file that each leads to."""
+    """Yield the imports that lead into the project, with the file that each leads to."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -284,7 +284,7 @@ def _imports(
 
 
 def _used(body: list[ast.stmt], own: range) -> list[ast.stmt]:
-    """The statements of the last file, and of the others what they use: definitions, and what else is done to these."""
+    """Return the statements of the last file, and of the others only the definitions that they use."""
     keep = [node for node in body if node.lineno in own]
     others = [node for node in body if node.lineno not in own]
     wanted: set[str] = set()
@@ -317,7 +317,7 @@ def _dotted(node: ast.expr) -> str:
 
 
 def parsed(text: str) -> ast.Module | None:
-    """The syntax of a text; None for what this Python does not take for Python."""
+    """Return the syntax of a text; None for what this Python does not take for Python."""
     try:
         return ast.parse(text)
     except (SyntaxError, ValueError):

@@ -120,7 +120,7 @@ _MODULES = (
 
 
 def made_of(kind: str) -> tuple[Made, ...]:
-    """What to try for a kind, the likeliest first."""
+    """Return what to try for a kind, the likeliest first."""
     if kind == "tensor":
         return _TENSORS
     if kind == "target":
@@ -133,7 +133,7 @@ def made_of(kind: str) -> tuple[Made, ...]:
 
 
 def choices(kinds: tuple[str, ...]) -> tuple[Made, ...]:
-    """What to try for something that is of one of the kinds: the first of each, then the rest."""
+    """Return what to try for something that is of one of the kinds: the first of each, then the rest."""
     lists = [made_of(kind) for kind in kinds]
     firsts = [made[0] for made in lists]
     return tuple(dict.fromkeys([*firsts, *(one for made in lists for one in made[1:])]))

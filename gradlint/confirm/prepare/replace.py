@@ -14,10 +14,10 @@ class Unknowns(Protocol):
     """Who knows what is not known, and makes up values for it."""
 
     def is_unknown(self, names: Names, node: ast.Name) -> bool:
-        """Whether nothing is known of what a name holds."""
+        """Return whether nothing is known of what a name holds."""
 
     def made_up(self, node: ast.expr, names: Names) -> ast.expr:
-        """What stands for an expression that is not known."""
+        """Return what stands for an expression that is not known."""
 
 
 class Replacer(ast.NodeTransformer):
@@ -45,7 +45,7 @@ class Replacer(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | list[ast.stmt] | None:
-        """A call of something unknown for its effect is left out; what its arguments do is kept."""
+        """Remove a call of something unknown for its effect; keep what its arguments do."""
         if not self._is_bad(node.value):
             return self.generic_visit(node)
         inner = node.value
@@ -64,12 +64,12 @@ class Replacer(ast.NodeTransformer):
         return block.body
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """A decorator that is not known is left out."""
+        """Remove decorators that are not known."""
         node.decorator_list = [one for one in node.decorator_list if not self._is_bad(one)]
         return self.generic_visit(node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        """An unknown base of a class that computes is a module, and of any other nothing."""
+        """Replace an unknown base: by a module where the class computes, else by nothing."""
         node.decorator_list = [one for one in node.decorator_list if not self._is_bad(one)]
         known = [base for base in node.bases if not self._is_bad(base)]
         if len(known) < len(node.bases) and not known and _computes(node):
@@ -85,7 +85,7 @@ class Replacer(ast.NodeTransformer):
         return kept
 
     def _is_bad(self, node: ast.AST) -> bool:
-        """Whether a chain starts at something unknown, or has a refused part that is all of its beginning."""
+        """Return whether a chain starts at something unknown, or has a refused part that is all of its beginning."""
         while True:
             if node in self._bad and not isinstance(node, ast.stmt):
                 return True
@@ -99,7 +99,7 @@ class Replacer(ast.NodeTransformer):
 
 
 def _computes(node: ast.ClassDef) -> bool:
-    """Whether a class has what modules have: a forward, or parts that are modules."""
+    """Return whether a class has what modules have: a forward, or parts that are modules."""
     return any(
         (isinstance(part, ast.FunctionDef) and part.name in ("forward", "training_step"))
         or (isinstance(part, ast.Attribute) and (part.attr == "parameters" or f"nn.{part.attr}" in load()))

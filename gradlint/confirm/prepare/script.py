@@ -31,11 +31,11 @@ class Script(NamedTuple):
         return "".join(f"{line.text}\n" for line in self.lines)
 
     def origin(self, number: int) -> Rows:
-        """The rows of the file behind a line, counted from 1."""
+        """Return the rows of the file behind a line, counted from 1."""
         return self.lines[number - 1].rows if 0 < number <= len(self.lines) else _MADE_UP
 
     def numbers_of(self, rows: Iterable[int]) -> tuple[int, ...]:
-        """The lines that stand for any of the rows."""
+        """Return the lines that stand for any of the rows."""
         wanted = sorted(set(rows))
         return tuple(
             number
@@ -45,12 +45,12 @@ class Script(NamedTuple):
 
 
 def render(body: Sequence[ast.stmt]) -> Script:
-    """The statements as text, one to a line."""
+    """Return the statements as text, one to a line."""
     return Script(tuple(_block(body, 0)))
 
 
 def rows_of(statement: ast.stmt) -> Rows:
-    """Where the header of a statement stands in the file: all of it, if it has no body."""
+    """Return where the header of a statement stands in the file: all of it, if it has no body."""
     first = getattr(statement, "lineno", 0)
     decorators = getattr(statement, "decorator_list", ())
     start = min([first, *(decorator.lineno for decorator in decorators)])
@@ -58,7 +58,7 @@ def rows_of(statement: ast.stmt) -> Rows:
 
 
 def last_row(statement: ast.stmt) -> int:
-    """The last row of the header of a statement."""
+    """Return the last row of the header of a statement."""
     first = getattr(statement, "lineno", 0)
     inner = [part for part in _parts(statement) if getattr(part, "lineno", 0)]
     if inner:
@@ -67,7 +67,7 @@ def last_row(statement: ast.stmt) -> int:
 
 
 def _parts(statement: ast.stmt) -> Iterator[ast.stmt]:
-    """The statements right below a statement."""
+    """Yield the statements right below a statement."""
     for name in ("body", "orelse", "finalbody"):
         yield from getattr(statement, name, ())
     for handler in getattr(statement, "handlers", ()):
@@ -102,7 +102,7 @@ def _statement(statement: ast.stmt, depth: int) -> Iterator[Line]:
 
 
 def _header(statement: ast.stmt) -> str:
-    """The line that ends in a colon."""
+    """Return the line that ends in a colon."""
     bare = copy(statement)
     bare.body = [ast.Pass()]  # type: ignore[attr-defined]
     if hasattr(bare, "orelse"):
@@ -129,7 +129,7 @@ def _try(statement: ast.Try, depth: int) -> Iterator[Line]:
 
 
 def with_marks(script: Script, numbers: Collection[int], name: str) -> Script:
-    """The program with a list that is longer after the run if one of the lines was executed.
+    """Return the program with a list that is longer after the run if one of the lines was executed.
 
     A definition is executed when a function in it is called.
     """
@@ -151,7 +151,7 @@ def with_marks(script: Script, numbers: Collection[int], name: str) -> Script:
 
 
 def spaced(lines: Sequence[str]) -> str:
-    """The lines as a text for people: two blank lines around a definition at the top level, one around a method."""
+    """Return the lines as readable text: two blank lines around a top-level definition, one around a method."""
     text: list[str] = []
     for line, before in zip(lines, ["", *lines], strict=False):
         depth, former = _indent(line), _indent(before)
@@ -164,7 +164,7 @@ def spaced(lines: Sequence[str]) -> str:
 
 
 def _in_definition(lines: Sequence[str]) -> bool:
-    """Whether the last block at the top level is a definition."""
+    """Return whether the last block at the top level is a definition."""
     head = next((line for line in reversed(lines) if line and not line.startswith(" ")), "")
     return head.startswith(("def ", "class "))
 

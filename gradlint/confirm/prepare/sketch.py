@@ -23,7 +23,7 @@ _ROUNDS = 8
 
 
 def sketch(tree: ast.Module, slips: Iterable[str] = (), aliases: Mapping[str, str] | None = None) -> Sketch:
-    """The program of a file, made harmless; the tree is changed.
+    """Return the program of a file, made harmless; the tree is changed.
 
     `slips` are attributes that nothing has, and stay. `aliases` are names that nothing binds, each with the name of
     the variable that gets its value.
@@ -52,7 +52,7 @@ class _Sketcher:
         self._own: set[str] = set()
 
     def run(self) -> Sketch:
-        """The finished sketch."""
+        """Return the finished sketch."""
         self._imports()
         for _ in range(_ROUNDS):
             before = len(self._sketch.holes), len(self._unknown)
@@ -109,7 +109,7 @@ class _Sketcher:
     def _is_given_nothing(
         self, function: ast.FunctionDef, name: str, names: Names, by_name: Mapping[str, list[ast.Call]]
     ) -> bool:
-        """Whether no call in the file says what a parameter holds."""
+        """Return whether no call in the file says what a parameter holds."""
         owner = names.parents.get(function)
         unnamed = function.name in ("__init__", "forward", "__call__") and isinstance(owner, ast.ClassDef)
         called = owner.name if unnamed and isinstance(owner, ast.ClassDef) else function.name
@@ -180,11 +180,11 @@ class _Sketcher:
         fill_empty(self._tree)
 
     def is_unknown(self, names: Names, node: ast.Name) -> bool:
-        """Whether nothing is known of what a name holds."""
+        """Return whether nothing is known of what a name holds."""
         return (names.binder(node, node.id), node.id) in self._unknown
 
     def made_up(self, node: ast.expr, names: Names) -> ast.expr:
-        """What stands for an expression that is not known; the same attribute is the same value."""
+        """Return what stands for an expression that is not known; the same attribute is the same value."""
         text = ast.unparse(node)
         if not _is_dotted(node):
             hole = self._sketch.hole(text, _evident(node) or kinds_at([node], names.parents), _wrapped(node))
@@ -213,7 +213,7 @@ def _forget_unused(tree: ast.Module) -> None:
 
     class Forget(ast.NodeTransformer):
         def visit_Assign(self, node: ast.Assign) -> ast.Assign | None:
-            """One name, one hole, no use."""
+            """Remove the assignment of a hole to a variable that is never read."""
             target, value = node.targets[0], node.value
             empty = isinstance(value, ast.Name) and bool(holes_in(value.id))
             unused = len(node.targets) == 1 and isinstance(target, ast.Name) and target.id not in read
@@ -224,7 +224,7 @@ def _forget_unused(tree: ast.Module) -> None:
 
 
 def _wrapped(node: ast.expr) -> tuple[str, ...]:
-    """What an unknown function is given alone may be what it gives back: it wraps a network, or prepares it."""
+    """Return the only argument of an unknown function as its result: it wraps or prepares a network."""
     if isinstance(node, ast.Call) and len(node.args) == 1 and isinstance(node.args[0], (ast.Call, ast.Name)):
         name = name_of(node.func)
         given = node.args[0]
@@ -235,7 +235,7 @@ def _wrapped(node: ast.expr) -> tuple[str, ...]:
 
 
 def _evident(node: ast.expr) -> tuple[str, ...]:
-    """The kinds of what speaks for itself: a method of a text, an array of numpy."""
+    """Return the kinds of what speaks for itself: a method of a text, an array of numpy."""
     text = ast.unparse(node)
     while isinstance(node, (ast.Attribute, ast.Call, ast.Subscript)):
         node = node.func if isinstance(node, ast.Call) else node.value
@@ -245,7 +245,7 @@ def _evident(node: ast.expr) -> tuple[str, ...]:
 
 
 def _calls_by_name(tree: ast.Module) -> dict[str, list[ast.Call]]:
-    """The calls of a program by the name of what is called, as far as names tell."""
+    """Return the calls of a program by the name of what is called, as far as names tell."""
     calls: dict[str, list[ast.Call]] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
@@ -254,7 +254,7 @@ def _calls_by_name(tree: ast.Module) -> dict[str, list[ast.Call]]:
 
 
 def _argument(call: ast.Call, place: int | None, name: str) -> ast.expr | None:
-    """What a call passes for a parameter; None if that cannot be told, or is left to the default."""
+    """Return what a call passes for a parameter; None if that cannot be told, or is left to the default."""
     for word in call.keywords:
         if word.arg == name:
             return word.value
@@ -280,7 +280,7 @@ def _root(node: ast.expr) -> ast.Name | None:
 
 
 def _without(body: list[ast.stmt], bad: frozenset[ast.AST], sketch: Sketch) -> list[ast.stmt]:
-    """The statements that hold nothing refused; a compound one loses parts of its body only, if its head is right."""
+    """Return the statements without those refused; a compound one with a valid head loses only parts of its body."""
     kept: list[ast.stmt] = []
     for node in body:
         if any(part in bad for part in header_of(node)):

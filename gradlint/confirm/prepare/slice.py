@@ -69,7 +69,7 @@ class Slice:
         return False
 
     def fresh(self) -> ast.Module:
-        """A copy that others may change."""
+        """Return a copy that others may change."""
         return copy.deepcopy(self.tree)
 
     # What is needed, and how far from the fault.
@@ -84,7 +84,7 @@ class Slice:
             self._needed.pop(name, None)
 
     def _depth(self, names: Iterable[str]) -> int:
-        """The depth of what needs one of the names most; a statement that is kept for its effect is near."""
+        """Return the depth of what needs one of the names most; a statement that is kept for its effect is near."""
         return min((self._needed[name] for name in names if name in self._needed), default=1)
 
     # What is kept.
@@ -109,7 +109,7 @@ class Slice:
         self.tree = ast.fix_missing_locations(_Straight().run(ast.Module(copy.deepcopy(body), [])))
 
     def _kept(self, block: list[ast.stmt], path: list[ast.stmt], target: ast.stmt) -> list[ast.stmt]:
-        """The statements of a block up to the target, or up to the statement around it, from the last to the first."""
+        """Return the statements of a block up to the target, or to the statement around it, last to first."""
         last = next((index for index, node in enumerate(block) if node is target or node in path), None)
         if last is None:
             return []
@@ -125,7 +125,7 @@ class Slice:
         return kept
 
     def _turning(self, loop: ast.For | ast.While, inner: list[ast.stmt], path: list[ast.stmt]) -> list[ast.stmt]:
-        """The body of a loop whose turns count: what is done behind the target comes before it in the next turn."""
+        """Return the body of a loop that iterates: what follows the target precedes it in the next iteration."""
         kept = {id(node) for node in inner}
         fresh = True
         while fresh:
@@ -142,7 +142,7 @@ class Slice:
         return [*before, *own, *behind]
 
     def _around(self, node: ast.stmt, path: list[ast.stmt], target: ast.stmt) -> list[ast.stmt]:
-        """The target, or the statement around it with what is kept of its block."""
+        """Return the target, or the statement around it with what is kept of its block."""
         if node is target:
             return [] if isinstance(node, _SCOPES) else [_bare(node, [])]
         arms = list(blocks_of(node))
@@ -183,7 +183,7 @@ class Slice:
                 yield ast.copy_location(ast.Assign([ast.Name(arg.arg, ast.Store())], value), function)
 
     def _definitions(self, tree: ast.Module, kept: Collection[int]) -> list[ast.stmt]:
-        """The imports, and what of the module is used: definitions and variables."""
+        """Return the imports, and what of the module is used: definitions and variables."""
         chosen: set[int] = set()
         fresh = True
         while fresh:
@@ -212,7 +212,7 @@ class Slice:
         return isinstance(node, ast.Expr) and not self._effects
 
     def _cut_loop(self, node: ast.For) -> bool:
-        """What a loop goes over, once."""
+        """Put a made-up value in the place of what a loop iterates over, once."""
         known = not isinstance(node.iter, ast.Name) or node.iter.id not in self._aliases
         if known:
             alias = f"loader_{len(self._aliases)}"
@@ -221,7 +221,7 @@ class Slice:
         return known
 
     def _unknown(self, node: ast.stmt) -> Iterator[ast.stmt]:
-        """The variables that a statement binds, with values that nobody knows."""
+        """Yield the variables that a statement binds, with values that nobody knows."""
         for name in dict.fromkeys(_bound(node)) if isinstance(node, (ast.Assign, ast.AnnAssign)) else ():
             alias = f"{name}_{len(self._aliases)}"
             self._aliases[alias] = name
@@ -239,13 +239,13 @@ class _Straight(ast.NodeTransformer):
         return tree
 
     def visit_FunctionDef(self, node: ast.AST) -> ast.AST:
-        """A definition stays as it is."""
+        """Keep a definition as it is."""
         return node
 
     visit_ClassDef = visit_AsyncFunctionDef = visit_Lambda = visit_FunctionDef
 
     def visit_Return(self, node: ast.Return) -> ast.AST:
-        """What is returned is computed."""
+        """Compute what is returned."""
         self.generic_visit(node)
         return ast.copy_location(ast.Pass() if node.value is None else ast.Expr(node.value), node)
 
@@ -267,7 +267,7 @@ class _Straight(ast.NodeTransformer):
 
 
 def _bare(node: ast.stmt, body: list[ast.stmt]) -> ast.stmt:
-    """A statement with another body, and without other arms."""
+    """Return a statement with another body, and without other arms."""
     if not hasattr(node, "body"):
         return node
     bare = copy.copy(node)
@@ -279,7 +279,7 @@ def _bare(node: ast.stmt, body: list[ast.stmt]) -> ast.stmt:
 
 
 def _replaced(node: ast.stmt) -> set[str]:
-    """The names that have another value behind a statement, whatever they had before."""
+    """Return the names that have another value behind a statement, whatever they had before."""
     if isinstance(node, ast.Assign):
         targets = node.targets
     elif isinstance(node, (ast.For, ast.AnnAssign)):
@@ -294,7 +294,7 @@ def _replaced(node: ast.stmt) -> set[str]:
 
 
 def _path(tree: ast.Module, row: int) -> list[ast.stmt]:
-    """The statements around a row, the innermost last."""
+    """Return the statements around a row, the innermost last."""
     path: list[ast.stmt] = []
     inside: ast.AST | None = tree
     while inside is not None:
@@ -311,7 +311,7 @@ def _first_row(node: ast.stmt) -> int:
 
 
 def _blocks(tree: ast.Module) -> Iterator[list[ast.stmt]]:
-    """All blocks outside of definitions, the innermost last."""
+    """Yield all blocks outside of definitions, the innermost last."""
     waiting: list[ast.AST] = [tree]
     while waiting:
         node = waiting.pop(0)
@@ -321,7 +321,7 @@ def _blocks(tree: ast.Module) -> Iterator[list[ast.stmt]]:
 
 
 def _at(node: ast.stmt, stretch: Stretch) -> ast.expr | None:
-    """The expression of a stretch."""
+    """Return the expression of a stretch."""
     first_row, first, last_row, last = stretch
     place = first_row, first - 1, last_row, last - 1
     for part in ast.walk(node):
@@ -335,7 +335,7 @@ def _read(node: ast.AST) -> set[str]:
 
 
 def _names_in(nodes: Iterable[ast.AST]) -> set[str]:
-    """The names that are read, those that an augmented assignment writes to among them."""
+    """Return the names that are read, those that an augmented assignment writes to among them."""
     found: set[str] = set()
     for part in nodes:
         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
@@ -346,7 +346,7 @@ def _names_in(nodes: Iterable[ast.AST]) -> set[str]:
 
 
 def _bound(node: ast.stmt) -> list[str]:
-    """The names that a statement binds, and those whose items or attributes it sets."""
+    """Return the names that a statement binds, and those whose items or attributes it sets."""
     if isinstance(node, _SCOPES):
         return [node.name]
     names = [name for part in ast.walk(node) for name in bound_by(part)]
@@ -355,7 +355,7 @@ def _bound(node: ast.stmt) -> list[str]:
 
 
 def slices(tree: ast.Module, span: Span, *, local: bool) -> list[Slice]:
-    """The slices to try; for a fault of the values alone at first those that need little."""
+    """Return the slices to try; for a fault of the values alone at first those that need little."""
     stretch = span.start.row, span.start.column, span.end.row, span.end.column
     made = [Slice(tree, stretch, depth=depth) for depth in (*_DEPTHS, _DEEP)] if local else []
     made.append(Slice(tree, stretch, effects=True))

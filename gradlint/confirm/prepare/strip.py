@@ -29,7 +29,7 @@ def plain(tree: ast.Module) -> int:
 
 
 def flags_of(tree: ast.Module) -> dict[str, str]:
-    """The defaults of command line options, by the name of the attribute, as expressions."""
+    """Return the defaults of command line options, by the name of the attribute, as expressions."""
     flags: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
@@ -48,7 +48,7 @@ def flags_of(tree: ast.Module) -> dict[str, str]:
 
 
 def _fields(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
-    """The defaults in the body of a class, as of a dataclass that holds a configuration."""
+    """Yield the defaults in the body of a class, as of a dataclass that holds a configuration."""
     for part in node.body:
         if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name) and part.value is not None:
             yield part.target.id, _constant(part.value)
@@ -68,7 +68,7 @@ def _default(words: dict[str | None, ast.expr]) -> str:
 
 
 def _shadowing(tree: ast.Module) -> frozenset[str]:
-    """Names of builtins that no repro may name, and that the program uses for variables of its own."""
+    """Return names of builtins that no repro may name and the program uses for variables."""
     stored = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     return frozenset(name for name in stored if hasattr(builtins, name) and name not in allowed.BUILTINS)
 
@@ -130,7 +130,7 @@ class _Plain(ast.NodeTransformer):
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Whether torch has a name is asked of modules, which are no values; the list of what is allowed knows."""
+        """Replace a question whether torch has a name: modules are no values, but the allowlist knows."""
         self.generic_visit(node)
         called = node.func.id if isinstance(node.func, ast.Name) else None
         if isinstance(node.func, ast.Attribute) and node.func.attr == "cuda":
@@ -160,11 +160,11 @@ class _Plain(ast.NodeTransformer):
         return node
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
-        """A docstring, or any constant for its own sake."""
+        """Remove a docstring, or another constant statement."""
         return None if isinstance(node.value, ast.Constant) else self.generic_visit(node)
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        """What is computed in it is the same."""
+        """Treat a coroutine as a function: what it computes is the same."""
         sync = ast.FunctionDef(node.name, node.args, node.body, node.decorator_list, None)
         return self.visit_FunctionDef(ast.copy_location(sync, node))
 

@@ -37,5 +37,5 @@ def header_of(statement: ast.stmt) -> Iterator[ast.AST]:
 
 
 def is_main_guard(node: ast.stmt) -> TypeGuard[ast.If]:
-    """Whether a statement is `if __name__ == "__main__"`."""
+    """Return whether a statement is `if __name__ == "__main__"`."""
     return isinstance(node, ast.If) and "__name__" in ast.unparse(node.test)

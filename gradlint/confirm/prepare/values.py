@@ -29,7 +29,7 @@ Numbers = Mapping[str, tuple[float, ...]]
 
 
 def forward_values(sandbox: Sandbox, script: Script, seconds: float, slips: tuple[str, ...] = ()) -> Numbers:
-    """What a run assigns to its variables, up to its end or to its error; nothing of a run that has no result."""
+    """Return what a run assigns to its variables, up to its end or error; nothing of one without a result."""
     tree = ast.parse(script.text)
     noter = _Noter()
     noter.visit(tree)
@@ -42,7 +42,7 @@ def forward_values(sandbox: Sandbox, script: Script, seconds: float, slips: tupl
 
 
 def agree(before: Numbers, after: Numbers) -> bool:
-    """Whether two runs assign the same numbers to the same names, as far as both come; one of them at least.
+    """Return whether two runs assign the same numbers to the same names, as far as both come; one of them at least.
 
     What was no finite number before did not work.
     """

@@ -52,12 +52,12 @@ class Ran(NamedTuple):
 
 
 def encode(ran: Ran) -> str:
-    """One line of text. Only `repr` of builtin types is used, which a repro cannot alter."""
+    """Return one line of text. Only `repr` of builtin types is used, which a repro cannot alter."""
     return repr((*ran[:-1], tuple(tuple(value) for value in ran.values)))
 
 
 def decode(text: str, token: str) -> Ran | None:
-    """The run that `encode` wrote behind the token, or None if somebody else wrote the text."""
+    """Return the run that `encode` wrote behind the token, or None if somebody else wrote the text."""
     if not text.startswith(f"{token} ") or not text.endswith("\n"):
         return None
     try:
@@ -72,5 +72,5 @@ _PATIENCE = 10.0
 
 
 def patience(seconds: float) -> float:
-    """How long to wait for what may take so much processor time; as long where the system does not count that."""
+    """Return the wall time to wait for so much processor time; equal where the system does not count it."""
     return seconds * _PATIENCE if hasattr(signal, "setitimer") else seconds

@@ -78,7 +78,7 @@ class Sandbox:
         return self._home.name
 
     def clock(self) -> float:
-        """The processor time of this process and of its repros: a deadline by it is the same on a busy machine."""
+        """Return the processor time of this process and its repros: the same deadline on a busy machine."""
         return time.process_time() + self._computed
 
     def start(self) -> None:
@@ -108,13 +108,7 @@ class Sandbox:
             raise TorchMissingError(hello["missing"])
         self.walls, self.torch = tuple(hello["walls"]), hello["torch"]
 
-    def run(
-        self,
-        script: str,
-        probes: tuple[str, ...] = (),
-        seconds: float = 2.0,
-        slips: tuple[str, ...] = (),
-    ) -> Ran:
+    def run(self, script: str, probes: tuple[str, ...] = (), seconds: float = 2.0, slips: tuple[str, ...] = ()) -> Ran:
         """Execute a repro, then evaluate the probes in its names if it ran through; nobody passes without the gate.
 
         `slips` are names of attributes that are said to be nobody's: where they are, they may be read.
@@ -159,7 +153,7 @@ class Sandbox:
                         pipe.close()
 
     def _ask(self, request: Request, seconds: float) -> str:
-        """The line that answers, or nothing if it does not come in time."""
+        """Return the line that answers, or nothing if it does not come in time."""
         assert self._process is not None and self._process.stdin is not None, "start leaves a process with pipes"
         try:
             self._process.stdin.write(json.dumps(request._asdict()).encode() + b"\n")
@@ -169,7 +163,7 @@ class Sandbox:
         return self._answer(seconds)
 
     def _answer(self, seconds: float) -> str:
-        """The next line of the worker, or nothing if it does not come in time."""
+        """Return the next line of the worker, or nothing if it does not come in time."""
         assert self._lines is not None, "a started worker is read from"
         try:
             return self._lines.get(timeout=seconds).decode(errors="replace")

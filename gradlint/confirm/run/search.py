@@ -87,7 +87,7 @@ class Inquiry:
         return self._sandbox.clock() > self._end
 
     def _seconds(self) -> float:
-        """What the next run may take."""
+        """Return what the next run may take."""
         return max(0.2, min(2.0, self._end - self._sandbox.clock()))
 
     def _note_failure(self, script: Script, ran: Ran) -> None:
@@ -97,7 +97,7 @@ class Inquiry:
 
 
 def passing(script: Script, ran: Ran) -> Script | None:
-    """The program with the innermost statement that can be on the way of an error in a `try`: it goes on behind it."""
+    """Return the program with the innermost statement on the way of an error in a `try`: it goes on after it."""
     return next((one for number in reversed(ran.lines) if (one := _guarded(script, number)) is not None), None)
 
 
@@ -120,7 +120,7 @@ def _options(hole: Hole) -> tuple[Made, ...]:
 
 
 def filled(script: Script, values: Sequence[Made]) -> Script:
-    """The program with its holes filled."""
+    """Return the program with its holes filled."""
     texts = [made.text for made in values]
     return Script(tuple(Line(fill(line.text, texts), line.rows) for line in script.lines))
 
@@ -128,7 +128,7 @@ def filled(script: Script, values: Sequence[Made]) -> Script:
 def _others(
     script: Script, ran: Ran, values: tuple[Made, ...], options: Sequence[tuple[Made, ...]]
 ) -> Iterator[tuple[Made, ...]]:
-    """The values with one of them changed: those that took part in the error first."""
+    """Yield the values with one of them changed: those that took part in the error first."""
     involved = list(_involved(script, ran)) if ran.outcome == "raised" else list(range(len(values)))
     message = ran.message or ""
     for index in involved:

@@ -12,7 +12,7 @@ _MOST_RUNS = 120
 def shrunk(
     script: Script, still: Callable[[Script], bool], pinned: Collection[int], is_late: Callable[[], bool]
 ) -> Script:
-    """The smallest program found in time that still shows it; lines that come from a row of `pinned` stay."""
+    """Return the smallest program found in time that still shows it; lines that come from a row of `pinned` stay."""
     return _Shrinker(still, pinned, is_late).run(script)
 
 
@@ -77,7 +77,7 @@ def _depth(line: Line) -> int:
 
 
 def _block_end(lines: tuple[Line, ...], start: int) -> int:
-    """The index behind a statement: its body and its further arms belong to it."""
+    """Return the index behind a statement: its body and its further arms belong to it."""
     depth = _depth(lines[start])
     end = start + 1
     while end < len(lines):
@@ -91,7 +91,7 @@ def _block_end(lines: tuple[Line, ...], start: int) -> int:
 
 
 def _without(script: Script, start: int, end: int) -> Iterator[Script]:
-    """The program without the statements that begin in a range of lines."""
+    """Yield the program without the statements that begin in a range of lines."""
     lines = script.lines
     if start >= len(lines):
         return
@@ -103,7 +103,7 @@ def _without(script: Script, start: int, end: int) -> Iterator[Script]:
 
 
 def _unwrapped(script: Script, number: int) -> Iterator[Script]:
-    """The program with the body of a statement in the place of the statement."""
+    """Yield the program with the body of a statement in the place of the statement."""
     lines = script.lines
     head = lines[number].text.lstrip()
     if not head.startswith(("if ", "for ", "while ", "with ", "try:", "else:", "finally:")):

@@ -32,7 +32,7 @@ class Blame:
         self._seen: tuple[BaseException, str] | None = None
 
     def __call__(self, frame: FrameType, event: str, argument: Any) -> Any:
-        """The tracer: only frames of the file are followed, and of those only the errors."""
+        """Return the tracer: it follows frames of the file only, and of those only the errors."""
         if frame.f_code.co_filename != self._filename:
             return None
         frame.f_trace_lines = False
@@ -45,7 +45,7 @@ class Blame:
         return self
 
     def is_forced(self, error: BaseException) -> bool:
-        """Whether the repro raised the error, or raised it again, or gave it a text or class of its own."""
+        """Return whether the repro raised the error, or raised it again, or gave it a text or class of its own."""
         if self._seen is None or self._seen[0] is not error or self._seen[1] != text_of(error):
             return True
         if any(str.__contains__(self._seen[1], text) for text in self._texts):
@@ -53,7 +53,7 @@ class Blame:
         return any(_by_hand(trace) for trace in self._own_frames(error))
 
     def lines_of(self, error: BaseException) -> tuple[int, ...]:
-        """The lines of the file that the error passed, outermost first."""
+        """Return the lines of the file that the error passed, outermost first."""
         return tuple(trace.tb_lineno for trace in self._own_frames(error))
 
     def _own_frames(self, error: BaseException) -> Iterator[TracebackType]:
@@ -65,7 +65,7 @@ class Blame:
 
 
 def long_texts(code: CodeType) -> Iterator[str]:
-    """The texts in a program that are long enough to be a message."""
+    """Yield the texts in a program that are long enough to be a message."""
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from long_texts(constant)
@@ -74,12 +74,12 @@ def long_texts(code: CodeType) -> Iterator[str]:
 
 
 def text_of(error: BaseException) -> str:
-    """The text of an error, as a plain string that can be written down."""
+    """Return the text of an error, as a plain string that can be written down."""
     return str.encode(str(error), "utf-8", "replace").decode()
 
 
 def known_errors() -> frozenset[type[BaseException]]:
-    """All classes of errors that exist by now."""
+    """Return all classes of errors that exist by now."""
     found: set[type[BaseException]] = {BaseException}
     waiting = [BaseException]
     while waiting:

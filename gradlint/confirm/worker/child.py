@@ -90,7 +90,7 @@ def _teller(descriptor: int, token: str) -> Tell:
 
 
 def _namespace(script: str, deny: Callable[[str], NoReturn]) -> Names:
-    """A module `__main__` with the builtins that the gate allows, and nothing of gradlint in sight."""
+    """Return a module `__main__` with the builtins that the gate allows, and nothing of gradlint in sight."""
     module = types.ModuleType("__main__")
     names = module.__dict__
     offered = {name: vars(builtins)[name] for name in allowed.BUILTINS if hasattr(builtins, name)}

@@ -43,7 +43,7 @@ def put_on(seconds: float, taken: int | None) -> None:
 
 
 def address_space() -> int | None:
-    """The bytes of address space that this process has, where the system lets it be limited."""
+    """Return the bytes of address space that this process has, where the system lets it be limited."""
     if sys.platform != "linux":
         return None
     with open("/proc/self/statm", encoding="ascii") as statm:

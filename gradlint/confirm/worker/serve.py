@@ -108,7 +108,7 @@ def _outcome(text: str | None, status: int, request: Request) -> Ran:
 
 
 def _read_in_time(descriptor: int, seconds: float) -> str | None:
-    """All that the child writes, or None if it has not ended in time."""
+    """Return all that the child writes, or None if it has not ended in time."""
     end, parts = time.monotonic() + seconds, bytearray()
     while len(parts) < _LONGEST_ANSWER:
         if not select.select([descriptor], [], [], max(0.0, end - time.monotonic()))[0]:

@@ -18,7 +18,7 @@ class Snapshot:
         self._sizes = {path: len(vars(owner)) for owner, path, _ in self._then}
 
     def replaced(self) -> str | None:
-        """The dotted name of something that is no longer what it was."""
+        """Return the dotted name of something that is no longer what it was."""
         for owner, path, then in self._then:
             now = vars(owner)
             for name, value in then.items():
@@ -44,5 +44,5 @@ def _namespaces() -> list[tuple[object, str, Mapping[str, object]]]:
 
 
 def _is_lasting(name: str, value: object) -> bool:
-    """Whether a name is code: settings and caches change in innocence, and `Storage` with the default type."""
+    """Return whether a name is code: settings and caches change in innocence, and `Storage` with the default type."""
     return name != "Storage" and (callable(value) or isinstance(value, (property, staticmethod, classmethod)))

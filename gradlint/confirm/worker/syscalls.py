@@ -94,7 +94,7 @@ def _numbers(names: str, column: int) -> Iterator[int]:
 
 
 def _low(argument: int) -> int:
-    """Where the lower half of an argument stands; both machines are little-endian."""
+    """Return where the lower half of an argument stands; both machines are little-endian."""
     return 16 + 8 * argument
 
 
@@ -122,5 +122,5 @@ def _all_zero(*places: int) -> list[_Instruction]:
 
 
 def _checked(name: str, column: int, checks: list[_Instruction]) -> list[_Instruction]:
-    """The checks for one call; they end in a verdict, and any other call jumps over them."""
+    """Return the checks for one call; they end in a verdict, and any other call jumps over them."""
     return [part for number in _numbers(name, column) for part in ((_EQUAL, 0, len(checks), number), *checks)]

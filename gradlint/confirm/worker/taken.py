@@ -15,7 +15,7 @@ class Taken:
         self._names: frozenset[str] | None = None
 
     def any_of(self, names: Iterable[str]) -> str | None:
-        """One of the names that something has, if there is any."""
+        """Return one of the names that something has, if there is any."""
         if self._names is None:
             self._names = frozenset(_gathered())
         return next((name for name in names if name in self._names), None)

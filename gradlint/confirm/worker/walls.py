@@ -72,7 +72,7 @@ class Walls:
 
 
 def _roots(package: str) -> tuple[str, ...]:
-    """The folders that Python's own, torch's, and these modules lie in: tracebacks quote them."""
+    """Return the folders that Python's own, torch's, and these modules lie in: tracebacks quote them."""
     paths = {sysconfig.get_paths()[kind] for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
     paths.update((os.path.dirname(package), os.path.dirname(__file__), *sys.path))
     paths.update([os.path.realpath(path) for path in paths])

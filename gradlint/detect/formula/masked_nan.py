@@ -17,21 +17,8 @@ from gradlint.domain.fault.numerics import MaskedSingularity
 from gradlint.domain.graph import Node, Term
 from gradlint.domain.state import State
 from gradlint.domain.walk import reachable
+from gradlint.facts import traits
 from gradlint.facts.aliases import bare, canonical
-from gradlint.facts.traits import (
-    ARITHMETIC,
-    COMPARISONS,
-    CONVERTS,
-    ELEMENTS,
-    FINITE_TESTS,
-    MIRRORED,
-    NEGATED,
-    POLES,
-    ROOTS,
-    SINGULAR,
-    UNARY,
-    ZERO_AT_ZERO,
-)
 
 
 class Excluded(NamedTuple):
@@ -87,7 +74,7 @@ def _mul(state: State, it: Operated) -> Iterator[MaskedSingularity]:
     for mask, values in ((left, right), (right, left)):
         if isinstance(mask, Term) and isinstance(values, Term):
             mask = _uncast(mask)
-            if op_of(mask) in COMPARISONS:
+            if op_of(mask) in traits.COMPARISONS:
                 yield from _hidden(state, it, values, mask, True, "product")
 
 
@@ -101,7 +88,7 @@ def _subscript(state: State, it: Operated) -> Iterator[MaskedSingularity]:
 
 def _uncast(mask: Term) -> Term:
     """A mask before it was made a number."""
-    inner = term(mask.node) if op_of(mask) in CONVERTS else None
+    inner = term(mask.node) if op_of(mask) in traits.CONVERTS else None
     return inner or mask
 
 
@@ -116,13 +103,13 @@ def excluded(condition: Term, taken: bool) -> list[Excluded]:
     if name == "bool":
         inner = term(node)
         return [] if inner is None or not taken else [Excluded(inner.node, True, False)]
-    if name not in COMPARISONS:
+    if name not in traits.COMPARISONS:
         return []
     left, right = pair(node)
     if isinstance(left, Term) and isinstance(right, (int, float)):
-        found = _against(left, name if taken else NEGATED[name], right)
+        found = _against(left, name if taken else traits.NEGATED[name], right)
     elif isinstance(right, Term) and isinstance(left, (int, float)):
-        found = _against(right, MIRRORED[name] if taken else NEGATED[MIRRORED[name]], left)
+        found = _against(right, traits.MIRRORED[name] if taken else traits.NEGATED[traits.MIRRORED[name]], left)
     else:
         return []
     return [found]
@@ -156,7 +143,7 @@ def _hidden(
     if state.grad is not True or values.grad is not True:
         return
     found: Node | None = None
-    if op_of(condition) in FINITE_TESTS:
+    if op_of(condition) in traits.FINITE_TESTS:
         subject = term(condition.node)
         if subject is not None and subject.node is values.node:
             found = singular(values, None)
@@ -185,7 +172,7 @@ def singular(values: Term, without: Excluded | None, steps: int = 24) -> Node | 
     return next((node for node in parts if _is_singular(node, without)), None)
 
 
-_ELEMENTWISE = ELEMENTS | UNARY | ARITHMETIC | {"pow"}
+_ELEMENTWISE = traits.ELEMENTS | traits.UNARY | traits.ARITHMETIC | {"pow"}
 """Operations that give an element to each element: a zero gradient stays zero on its way through them."""
 
 
@@ -197,15 +184,15 @@ def _is_singular(node: Node, without: Excluded | None) -> bool:
     if not isinstance(left, Term):
         return False
     if without is None:
-        return name in SINGULAR
+        return name in traits.SINGULAR
     if left.node is not without.subject:
         # What vanishes with the subject is zero where that is, and nothing is known of numbers below zero.
         without = without._replace(negative=False)
         if not without.zero or not vanishes_with(left.node, without.subject):
             return False
-    if name in POLES:
+    if name in traits.POLES:
         return without.zero
-    if name in ROOTS:
+    if name in traits.ROOTS:
         return without.zero or without.negative
     return name == "pow" and _is_singular_power(operand(node, "exponent"), without)
 
@@ -214,7 +201,7 @@ def vanishes_with(node: Node, subject: Node, steps: int = 4) -> bool:
     """Return whether a value is zero wherever the subject is: a product with it, or a power of one."""
     if node is subject:
         return True
-    if not steps or canonical(node.op) not in ZERO_AT_ZERO:
+    if not steps or canonical(node.op) not in traits.ZERO_AT_ZERO:
         return False
     factors = [one for one in pair(node) if isinstance(one, Term)]
     if canonical(node.op) == "div":

@@ -4,26 +4,9 @@ from __future__ import annotations
 
 from gradlint.detect.formula.terms import LONGEST, op_of, operand, pair, term, unwrapped
 from gradlint.domain.graph import Term
-from gradlint.facts.traits import (
-    BOUNDED,
-    CLAMPS,
-    COMPARISONS,
-    COPIES,
-    ELEMENTS,
-    FILLED,
-    JOINS,
-    LOG_PROBABILITIES,
-    NEVER_NEGATIVE,
-    NORMS,
-    ONES,
-    PEAKS,
-    PRODUCTS,
-    RANGES,
-    SCALES,
-    ZEROS,
-)
+from gradlint.facts import traits
 
-_BOUNDED = BOUNDED | COMPARISONS | ZEROS | ONES | {"linspace", "logspace"}
+_BOUNDED = traits.BOUNDED | traits.COMPARISONS | traits.ZEROS | traits.ONES | {"linspace", "logspace"}
 """Operations whose results are small or negative, whatever goes in; of some, the program states the bounds."""
 
 
@@ -40,11 +23,11 @@ def is_bounded(found: Term, depth: int = LONGEST) -> bool:
     left, right = pair(node)
     if name == "neg":
         return isinstance(left, Term) and (is_never_negative(left) or is_bounded_twice(left, depth - 1))
-    if name in CLAMPS:
+    if name in traits.CLAMPS:
         return operand(node, "max") is not None
     if name in ("masked_fill", "where") and _is_guard(found):
         return True
-    if name in RANGES:
+    if name in traits.RANGES:
         inner = term(node, "input", "tensor")
         return inner is not None and is_bounded(inner, depth - 1)
     if name == "sub":
@@ -53,7 +36,7 @@ def is_bounded(found: Term, depth: int = LONGEST) -> bool:
         return all(not isinstance(one, Term) or is_bounded(one, depth - 1) for one in (left, right))
     if name in ("mul", "div"):
         return _is_scaled_bounded(left, right, depth)
-    if name in PRODUCTS:
+    if name in traits.PRODUCTS:
         other = term(node, "other", "mat2", "vec")
         return isinstance(left, Term) and other is not None and _is_unit(left) and _is_unit(other)
     return False
@@ -69,7 +52,7 @@ def _is_guard(found: Term) -> bool:
     return isinstance(filled, (int, float)) and abs(filled) < 100
 
 
-_CONSTANT = ZEROS | ONES | FILLED | {"tensor"}
+_CONSTANT = traits.ZEROS | traits.ONES | traits.FILLED | {"tensor"}
 
 
 def _is_difference_bounded(left: object, right: object, depth: int) -> bool:
@@ -100,17 +83,17 @@ def _is_scaled_bounded(left: object, right: object, depth: int) -> bool:
 
 def is_bounded_twice(found: Term, depth: int = LONGEST) -> bool:
     """Return whether the values are certainly bounded on both sides."""
-    return op_of(found) not in LOG_PROBABILITIES | {"neg", "sub"} and is_bounded(found, depth)
+    return op_of(found) not in traits.LOG_PROBABILITIES | {"neg", "sub"} and is_bounded(found, depth)
 
 
 def is_never_negative(found: Term, depth: int = LONGEST) -> bool:
     """Return whether no value is below zero."""
     name, node = op_of(found), found.node
-    if name in NEVER_NEGATIVE:
+    if name in traits.NEVER_NEGATIVE:
         return True
     if node.leaf is not None:
         made = term(node, "value")
-        return made is not None and op_of(made) in NEVER_NEGATIVE
+        return made is not None and op_of(made) in traits.NEVER_NEGATIVE
     if depth == 0 or not node.operands:
         return False
     left, right = pair(node)
@@ -119,14 +102,14 @@ def is_never_negative(found: Term, depth: int = LONGEST) -> bool:
         return not isinstance(start, (int, float)) or start >= 0
     if name == "pow":
         return isinstance(right, (int, float)) and right % 2 == 0
-    if name in CLAMPS:
+    if name in traits.CLAMPS:
         low = operand(node, "min")
         return isinstance(low, (int, float)) and low >= 0
-    if name in SCALES or name == "add":
+    if name in traits.SCALES or name == "add":
         if name == "mul" and isinstance(left, Term) and isinstance(right, Term) and left.node is right.node:
             return True
         return all(_is_operand_never_negative(one, depth) for one in (left, right))
-    if name in (RANGES | {"sum"}):
+    if name in (traits.RANGES | {"sum"}):
         inner = term(node, "input", "tensor")
         return inner is not None and is_never_negative(inner, depth - 1)
     return False
@@ -141,7 +124,7 @@ def _is_operand_never_negative(one: object, depth: int) -> bool:
 def _is_peak(found: Term, depth: int = 8) -> bool:
     """Return whether a term is the maximum of something, or comes close to it."""
     name = op_of(found)
-    if name in PEAKS:
+    if name in traits.PEAKS:
         return True
     picks = term(found.node, "index", "indices") if name in ("gather", "take_along_dim") else None
     if picks is not None and op_of(unwrapped(picks)) in ("max", "argmax"):
@@ -151,7 +134,11 @@ def _is_peak(found: Term, depth: int = 8) -> bool:
     inner = term(found.node, "input", "tensor")
     if inner is None and len(found.node.edges) == 1:
         inner = Term(found.node.edges[0].node)
-    return inner is not None and (name in ELEMENTS | COPIES or name in ("data", "")) and _is_peak(inner, depth - 1)
+    return (
+        inner is not None
+        and (name in traits.ELEMENTS | traits.COPIES or name in ("data", ""))
+        and _is_peak(inner, depth - 1)
+    )
 
 
 def _is_unit(found: Term, depth: int = 8) -> bool:
@@ -161,8 +148,8 @@ def _is_unit(found: Term, depth: int = 8) -> bool:
         return True
     left, right = pair(found.node)
     if name == "div" and isinstance(left, Term) and isinstance(right, Term):
-        return any(op_of(one) in NORMS for one in (right, term(right.node) or right))
-    if depth == 0 or name not in ELEMENTS | JOINS:
+        return any(op_of(one) in traits.NORMS for one in (right, term(right.node) or right))
+    if depth == 0 or name not in traits.ELEMENTS | traits.JOINS:
         return False
     inner = term(found.node, "input", "tensor", "tensors")
     return inner is not None and _is_unit(inner, depth - 1)

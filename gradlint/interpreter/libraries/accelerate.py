@@ -140,15 +140,15 @@ MAKERS: dict[str, Native] = {path: _maker(path) for path in ENGINES}
 
 
 def new_engine(state: State, path: str, node: cst.CSTNode) -> Ref:
-    """An accelerator or a fabric, however it is configured."""
+    """Return an accelerator or a fabric, however it is configured."""
     return state.new(Instance(External(path), {}, {}, True, node))
 
 
 def engine_method(record: Instance, name: str) -> Method | None:
-    """A method of an engine that is known."""
+    """Return a known method of an engine."""
     return ENGINES[record.cls.path].get(name) if is_engine(record) and isinstance(record.cls, External) else None
 
 
 def is_engine(record: Instance) -> bool:
-    """Whether an object is an accelerator or a fabric."""
+    """Return whether an object is an accelerator or a fabric."""
     return isinstance(record.cls, External) and record.cls.path in ENGINES

@@ -35,12 +35,12 @@ _PARTS = frozenset(
 
 
 def makes_network(path: str) -> bool:
-    """Whether a call of a library gives a network."""
+    """Return whether a call of a library gives a network."""
     return _MAKERS.match(path) is not None
 
 
 def new_network(machine: Machine, state: State, node: cst.CSTNode) -> Ref:
-    """A network with parameters that require grad, of which one stands for all."""
+    """Return a network with parameters that require grad, of which one stands for all."""
     leaf = new_leaf(state, node, parameter=True, tags=UNCOUNTED | {SUMMARY})
     machine.announce(state, NetworkImported(node, leaf))
     return state.new(
@@ -49,17 +49,17 @@ def new_network(machine: Machine, state: State, node: cst.CSTNode) -> Ref:
 
 
 def is_foreign(record: Instance) -> bool:
-    """Whether a module is one of another library."""
+    """Return whether a module is one of another library."""
     return record.module.foreign
 
 
 def leaf_of(record: Instance) -> Value:
-    """The leaf that stands for all parameters of such a network: the attribute that it has had from the beginning."""
+    """Return the leaf that stands for all parameters of such a network: its first attribute."""
     return next(iter(record.attrs.values()))
 
 
 def foreign_part(machine: Machine, state: State, ref: Ref, name: str) -> Ref | None:
-    """A part of such a network, where its name tells that it is a module; the same at each look."""
+    """Return a part of such a network, where its name tells that it is a module; the same at each look."""
     record = state[ref]
     assert isinstance(record, Instance)
     whole = leaf_of(record)
@@ -76,10 +76,7 @@ def foreign_part(machine: Machine, state: State, ref: Ref, name: str) -> Ref | N
 
 
 def call_foreign(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Unknown:
-    """A call: something made of the arguments and of the parameters, a tensor or an object that holds some.
-
-    With grad mode off none of them has a graph: no network of these libraries switches it on.
-    """
+    """Call the network: the result depends on the arguments and on the parameters."""
     found = origins(state, (ref, *args.values()))
     blocked = state.unrecorded()
     if blocked is not None:
@@ -97,6 +94,6 @@ def call_foreign(machine: Machine, state: State, ref: Ref, args: Args, node: cst
 
 
 def flag_of_leaf(state: State, leaf: Node) -> Tri:
-    """Whether a leaf requires grad by now."""
+    """Return whether a leaf requires grad by now."""
     record = state.heap.get(leaf.leaf) if leaf.leaf is not None else None
     return record.grad if isinstance(record, Tensor) else None

@@ -23,7 +23,7 @@ NUMPY_TYPES = {f"numpy.{name}": name for name in ("float32", "float64", "int64",
 
 
 def is_number(value: Value) -> bool:
-    """Whether a value is a Python number."""
+    """Return whether a value is a Python number."""
     return isinstance(value, _NUMBERS) or (isinstance(value, Unknown) and value.kind in ("number", "int", "bool"))
 
 
@@ -48,12 +48,12 @@ def arithmetic(op: str, left: Value, right: Value) -> tuple[Sizes, str | None] |
 
 
 def dtype_of(array: Unknown) -> str | None:
-    """The type of the numbers in an array."""
+    """Return the type of the numbers in an array."""
     return None if array.key is None or array.key[0] != "array" else array.key[2]  # type: ignore[return-value]
 
 
 def _shape(array: Unknown) -> Shape:
-    """The size of an array as that of a tensor."""
+    """Return the size of an array as that of a tensor."""
     sizes = None if array.key is None or array.key[0] != "array" else array.key[1]
     return tuple([size if isinstance(size, (int, Sym)) else Sym() for size in sizes]) if type(sizes) is tuple else None
 
@@ -64,7 +64,7 @@ def _met(shapes: list[Shape]) -> Sizes:
 
 
 def array_method(array: Unknown, name: str, args: Args, node: cst.CSTNode) -> Value:
-    """A method of a numpy array: an array again, computed from the first."""
+    """Return a method of a numpy array: an array again, computed from the first."""
     if name == "item":
         return Unknown("number", array.origin, None, node)
     if array.key is None or array.key[0] != "array" or name not in ("astype", "copy"):

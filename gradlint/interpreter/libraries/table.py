@@ -24,7 +24,7 @@ from gradlint.shapes.infer import Operand, result
 
 
 def _is_chosen(machine: Machine, state: State, func: cst.CSTNode | None) -> bool:
-    """Whether a local variable stands for numpy on one of two ways, as in `lib = torch if is_tensor(x) else np`."""
+    """Return whether a variable may be numpy, as in `lib = torch if is_tensor(x) else np`."""
     root = func.value if isinstance(func, cst.Attribute) else None
     local = bool(machine.stack) and isinstance(root, cst.Name) and root.value in state.locals
     return local and state.undecided_since(state.frame)
@@ -137,7 +137,7 @@ def _copied(machine: Machine, state: State, value: Value, node: cst.CSTNode, mem
 
 
 def _copies_itself(state: State, record: Instance) -> bool:
-    """Whether a class says itself how its objects are copied."""
+    """Return whether a class says itself how its objects are copied."""
     return any(
         find_in_class(state, record.cls, name) is not None for name in ("__deepcopy__", "__getstate__", "__reduce__")
     )

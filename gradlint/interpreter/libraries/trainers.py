@@ -39,7 +39,7 @@ Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
 
 
 def is_lightning(state: State, record: Instance) -> bool:
-    """Whether an object is a Lightning module."""
+    """Return whether an object is a Lightning module."""
     base = module_base(state, record)
     return base is not None and base.endswith(".LightningModule")
 
@@ -69,7 +69,7 @@ def _optimizers(machine: Machine, state: State, ref: Ref, args: Args, node: cst.
 
 
 def _told(state: State, value: Value) -> Value:
-    """The optimizers in what `configure_optimizers` returns: one, several, with schedulers beside or in a dict."""
+    """Return the optimizers that `configure_optimizers` returns: one or several, beside schedulers or in a dict."""
     record = state.heap.get(value.id) if isinstance(value, Ref) else None
     items = (
         value if type(value) is tuple else record.items if isinstance(record, Sequence) and not record.open else None
@@ -102,13 +102,13 @@ METHODS: dict[str, Method] = {
 
 
 def is_configuration(state: State, function: Function, receiver: Value) -> bool:
-    """Whether a method tells the framework which optimizers there are: with these it trains, and does nothing else."""
+    """Return whether a method names a framework's optimizers: it trains with these, and does nothing else."""
     record = state.heap.get(receiver.id) if isinstance(receiver, Ref) else None
     return function.code.name == "configure_optimizers" and isinstance(record, Instance) and is_lightning(state, record)
 
 
 def run_method(machine: Machine, state: State, function: Function, args: Args) -> list[tuple[State, Value]]:
-    """A function or method that nothing calls is run, and what its framework does behind it."""
+    """Run a function that nothing calls, and then what its framework does with the result."""
     receiver = args.get(0, "")
     if _is_loss_of_trainer(state, function, receiver):
         return _loss_computed(machine, state, function, args)
@@ -141,7 +141,7 @@ _TRAINER = re.compile(r"(transformers|trl|setfit|sentence_transformers)\.(\w+\.)
 
 
 def _is_loss_of_trainer(state: State, function: Function, receiver: Value) -> bool:
-    """Whether a method is `compute_loss(self, model, inputs, ...)` of a trainer of the transformers library."""
+    """Return whether a method is `compute_loss(self, model, inputs, ...)` of a trainer of the transformers library."""
     record = state.heap.get(receiver.id) if isinstance(receiver, Ref) else None
     cls = state[record.cls] if isinstance(record, Instance) and isinstance(record.cls, Ref) else None
     if function.code.name != "compute_loss" or not isinstance(cls, Class):
@@ -150,7 +150,7 @@ def _is_loss_of_trainer(state: State, function: Function, receiver: Value) -> bo
 
 
 def _loss_computed(machine: Machine, state: State, function: Function, args: Args) -> list[tuple[State, Value]]:
-    """The trainer gives its model and a batch, and backpropagates the loss; nobody else is given what comes back."""
+    """Run `compute_loss` as the trainer does, with its model and a batch, and backpropagate what it returns."""
     where = function.code.node
     given = supposed_arguments(machine, state, where, function, trains=True)
     if any(param.name == "return_outputs" for param in function.code.params):
@@ -162,14 +162,14 @@ def _loss_computed(machine: Machine, state: State, function: Function, args: Arg
 
 
 def _is_automatic(state: State, record: Instance) -> bool:
-    """Whether the module leaves the optimization to the framework; a property may say that it does not."""
+    """Return whether the module leaves the optimization to the framework; a property may say that it does not."""
     own = isinstance(record.cls, Ref) and isinstance(state[record.cls], Class)
     told = record.attrs.get("automatic_optimization", True)
     return told is True and not (own and find_in_class(state, record.cls, "automatic_optimization") is not None)
 
 
 def _loss(state: State, returned: Value) -> Value:
-    """The loss that a step returns: itself, or under its name in a dict."""
+    """Return the loss that a step returns: itself, or under its name in a dict."""
     record = state.heap.get(returned.id) if isinstance(returned, Ref) else None
     if isinstance(record, Mapping):
         return record.items.get("loss")

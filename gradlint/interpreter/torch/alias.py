@@ -10,12 +10,7 @@ from gradlint.domain.value import Ref, Tensor, View
 from gradlint.facts import Alias, alias_of
 from gradlint.facts.traits import ALWAYS_VIEWS, CONVERTS, EXPANDS, RESHAPES, TRANSPOSES, VIEWS_IF_CONTIGUOUS
 from gradlint.interpreter.torch.operation import Operation
-from gradlint.interpreter.torch.tensor import (
-    new_tensor,
-    overlap_of,
-    tensor_at,
-    view_of,
-)
+from gradlint.interpreter.torch.tensor import new_tensor, overlap_of, tensor_at, view_of
 from gradlint.shapes.infer import Operand
 
 CONTIGUOUS = frozenset({"contiguous", "cpu"})
@@ -23,7 +18,7 @@ CONTIGUOUS = frozenset({"contiguous", "cpu"})
 
 
 def alias_output(call: Operation, label: str, size: Operand, made: Node) -> Ref | None:
-    """An output that is an alias of an input, as far as the table says so."""
+    """Return an output that is an alias of an input, as far as the table says so."""
     views = call.labels(call.entry.row.views)
     aliases = [alias_of(view) for view in views.may]
     fitting = [alias for alias in aliases if alias.output in (label, ">*" if label == ">" else label)]
@@ -36,12 +31,12 @@ def alias_output(call: Operation, label: str, size: Operand, made: Node) -> Ref 
 
 
 def _is_unsafe(call: Operation) -> bool:
-    """Whether the parts share memory behind torch's back, each with a history of its own: `unsafe_split` and kin."""
+    """Return whether the parts share memory without torch's knowing, each with its own history: `unsafe_split`."""
     return call.name.rpartition(".")[2].startswith("unsafe_")
 
 
 def _one_alias(call: Operation, fitting: list[Alias], size: Operand) -> Alias | None:
-    """The alias that an output is: of several that were measured, the one that the sizes at hand ask for."""
+    """Return the alias that an output is: of several that were measured, the one that the sizes at hand ask for."""
     if len({(alias.of, alias.version) for alias in fitting}) != 1:
         return None
     same = [alias for alias in fitting if alias.kind == "same"]
@@ -55,7 +50,7 @@ def _one_alias(call: Operation, fitting: list[Alias], size: Operand) -> Alias | 
 
 
 def _differ_in_marks(call: Operation, fitting: list[Alias]) -> bool:
-    """Whether the measured calls agree that the output is a view, and differ in what else is said of it.
+    """Return whether the measured calls agree that the output is a view, and differ in what else is said of it.
 
     An empty view shares no storage, so a few views are measured as sometimes none.
     """
@@ -105,7 +100,7 @@ def _alias(call: Operation, alias: Alias, base: Ref, size: Operand, made: Node, 
 
 
 def _turned(call: Operation, record: Tensor) -> tuple[bool, ...] | None:
-    """Which dimensions of a transposed expansion repeat one cell; None for any other view."""
+    """Return which dimensions of a transposed expansion repeat one cell; None for any other view."""
     former = record.view.expanded if record.view is not None else ()
     if not former:
         return None
@@ -127,7 +122,7 @@ def _turned(call: Operation, record: Tensor) -> tuple[bool, ...] | None:
 
 
 def _expanded(name: str, record: Tensor, shape: Shape, alias: Alias) -> tuple[bool, ...] | None:
-    """Which dimensions of a view repeat one cell: those that an expansion added or made longer."""
+    """Return which dimensions of a view repeat one cell: those that an expansion added or made longer."""
     former = record.view.expanded if record.view is not None else ()
     if record.shape is None or shape is None or former is None:
         return None if alias.overlap or former else ()
@@ -143,7 +138,7 @@ def _expanded(name: str, record: Tensor, shape: Shape, alias: Alias) -> tuple[bo
 
 
 def _grows(old: tuple[Dim, ...], new: tuple[Dim, ...]) -> bool:
-    """Whether a view has certainly more elements than the tensor it is taken of."""
+    """Return whether a view has certainly more elements than the tensor it is taken of."""
     before, after = numel(old), numel(new)
     return before is not None and after is not None and after > before
 
@@ -161,7 +156,7 @@ def _returns_itself(call: Operation, record: Tensor, size: Operand) -> bool:
 
 
 def _maybe(call: Operation, base: Ref, record: Tensor, size: Operand, made: Node) -> Ref:
-    """An alias of the base or a copy: writes to one may or may not be seen by the other."""
+    """Return an alias of the base or a copy: writes to one may or may not be seen by the other."""
     state = call.state
     casts = record.dtype is not None and size.dtype is not None and record.dtype != size.dtype
     if casts or record.grad is not False or record.node.live:
@@ -183,14 +178,7 @@ def _maybe(call: Operation, base: Ref, record: Tensor, size: Operand, made: Node
     return ref
 
 
-def _share(
-    call: Operation,
-    alias: Alias,
-    record: Tensor,
-    shape: Shape,
-    dtype: str | None,
-    made: Node,
-) -> Ref:
+def _share(call: Operation, alias: Alias, record: Tensor, shape: Shape, dtype: str | None, made: Node) -> Ref:
     """detach and .data: the same memory, no graph; `.data` has a version counter of its own."""
     state = call.state
     cut = "detach" if alias.version else "data"

@@ -21,12 +21,7 @@ from gradlint.interpreter.torch.inplace_broadcast import refuse_result
 from gradlint.interpreter.torch.operands import operands_of
 from gradlint.interpreter.torch.operation import Input, Operation
 from gradlint.interpreter.torch.result import results
-from gradlint.interpreter.torch.tensor import (
-    both,
-    either,
-    known_tensor,
-    tensor_at,
-)
+from gradlint.interpreter.torch.tensor import both, either, known_tensor, tensor_at
 from gradlint.interpreter.torch.transform.levels import refuses_operation
 from gradlint.shapes.infer import Operand, result
 
@@ -63,14 +58,14 @@ def apply(
 
 
 def _of_nothing(call: Operation) -> bool:
-    """Whether a list that torch wants something in is empty: `cat` and `stack` raise, and what follows is not met."""
+    """Return whether an input list is empty: `cat` and `stack` raise, so what follows is not reachable."""
     value = call.bound.get("tensors")
     record = call.state[value] if isinstance(value, Ref) else None
     return value == () or (isinstance(record, Sequence) and not record.items and not record.open)
 
 
 def _unsupported(call: Operation) -> bool:
-    """What a transform that is under way does not let a function do."""
+    """Return whether an active transform refuses the operation."""
     inputs = [given.ref for given in call.inputs]
     return refuses_operation(call.machine, call.state, call.name, inputs, call.flags, call.node)
 
@@ -90,7 +85,7 @@ def _refused_inputs(call: Operation) -> None:
 
 
 def _weighs_by_trained(call: Operation, config: Mapping[str, Value]) -> bool:
-    """Whether a loss was made with weights that require grad, as `nn.CrossEntropyLoss(weight=w)` may be."""
+    """Return whether a loss was made with weights that require grad, as `nn.CrossEntropyLoss(weight=w)` may be."""
     weights = [config.get("weight"), config.get("pos_weight")]
     records = [call.state.heap.get(one.id) for one in weights if isinstance(one, Ref)]
     trained = any(isinstance(record, Tensor) and record.grad is True for record in records)
@@ -98,7 +93,7 @@ def _weighs_by_trained(call: Operation, config: Mapping[str, Value]) -> bool:
 
 
 def _of_classes(call: Operation) -> bool:
-    """Whether the targets are numbers of classes. Measured: with probabilities, the weights may require grad."""
+    """Return whether the targets are numbers of classes. Measured: with probabilities, the weights may require grad."""
     targets = [tensor_at(call.state, one.ref) for one in call.inputs if one.label == "target" and one.ref is not None]
     return any(can_require_grad(target.dtype) is False for target in targets)
 
@@ -143,7 +138,7 @@ def _inference_saved(call: Operation) -> None:
 
 
 def _write(call: Operation, writes: MustMay) -> Value:
-    """An operation that writes to one of its inputs."""
+    """Write to one of the inputs."""
     machine, state = call.machine, call.state
     labels = call.saved_labels()
     saved, more = call.saved_inputs(labels)
@@ -186,12 +181,12 @@ def _reshape(call: Operation, target: Ref) -> None:
 
 
 def _keeps(call: Operation, saved: Saved) -> bool:
-    """Whether the old value of what is written is kept by the tape itself, so that the write spoils it."""
+    """Return whether the old value of what is written is kept by the tape itself, so that the write spoils it."""
     return saved.label not in call.labels(call.entry.row.writes).may
 
 
 def _sources(call: Operation, target: Input) -> list[Edge]:
-    """The graphs of the inputs other than the one written to."""
+    """Return the graphs of the inputs other than the one written to."""
     sources: list[Edge] = []
     for given in call.inputs:
         if given is target:

@@ -65,7 +65,7 @@ def tensor_attribute(machine: Machine, state: State, ref: Ref, name: str, node: 
 
 
 def _data(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
-    """The same memory, with a version counter of its own and no graph."""
+    """Return the same memory, with a version counter of its own and no graph."""
     if machine.transforms and refuses_number(machine, state, ref, "data", node):
         return Unknown("raised")
     record = tensor_at(state, ref)
@@ -98,7 +98,7 @@ def _grad(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
 
 
 def _is_given(record: Tensor) -> bool:
-    """Whether the program has assigned a gradient."""
+    """Return whether the program has assigned a gradient."""
     return record.accumulated is not None and not isinstance(record.accumulated, NoGradient)
 
 
@@ -138,7 +138,7 @@ _SAVED = frozenset({"saved_tensors", "_raw_saved_tensors"})
 
 
 def _kept(made: Node) -> set[str]:
-    """What an operation saved, as its attributes are called: the first input is `self`, the only result `result`."""
+    """Return the names of what an operation saved: the first input is `self`, the only result `result`."""
     labels = {saved.label for saved in made.saved}
     return labels | {"self" for label in labels if label == "input"} | {"result" for label in labels if label == ">"}
 
@@ -231,13 +231,13 @@ def replace_memory(
 
 
 def _incompatible(record: Tensor, source: Tensor) -> bool:
-    """Whether a tensor that requires grad cannot take the memory of another: other storage, or integers."""
+    """Return whether a tensor that requires grad cannot take the memory of another: other storage, or integers."""
     elsewhere = (source.tags ^ record.tags) & STORED_ELSEWHERE
     return bool(elsewhere) or dtypes.can_require_grad(source.dtype) is False
 
 
 def _no_tensor(state: State, value: Value) -> bool:
-    """Whether a value is certainly no tensor."""
+    """Return whether a value is certainly no tensor."""
     if isinstance(value, Ref):
         return isinstance(state.heap.get(value.id), (Sequence, Mapping))
     if isinstance(value, Unknown):
@@ -246,7 +246,7 @@ def _no_tensor(state: State, value: Value) -> bool:
 
 
 def _written_through_data(state: State, record: Tensor, given: Ref, node: cst.CSTNode) -> bool:
-    """Whether the value stored is the alias that an augmented assignment has just written to."""
+    """Return whether the value stored is the alias that an augmented assignment has just written to."""
     other = tensor_at(state, given)
     writes = state.writes(other.counter)
     return other.memory == record.memory and bool(writes) and writes[-1].syntax is node

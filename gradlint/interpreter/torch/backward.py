@@ -38,7 +38,7 @@ def walk(roots: Sequence[Node]) -> Walk:
 
 
 def _certain_inputs(node: Node) -> list[Node]:
-    """The inputs that a backward through a node certainly runs: where there is but one way to go, it goes there.
+    """Return the inputs that a backward through a node certainly runs: where there is but one way to go, it goes there.
 
     What happens in a call that is not known, is not known.
     """
@@ -47,7 +47,7 @@ def _certain_inputs(node: Node) -> list[Node]:
 
 
 def nodes_between(roots: list[Node], wanted: set[int]) -> set[int]:
-    """The nodes on a way from the roots to a wanted node, the wanted ones left out: they are not run."""
+    """Return the nodes on a way from the roots to a wanted node, the wanted ones left out: they are not run."""
     leading: set[int] = set()
     for node in sorted(reachable(roots, gradient_inputs), key=_age):  # Inputs are older.
         if any(one.id in wanted or one.id in leading for one in gradient_inputs(node)):
@@ -112,7 +112,7 @@ def troubled(machine: Machine, state: State, found: Walk, syntax: cst.CSTNode) -
 
 
 def first_write(state: State, saved: Saved) -> Write | None:
-    """The first certain write that a saved tensor's version counter saw since it was saved."""
+    """Return the first certain write that a saved tensor's version counter saw since it was saved."""
     for what in state.writes(saved.counter)[saved.version :]:
         if what.certain:
             return what
@@ -120,7 +120,7 @@ def first_write(state: State, saved: Saved) -> Write | None:
 
 
 def _silently(machine: Machine, state: State, node: Node, saved: Saved, syntax: cst.CSTNode) -> bool:
-    """A write past the version counter: torch computes with the new value and says nothing."""
+    """Announce a write that bypassed the version counter: torch silently computes with the new value."""
     for what in state.writes(saved.memory)[saved.hidden :]:
         if what.certain or (what.op == REPLACED and _keeps_leaf(node, saved)):
             machine.announce(state, StaleSavedUsed(syntax, what, node, saved))
@@ -133,7 +133,7 @@ REPLACED = ".data ="
 
 
 def _keeps_leaf(node: Node, saved: Saved) -> bool:
-    """Whether an operation saved a leaf itself; a linear layer saves its weight transposed, which is a view."""
+    """Return whether an operation saved a leaf itself; a linear layer saves its weight transposed, which is a view."""
     return saved.node is not None and saved.node.leaf is not None and not node.op.startswith("nn.")
 
 

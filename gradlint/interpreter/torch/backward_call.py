@@ -12,14 +12,7 @@ from gradlint.domain.value import Args, Ref, Tensor, Unknown, Value
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import SAVES_AS_LISTED
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.torch.backward import (
-    Walk,
-    accumulate,
-    nodes_between,
-    run_backward,
-    troubled,
-    walk,
-)
+from gradlint.interpreter.torch.backward import Walk, accumulate, nodes_between, run_backward, troubled, walk
 from gradlint.interpreter.torch.backward_roots import check_root, gradient_arguments, is_number, retains, roots_of
 from gradlint.interpreter.torch.checkpoint import refuses_walk
 from gradlint.interpreter.torch.hooks import gradients_pass
@@ -89,7 +82,7 @@ def _backward(
 
 
 def _restricted(machine: Machine, state: State, nodes: list[Node], inputs: Value) -> set[int] | None:
-    """The nodes that a backward with `inputs=` runs: those on a way to one of them, and the leaves among them."""
+    """Return the nodes that a backward with `inputs=` runs: those on a way to one of them, and the leaves."""
     if inputs is None:
         return None
     wanted = {tensor_at(state, ref).node.id for ref in tensors_in(machine, state, inputs)}
@@ -161,7 +154,7 @@ def _walk_to(
 
 
 def _never_met(target: Node, found: Walk) -> bool:
-    """Whether an input is certainly not in the graph: what is not known may hold it."""
+    """Return whether an input is certainly not in the graph: what is not known may hold it."""
     return target.id not in found.possible and all(one.tracked is not None for one in found.possible.values())
 
 
@@ -182,7 +175,7 @@ def _gradients(
     gradients: list[Value],
     batched: bool,
 ) -> Value:
-    """The gradients: with create_graph they hang on whatever their formulas kept of the forward.
+    """Return the gradients: with create_graph they hang on whatever their formulas kept of the forward.
 
     `batched`: the call may be asked for several at once, with a dimension more than the inputs have.
     """
@@ -213,7 +206,7 @@ def _gradients(
 
 
 def _second_edges(state: State, roots: list[Ref], target: Tensor) -> list[Edge]:
-    """Where a second derivative goes: to the tensors that the formulas on the way to the target have kept."""
+    """Return where a second derivative goes: to the tensors that the formulas on the way to the target have kept."""
     nodes = [tensor_at(state, root).node for root in roots]
     found = walk(nodes)
     between = nodes_between(nodes, {target.node.id})

@@ -20,7 +20,7 @@ from gradlint.interpreter.torch.tensor import as_tensor, known_tensor, tensor_at
 
 
 def roots_of(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> list[Ref]:
-    """The tensors that a backward is asked for: one, or those of a tuple or list."""
+    """Return the tensors that a backward is asked for: one, or those of a tuple or list."""
     found = tensors_in(machine, state, value)
     if found:
         return found
@@ -29,7 +29,7 @@ def roots_of(machine: Machine, state: State, value: Value, node: cst.CSTNode) ->
 
 
 def is_number(machine: Machine, state: State, root: Value, node: cst.CSTNode) -> bool:
-    """A number in the place of a root: torch raises, and what it was computed from shows what was meant."""
+    """Announce a number passed as root, and return whether it is one with a graph: torch raises."""
     if not isinstance(root, Unknown) or root.kind not in ("number", "int") or root.origin is None:
         return False
     machine.announce(state, NumberBackpropagated(node, root.origin))
@@ -37,7 +37,7 @@ def is_number(machine: Machine, state: State, root: Value, node: cst.CSTNode) ->
 
 
 def gradient_arguments(machine: Machine, state: State, value: Value, count: int) -> list[Value]:
-    """One gradient argument for each root."""
+    """Return one gradient argument for each root."""
     if value is None:
         return [None] * count
     record = state[value] if isinstance(value, Ref) else None
@@ -57,7 +57,7 @@ def _is_whole(record: object) -> TypeGuard[Sequence]:
 
 
 def retains(args: Args, retain: Value, create: Value) -> bool | None:
-    """Whether the graph outlives the call; `retain_graph` defaults to `create_graph`, and had another name once."""
+    """Return whether the graph is kept: `retain_graph`, once `retain_variables`, by default `create_graph`."""
     if args.open:
         return None
     retain = args.keywords.get("retain_variables") if retain is None else retain
@@ -112,7 +112,7 @@ def _refuses_implicit_gradient(machine: Machine, record: Tensor, call: BackwardC
 
 
 def _depends_on_leaves(state: State, root: Node) -> bool:
-    """Whether a value was computed from a leaf that requires grad, by whatever route."""
+    """Return whether a value was computed from a leaf that requires grad, by whatever route."""
     stack, seen = [root], set[int]()
     while stack:
         node = stack.pop()

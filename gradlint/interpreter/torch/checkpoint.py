@@ -79,7 +79,7 @@ def _run_later(
 
 
 def refuses_walk(machine: Machine, nodes: Iterable[Node], wanted: set[int] | None, node: cst.CSTNode) -> bool:
-    """Whether a backward raises at a reentrant checkpoint: one that asks for some gradients only, or finds none.
+    """Return whether a backward raises at a reentrant checkpoint: one that asks for some gradients only, or finds none.
 
     `wanted`: what lies on a way to the gradients that are asked for. Torch knows the arguments of a checkpoint only:
     for the gradient of a parameter inside, the checkpoint is not run at all.
@@ -95,7 +95,7 @@ def refuses_walk(machine: Machine, nodes: Iterable[Node], wanted: set[int] | Non
 
 
 def _is_data(machine: Machine, state: State, args: Args) -> bool:
-    """Whether no argument can require grad; torch looks for tensors among them, not inside of them."""
+    """Return whether no argument can require grad; torch looks for tensors among them, not inside of them."""
     others: list[Value] = []
     for value in args.values():
         ref = known_tensor(machine, state, value)
@@ -126,7 +126,7 @@ def _hidden(state: State, value: Value, before: int, node: cst.CSTNode) -> Value
 
 
 def _behind(result: Node, before: int) -> list[tuple[Node, bool]]:
-    """The nodes that came into the function, and whether a gradient certainly comes to them."""
+    """Return the nodes that came into the function, and whether a gradient certainly comes to them."""
 
     def within(along: Along) -> Along:
         return lambda node: () if _came_in(node, before) else along(node)

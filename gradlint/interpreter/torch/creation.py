@@ -10,13 +10,7 @@ from gradlint.domain.graph import Edge, Node, Term
 from gradlint.domain.refusal.tensors import IntegerRequiresGrad
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import State
-from gradlint.domain.value import (
-    Args,
-    Ref,
-    Tensor,
-    Unknown,
-    Value,
-)
+from gradlint.domain.value import Args, Ref, Tensor, Unknown, Value
 from gradlint.facts.names import newer
 from gradlint.interpreter.escape import origins, unknown_call
 from gradlint.interpreter.machine import Machine, Native
@@ -105,7 +99,7 @@ def _typed(dtype: str) -> Native:
 
 
 def _is_size(value: Value) -> bool:
-    """Whether a value is one size, rather than data: a number that is an int."""
+    """Return whether a value is one size, rather than data: a number that is an int."""
     if isinstance(value, Unknown):
         return value.kind == "int"
     return isinstance(value, (int, Sym)) and not isinstance(value, bool)

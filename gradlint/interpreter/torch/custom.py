@@ -51,7 +51,7 @@ _SILENT = frozenset({"set_materialize_grads", "save_for_forward"})
 
 
 def is_ctx(record: Instance) -> bool:
-    """Whether an object is the `ctx` of a custom function."""
+    """Return whether an object is the `ctx` of a custom function."""
     return record.cls == External(CTX)
 
 
@@ -72,14 +72,14 @@ def apply(machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNod
 
 
 def _refused_below(machine: Machine, state: State, cls: Ref, node: cst.CSTNode) -> bool:
-    """Whether a transform that is under way refuses the function."""
+    """Return whether a transform that is under way refuses the function."""
     setup = find_in_class(state, cls, "setup_context") is not None
     maps = any(find_in_class(state, cls, name) is not None for name in ("vmap", "generate_vmap_rule"))
     return refuses_custom(machine, setup, maps, getattr(state[cls], "name", "the function"), node)
 
 
 def _needs(machine: Machine, state: State, value: Value) -> Value:
-    """An item of `ctx.needs_input_grad`."""
+    """Return an item of `ctx.needs_input_grad`."""
     tensor = known_tensor(machine, state, value)
     if tensor is None:
         return Unknown("bool") if isinstance(value, Unknown) else False
@@ -162,7 +162,7 @@ def tensors_among(state: State, values: Value) -> tuple[Ref, ...]:
 def _attached(
     machine: Machine, state: State, made: Node, ctx: Ref, inputs: Inputs, result: Value, node: cst.CSTNode
 ) -> Value:
-    """The results as the caller gets them."""
+    """Return the results as the caller gets them."""
     given = {ref.id for _, ref in inputs.tensors(machine, state)}
     kept = ctx_state(state, ctx)
     dirty = {ref.id for ref in tensors_among(state, kept.dirty)}
@@ -182,14 +182,14 @@ def _attached(
 
 
 def _unknown_result(made: Node, value: Value, node: cst.CSTNode) -> Value:
-    """What forward returns without being known to be a tensor keeps the graph behind it."""
+    """Return a result of forward that is not known to be a tensor, with the graph that it may have."""
     if isinstance(value, Unknown) and value.kind is None:
         return Unknown(None, made, None, node)
     return value
 
 
 def _returned_input(state: State, ref: Ref, made: Node) -> Ref:
-    """An input returned as it is."""
+    """Return an input returned as it is."""
     record = tensor_at(state, ref)
     if made.tracked is False:
         return ref
@@ -206,7 +206,7 @@ def _written(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Non
 
 
 def _attach(state: State, ref: Ref, made: Node, counters: set[int]) -> Ref:
-    """A result that forward computed, perhaps as a view of an input."""
+    """Return a result that forward computed, perhaps as a view of an input."""
     record = tensor_at(state, ref)
     view = record.view
     if view is not None and made.tracked is not False:
@@ -217,7 +217,7 @@ def _attach(state: State, ref: Ref, made: Node, counters: set[int]) -> Ref:
 
 
 def set_at(state: State, ctx: Ref, name: str) -> cst.CSTNode:
-    """Where an attribute of `ctx` was set; on paths that have met, only that `apply` was called is known."""
+    """Return where an attribute of `ctx` was set; after a join, only the call of `apply` is known."""
     record = state[ctx]
     assert isinstance(record, Instance) and record.syntax is not None
     return dict(reversed(record.marks)).get(name, record.syntax)
@@ -231,7 +231,7 @@ def remember(state: State, ctx: Ref, name: str, node: cst.CSTNode) -> None:
 
 
 def call_ctx(machine: Machine, state: State, ctx: Ref, name: str, args: Args, node: cst.CSTNode) -> Value:
-    """A method of `ctx`."""
+    """Call a method of `ctx`."""
     if name not in _KEEPING:
         return None if name in _SILENT else unknown_call(machine, state, args.values(), node)
     remember(state, ctx, name, node)
@@ -250,7 +250,7 @@ def call_ctx(machine: Machine, state: State, ctx: Ref, name: str, args: Args, no
 
 
 def ctx_attribute(machine: Machine, state: State, ctx: Ref, record: Instance, name: str) -> Value:
-    """An attribute of `ctx` that forward has not set itself."""
+    """Return an attribute of `ctx` that forward has not set itself."""
     if name in ("saved_tensors", "saved_variables"):
         machine.unpacked.add(ctx.id)
         saved = ctx_state(state, ctx).saved

@@ -28,13 +28,13 @@ class Inputs(NamedTuple):
     fewest: int
 
     def tensors(self, machine: Machine, state: State) -> list[tuple[int, Ref]]:
-        """The tensors among the values, with their positions; forward may have shown more of them."""
+        """Return the tensors among the values, with their positions; forward may have shown more of them."""
         found = ((index, known_tensor(machine, state, value)) for index, value in enumerate(self.values))
         return [(index, ref) for index, ref in found if ref is not None]
 
 
 def static_method(state: State, cls: Ref, name: str) -> Function | None:
-    """A static method, or one that should be: torch calls it on the class all the same.
+    """Return a static method, or one that should be: torch calls it on the class all the same.
 
     None for one that gets the class as well.
     """
@@ -73,7 +73,7 @@ def run_aside(
 
 
 def _gradient(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> Ref:
-    """The gradient that arrives for one result."""
+    """Return the gradient that arrives for one result."""
     ref = unknown_tensor(state, node)
     record = known_tensor(machine, state, value)
     shape = None if record is None else tensor_at(state, record).shape

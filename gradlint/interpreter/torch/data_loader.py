@@ -30,19 +30,19 @@ SAMPLERS = frozenset({"torch.utils.data.distributed.DistributedSampler", "torch.
 
 
 def new_sampler(state: State, path: str, args: Args, node: cst.CSTNode) -> Ref:
-    """A DistributedSampler, which shuffles by the number of the epoch unless told otherwise."""
+    """Return a DistributedSampler, which by default shuffles by the number of the epoch."""
     return state.new(Instance(External(path), {}, {"shuffle": args.get(3, "shuffle", True)}, True, node))
 
 
 def call_sampler(machine: Machine, state: State, ref: Ref, name: str, node: cst.CSTNode) -> Value:
-    """A method of a sampler."""
+    """Call a method of a sampler."""
     if name == "set_epoch":
         machine.announce(state, EpochSet(node, ref))
     return machine.unknown()
 
 
 def _sampler_of(state: State, loader: Instance) -> Ref | None:
-    """The sampler of a loader, if it is one of torch's that shuffle by the number of the epoch."""
+    """Return the sampler of a loader, if it is one of torch's that shuffle by the number of the epoch."""
     sampler = loader.attrs.get("sampler")
     record = state.heap.get(sampler.id) if isinstance(sampler, Ref) else None
     known = isinstance(record, Instance) and isinstance(record.cls, External) and record.cls.path in SAMPLERS
@@ -50,7 +50,7 @@ def _sampler_of(state: State, loader: Instance) -> Ref | None:
 
 
 def batches(machine: Machine, state: State, record: Instance, node: cst.CSTNode) -> Sequence:
-    """Two batches of a loader over known tensors; anything else gives unknown items."""
+    """Return two batches of a loader over known tensors; anything else gives unknown items."""
     source = record.attrs.get("dataset")
     if not isinstance(record.cls, External) or not record.cls.path.endswith(".DataLoader"):
         return Sequence((), open=True)
@@ -64,7 +64,7 @@ def batches(machine: Machine, state: State, record: Instance, node: cst.CSTNode)
 
 
 def _batch_size(loader: Instance) -> Dim:
-    """The first size of a batch: more than one, unless the loader says otherwise or nothing."""
+    """Return the first size of a batch: more than one, unless the loader says otherwise or nothing."""
     wanted = loader.attrs.get("batch_size")
     if wanted == 1:
         return 1

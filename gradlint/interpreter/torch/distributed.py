@@ -20,12 +20,7 @@ Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
 _FSDP = "torch.distributed.fsdp.FullyShardedDataParallel"
 
 WRAPPERS = frozenset(
-    {
-        "torch.nn.DataParallel",
-        "torch.nn.parallel.DataParallel",
-        "torch.nn.parallel.DistributedDataParallel",
-        _FSDP,
-    }
+    {"torch.nn.DataParallel", "torch.nn.parallel.DataParallel", "torch.nn.parallel.DistributedDataParallel", _FSDP}
 )
 
 _SHARDED = "sharded"
@@ -79,5 +74,5 @@ _METHODS: dict[str, Method] = {"no_sync": _context, "join": _context, "clip_grad
 
 
 def wrapper_method(base: str | None, name: str) -> Method | None:
-    """A method that wrappers have beside those of all modules."""
+    """Return a method that wrappers have beside those of all modules."""
     return _METHODS.get(name) if base in WRAPPERS and (name != "clip_grad_norm_" or base == _FSDP) else None

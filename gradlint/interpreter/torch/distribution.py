@@ -60,7 +60,7 @@ def new_distribution(machine: Machine, state: State, path: str, args: Args, node
 def call_distribution(
     machine: Machine, state: State, ref: Ref, record: Instance, name: str, args: Args, node: cst.CSTNode
 ) -> Value:
-    """A method of a distribution."""
+    """Call a method of a distribution."""
     values = (ref, *args.values())
     edges = [Edge(origin, None) for origin in origins(state, values)]
     kind = _kind(record)
@@ -107,7 +107,7 @@ def _kind(record: Instance) -> str:
 
 
 def _parameters(state: State, record: Instance) -> list[Tensor] | None:
-    """The tensors a distribution is made of; None where something unknown is among them."""
+    """Return the tensors a distribution is made of; None where something unknown is among them."""
     found: list[Tensor] = []
     for value in arguments_of(record):
         one = state.heap.get(value.id) if isinstance(value, Ref) else None

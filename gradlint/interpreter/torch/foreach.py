@@ -15,7 +15,7 @@ PREFIX = "_foreach_"
 
 
 def call_foreach(machine: Machine, state: State, name: str, args: Args, node: cst.CSTNode) -> Value:
-    """Each tensor of the first list with those of the others at the same place, and with the numbers."""
+    """Call the method on each tensor of the first list, with the other lists' items at the same index."""
     tensors = _tensors(machine, state, args.get(0, "self"))
     if tensors is None or args.open:
         return unknown_call(machine, state, args.values(), node)
@@ -30,7 +30,7 @@ def call_foreach(machine: Machine, state: State, name: str, args: Args, node: cs
 
 
 def _tensors(machine: Machine, state: State, value: Value) -> list[Ref] | None:
-    """The tensors of a list of which all items are known."""
+    """Return the tensors of a list of which all items are known."""
     items = _items(state, value)
     if items is None:
         return None
@@ -46,7 +46,7 @@ def _items(state: State, value: Value) -> tuple[Value, ...] | None:
 
 
 def _at(machine: Machine, state: State, value: Value, index: int) -> Value:
-    """What a further argument has for one tensor: its item of a list, or the number that is for all."""
+    """Return what a further argument has for one tensor: its item of a list, or the number that is for all."""
     items = _items(state, value)
     if items is None:
         return value

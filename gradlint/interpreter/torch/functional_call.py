@@ -31,7 +31,7 @@ def functional_call(machine: Machine, state: State, args: Args, node: cst.CSTNod
 
 
 def _places(state: State, module: Value, given: Value) -> list[tuple[Ref, str, Value]] | None:
-    """Each module that gets another tensor, under which name, and the tensor; None where that is not known."""
+    """Return each module that gets another tensor, under which name, and the tensor; None where that is not known."""
     found: list[tuple[Ref, str, Value]] = []
     for one in given if type(given) is tuple else (given,):
         record = state.heap.get(one.id) if isinstance(one, Ref) else None
@@ -46,7 +46,7 @@ def _places(state: State, module: Value, given: Value) -> list[tuple[Ref, str, V
 
 
 def _place(state: State, module: Value, path: object) -> tuple[Ref, str] | None:
-    """The module that a dotted name leads to, and the last part of the name, if something stands there."""
+    """Return the module that a dotted name leads to, and the last part of the name, if something stands there."""
     if not isinstance(path, str):
         return None
     *above, name = path.split(".")

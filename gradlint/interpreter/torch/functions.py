@@ -148,7 +148,7 @@ def _mode(mode: str) -> Native:
 
 
 def with_mode(function: Value, context: Context) -> Value:
-    """A function that a grad mode decorates."""
+    """Return a function that a grad mode decorates."""
     if isinstance(function, Function):
         mode = context.mode
         if mode == "set_grad_enabled" and isinstance(context.argument, bool):
@@ -262,7 +262,7 @@ def _clip(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
 
 
 def _vector_to_parameters(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    """The `.data` of each parameter becomes a part of the vector (torch/nn/utils/convert_parameters.py)."""
+    """Make the `.data` of each parameter a part of the vector (torch/nn/utils/convert_parameters.py)."""
     given = known_tensor(machine, state, args.get(0, "vec"))
     source = None if given is None else tensor_at(state, given)
     for item in items_of(machine, state, args.get(1, "parameters"), node).items:

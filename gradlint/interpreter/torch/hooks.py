@@ -50,7 +50,7 @@ _UNWATCHED = Context("no_grad")
 
 
 def register(kind: str) -> Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]:
-    """The method of a module that registers hooks of a kind."""
+    """Return the method of a module that registers hooks of a kind."""
 
     def method(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
         record = state[ref]
@@ -66,7 +66,7 @@ def register(kind: str) -> Callable[[Machine, State, Ref, Args, cst.CSTNode], Va
 
 
 def register_with_node(machine: Machine, state: State, ref: Ref, hook: Value, kind: str, node: cst.CSTNode) -> Value:
-    """A hook for the gradient of a tensor: `kind` is "gradient", or "accumulated" where the leaf is given."""
+    """Register a hook for the gradient of a tensor: `kind` is "gradient", or "accumulated" for a leaf."""
     key = ("hooks", tensor_at(state, ref).node.id)
     known = state.facts.get(key, ())
     assert isinstance(known, tuple)
@@ -105,7 +105,7 @@ def remove_all(machine: Machine, state: State) -> None:
 
 
 def is_hooked(machine: Machine, record: Instance) -> bool:
-    """Whether the call of a module runs more than its `forward`."""
+    """Return whether the call of a module runs more than its `forward`."""
     return bool(machine.hooked) and bool(record.module.hooks)
 
 
@@ -118,7 +118,7 @@ def call_hooked(
     node: cst.CSTNode,
     forward: Callable[[Args], Value],
 ) -> Value:
-    """What `module(...)` does around `module.forward(...)`."""
+    """Do what `module(...)` does around `module.forward(...)`."""
     hooks = record.module.hooks
     for hook in hooks:
         if hook.kind == "pre":
@@ -176,7 +176,7 @@ def _run(machine: Machine, state: State, hook: Hook, given: tuple[Value, ...], n
 
 
 def _guarded(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> Value:
-    """A tensor as the view that a custom function gives back."""
+    """Return a tensor as the view that a custom function gives back."""
     if type(value) is tuple:
         return tuple(_guarded(machine, state, one, node) for one in value)
     ref = known_tensor(machine, state, value)
@@ -218,7 +218,7 @@ def gradients_pass(machine: Machine, state: State, found: Walk, syntax: cst.CSTN
 
 
 def _place(hook: Hook, syntax: cst.CSTNode) -> cst.CSTNode:
-    """Where a hook is written."""
+    """Return where a hook is written."""
     function = hook.function.function if isinstance(hook.function, Bound) else hook.function
     return function.code.node if isinstance(function, Function) else syntax
 
@@ -227,7 +227,7 @@ Misfit: TypeAlias = Literal["something", "other", "shape", "dtype"]
 
 
 def _misfit(machine: Machine, state: State, value: Value, record: Tensor, kind: str) -> Misfit | None:
-    """What a hook returns that torch does not take: it wants a gradient of the same sort, or nothing at all."""
+    """Return what torch refuses in a hook's result: it takes a gradient of the same sort, or None."""
     ref = known_tensor(machine, state, value)
     if kind == "accumulated":
         return "something" if ref is not None or isinstance(value, (int, float, str)) or type(value) is tuple else None

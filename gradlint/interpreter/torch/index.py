@@ -60,13 +60,13 @@ def _term(record: Tensor) -> Term:
 
 
 def _index_term(machine: Machine, state: State, index: Value) -> Value | Term:
-    """A mask or an index tensor as an operand; other indices as they are."""
+    """Return a mask or an index tensor as an operand; other indices as they are."""
     found = known_tensor(machine, state, index)
     return index if found is None else _term(tensor_at(state, found))
 
 
 def _index_edges(machine: Machine, state: State, index: Value) -> list[Edge]:
-    """The value depends on the index, too."""
+    """Return the edges to the index, on which the value depends too."""
     edges = [
         Edge(tensor_at(state, one).node, False, "nondiff")
         for one in tensors_in(machine, state, index)
@@ -105,14 +105,14 @@ def _view(
 
 
 def _leading(index: Value) -> bool:
-    """Whether a subscript takes a run of the first dimension: of a contiguous tensor, that is contiguous too."""
+    """Return whether a subscript takes a run of the first dimension: of a contiguous tensor, that is contiguous too."""
     if isinstance(index, slice):
         return index.step is None
     return isinstance(index, int) or index is ...
 
 
 def _expanded(record: Tensor, index: Value, shape: Shape) -> tuple[bool, ...] | None:
-    """Which dimensions of a basic subscript of an expanded tensor repeat one cell."""
+    """Return which dimensions of a basic subscript of an expanded tensor repeat one cell."""
     former = record.view.expanded if record.view is not None else ()
     if not former:
         return former
@@ -183,7 +183,7 @@ def _written_there(state: State, counter: int, node: cst.CSTNode) -> bool:
 
 
 def _target(state: State, ref: Ref, index: Value, shape: Shape, node: cst.CSTNode) -> Ref:
-    """What is written is a view of the tensor: a leaf refuses it as a view of a leaf."""
+    """Return the view that an index assignment writes to: torch refuses a leaf as a view of a leaf."""
     record = tensor_at(state, ref)
     if record.view is not None and not record.view.overlaps:
         return ref

@@ -129,7 +129,7 @@ def _leaf_written(state: State, ref: Ref, record: Tensor) -> int | None:
 
 
 def _reach_only(sources: Sequence[Edge], leaf: Node) -> bool:
-    """Whether a gradient would flow back from what is written to nothing but one leaf: `w *= 2 / w.sum()`."""
+    """Return whether a gradient would flow back from what is written to nothing but one leaf: `w *= 2 / w.sum()`."""
     written = (edge.node for edge in sources if edge.flows is not False)
     return all(one.leaf == leaf.leaf for one in leaves(written))
 
@@ -149,7 +149,7 @@ def bump(machine: Machine, state: State, ref: Ref, what: Write) -> None:
 
 
 def saved_now(machine: Machine, state: State, ref: Ref, label: str) -> Saved:
-    """A tensor saved at this moment."""
+    """Return a tensor saved at this moment."""
     record = tensor_at(state, ref)
     machine.watched.add(record.counter)
     machine.watched.add(record.memory)

@@ -41,17 +41,17 @@ def refuse_part(machine: Machine, held: Shape, wanted: Shape, target: Tensor, no
 
 
 def _outgrows(wanted: tuple[Dim, ...], held: tuple[Dim, ...]) -> bool:
-    """Whether a shape has more dimensions than another, or several elements where that has one."""
+    """Return whether a shape has more dimensions than another, or several elements where that has one."""
     return len(wanted) > len(held) or (len(wanted) == len(held) and _wider(wanted, held))
 
 
 def _outgrows_part(wanted: tuple[Dim, ...], held: tuple[Dim, ...]) -> bool:
-    """The same for an index assignment, which lets go of leading dimensions of one element."""
+    """Return whether an index assignment does, which drops leading dimensions of one element."""
     extra = max(len(wanted) - len(held), 0)
     return any(at_least_two(size) for size in wanted[:extra]) or _wider(wanted[extra:], held)
 
 
 def _wider(wanted: tuple[Dim, ...], held: tuple[Dim, ...]) -> bool:
-    """Whether a size is one where several are wanted, the sizes counted from the last."""
+    """Return whether a size is one where several are wanted, the sizes counted from the last."""
     pairs = zip(reversed(wanted), reversed(held), strict=False)
     return any(mine == 1 and at_least_two(theirs) for theirs, mine in pairs)

@@ -17,7 +17,7 @@ from gradlint.interpreter.torch.tensor import SCALAR, known_tensor, tensor_at
 
 
 def modern(machine: Machine, state: State, entry: Entry, args: Args, node: cst.CSTNode) -> Args:
-    """The arguments as they are passed today."""
+    """Return the arguments as they are passed today."""
     if len(args.positional) >= 3:
         args = _number_last(machine, state, entry, args, node)
     if entry.name == _BAG:

@@ -50,7 +50,7 @@ def call_tensor_method(machine: Machine, state: State, ref: Ref, name: str, args
 
 
 def number_of(machine: Machine, state: State, ref: Ref, kind: str, node: cst.CSTNode) -> Value:
-    """A Python number from a tensor: the value flows on, no gradient does."""
+    """Return a Python number from a tensor: the value flows on, no gradient does."""
     if machine.transforms and refuses_number(machine, state, ref, "branch" if kind == "bool" else "number", node):
         return Unknown("raised")
     record = tensor_at(state, ref)
@@ -80,7 +80,7 @@ def _numpy(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNo
 
 
 def _detach(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    """The same memory and version counter, no graph."""
+    """Return the same memory and version counter, no graph."""
     record = tensor_at(state, ref)
     made = Node("detach", node, [Edge(record.node, False, "detach")], cut="detach")
     return state.new(
@@ -125,7 +125,7 @@ def _hook(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
 
 
 def _leaf_hook(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    """A hook on the accumulated gradient: only leaves have one."""
+    """Register a hook on the accumulated gradient: only leaves have one."""
     record = tensor_at(state, ref)
     if record.grad is False or record.leaf is False:
         machine.emit(HookWithoutGrad(node, "register_post_accumulate_grad_hook"))
@@ -216,7 +216,7 @@ def _cuda(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
 
 
 def apply_to(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    """A move to another device, and perhaps a cast: the tensor itself, or a copy on the tape."""
+    """Return a move to another device, and perhaps a cast: the tensor itself, or a copy on the tape."""
     record = tensor_at(state, ref)
     record = record._replace(dtype=_dtype_after(machine, state, record, args))
     if record.grad is False and not record.node.live and record.view is None:
@@ -260,7 +260,7 @@ def _to(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode)
 
 
 def _dtype_after(machine: Machine, state: State, record: Tensor, args: Args) -> str | None:
-    """The dtype behind `to`: that of a tensor given, unknown where an argument may be a dtype, else the same."""
+    """Return the dtype after `to`: that of a given tensor; unknown where an argument may be a dtype."""
     for value in args.values():
         tensor = known_tensor(machine, state, value)
         if tensor is not None:
@@ -274,7 +274,7 @@ _NO_DTYPE = frozenset({"device", "str", "int", "bool", "number"})
 
 
 def _is_device(value: Unknown) -> bool:
-    """Whether a value is the `device` of something, such as a module or an argument of the command line."""
+    """Return whether a value is the `device` of something, such as a module or an argument of the command line."""
     return value.key is not None and value.key[0] == "attr" and value.key[-1] == "device"
 
 

@@ -54,7 +54,7 @@ from gradlint.interpreter.world.placeholders import call_supposed, is_placeholde
 
 
 def new_user_module(machine: Machine, state: State, cls: Ref, base: str, args: Args, node: cst.CSTNode) -> Ref:
-    """An object of a class of the program that derives from a torch module."""
+    """Return an object of a class of the program that derives from a torch module."""
     ref = state.new(Instance(cls, {}, {}, False, node))
     if isinstance(find_in_class(state, cls, "__init__"), Function):
         record = state[ref]
@@ -64,7 +64,7 @@ def new_user_module(machine: Machine, state: State, cls: Ref, base: str, args: A
 
 
 def new_module(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Ref:
-    """A module of torch: its configuration, and parameters as the table says the configuration gives them."""
+    """Return a module of torch: its configuration, and the parameters that the table derives from it."""
     lazy = _LAZY.fullmatch(path)
     if lazy is not None:
         path, args = f"torch.nn.{lazy[1]}", args.prepend(machine.unknown("int"))  # The size that the first call tells.
@@ -113,7 +113,7 @@ def fill_module(machine: Machine, state: State, ref: Ref, path: str, args: Args,
 
 
 def _parameter_dtype(args: Args) -> str | None:
-    """The type a constructor was asked for; torch's default where it was not."""
+    """Return the type a constructor was asked for; torch's default where it was not."""
     wanted = args.keywords.get("dtype")
     if wanted is None:
         return "float32" if not args.open else None
@@ -130,7 +130,7 @@ def _origin(node: cst.CSTNode):  # type: ignore[no-untyped-def]
 def module_attribute(
     machine: Machine, state: State, obj: Ref, record: Instance, base: str, name: str, node: cst.CSTNode
 ) -> Value:
-    """An attribute that the program has not set: a method of torch's, or unknown."""
+    """Return an attribute that the program has not set: a method of torch's, or unknown."""
     if is_module_path(base):
         if name in METHODS or name == "forward" or (name in frameworks.METHODS and base.endswith(".LightningModule")):
             return Bound(obj, name)
@@ -180,7 +180,7 @@ def set_module_attribute(
 
 
 def _no_parameter(state: State, value: Value) -> bool:
-    """Whether a value is certainly neither a parameter nor None."""
+    """Return whether a value is certainly neither a parameter nor None."""
     if isinstance(value, Ref):
         record = state.heap.get(value.id)
         if isinstance(record, Tensor):
@@ -192,7 +192,7 @@ def _no_parameter(state: State, value: Value) -> bool:
 
 
 def _no_module(state: State, value: Value) -> bool:
-    """Whether a value is certainly neither a module nor None."""
+    """Return whether a value is certainly neither a module nor None."""
     if isinstance(value, Ref):
         return isinstance(state.heap.get(value.id), (Tensor, Sequence, Mapping))
     if isinstance(value, External):
@@ -237,7 +237,7 @@ def replace_module(machine: Machine, state: State, ref: Ref, record: Instance, i
 
 
 def call_instance(machine: Machine, state: State, ref: Ref, record: Instance, args: Args, node: cst.CSTNode) -> Value:
-    """An object called that the program gives no `__call__`, and no `forward` either, unless it has hooks."""
+    """Call an object whose class has no `__call__`, and no `forward` either unless it has hooks."""
     if not is_hooked(machine, record):
         return _call_library(machine, state, ref, record, args, node)
 
@@ -251,7 +251,7 @@ def call_instance(machine: Machine, state: State, ref: Ref, record: Instance, ar
 
 
 def _call_library(machine: Machine, state: State, ref: Ref, record: Instance, args: Args, node: cst.CSTNode) -> Value:
-    """What a class of a library computes."""
+    """Return what a class of a library computes."""
     base = module_base(state, record)
     if base is None and is_function_class(state, record.cls):
         machine.emit(FunctionWithoutApply(node, "called"))
@@ -307,7 +307,7 @@ def _call_torch_module(
 def call_module_method(
     machine: Machine, state: State, ref: Ref, record: Instance, name: str, args: Args, node: cst.CSTNode
 ) -> Value:
-    """A method that torch gives an object."""
+    """Call a method that torch gives an object."""
     machine.announce(state, TorchCalled(node, name, ref, args.positional, args.keywords, args.open))
     if name.startswith("super."):
         return _super_method(machine, state, ref, record, name.removeprefix("super."), args, node)

@@ -124,7 +124,7 @@ def _to(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode)
 
 
 def _is_no_type(value: Unknown) -> bool:
-    """Whether an argument that is not known is certainly a device or a flag, and no element type."""
+    """Return whether an argument that is not known is certainly a device or a flag, and no element type."""
     return value.kind in ("device", "str", "int", "bool") or (value.key is not None and value.key[0] == "device")
 
 

@@ -9,19 +9,19 @@ from gradlint.facts import Entry, load
 
 @cache
 def fact(name: str) -> Entry | None:
-    """The entry of a name below `torch`; None if the table has none."""
+    """Return the entry of a name below `torch`; None if the table has none."""
     return load().find(name)
 
 
 @cache
 def method_fact(name: str) -> Entry | None:
-    """The entry of a method of tensors."""
+    """Return the entry of a method of tensors."""
     return fact(f"Tensor.{name}")
 
 
 @cache
 def star_names(path: str) -> frozenset[str]:
-    """The names that `from path import *` binds, as far as the table knows them."""
+    """Return the names that `from path import *` binds, as far as the table knows them."""
     prefix = path.removeprefix("torch").removeprefix(".")
     prefix = f"{prefix}." if prefix else ""
     names = {name.removeprefix(prefix) for name in load() if name.startswith(prefix)}

@@ -32,12 +32,12 @@ def several(call: Operation) -> Tags:
 
 
 def assumed_of(record: Tensor) -> tuple[Assumption, ...]:
-    """What is assumed of the size of a tensor."""
+    """Return what is assumed of the size of a tensor."""
     return tuple(tag for tag in record.tags if isinstance(tag, Assumption))
 
 
 def _kept(call: Operation) -> list[Input]:
-    """The inputs of which each element leaves one in the result."""
+    """Return the inputs of which each element leaves one in the result."""
     size = call.labels(call.entry.row.size).must
     if size == {"same:input"} and call.canonical not in SIZE_BY_OTHER:
         return [given for given in call.inputs if given.label == "input"]
@@ -45,7 +45,7 @@ def _kept(call: Operation) -> list[Input]:
 
 
 def _joins(call: Operation) -> bool:
-    """Whether two tensors or more are put together: in a loop, what two turns have given."""
+    """Return whether two tensors or more are put together: in a loop, what two turns have given."""
     if call.canonical not in JOINS:
         return False
     joined = {given.ref.id: given.ref for given in call.inputs if given.ref is not None and given.label == "tensors"}
@@ -53,7 +53,7 @@ def _joins(call: Operation) -> bool:
 
 
 def _has_features(call: Operation) -> bool:
-    """Whether the last dimension of the result has several features by construction."""
+    """Return whether the last dimension of the result has several features by construction."""
     wanted = _FEATURES.get(call.name)
     if wanted is not None and call.config is not None:
         count = call.config.get(wanted)

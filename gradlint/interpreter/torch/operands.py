@@ -20,7 +20,7 @@ from gradlint.shapes.infer import UNKNOWN, Operand, Several
 def bind(
     machine: Machine, state: State, signature: Signature, args: Args
 ) -> tuple[dict[str, Value], tuple[Param, ...]] | None:
-    """The arguments by parameter name, for the first overload that takes them."""
+    """Return the arguments by parameter name, for the first overload that takes them."""
     possible: tuple[dict[str, Value], tuple[Param, ...]] | None = None
     for overload in signature.overloads:
         bound = _bind_overload(overload, args)
@@ -38,7 +38,7 @@ _SIZES = frozenset({"size", "shape", "dims", "sizes", "repeats"})
 
 
 def _takes(machine: Machine, state: State, param: Param, value: Value) -> bool:
-    """Whether a parameter takes a value of this sort; what is not known is taken."""
+    """Return whether a parameter takes a value of this sort; what is not known is taken."""
     if value is None:
         return param.default
     if param.name == "dtype":
@@ -56,7 +56,7 @@ def _takes(machine: Machine, state: State, param: Param, value: Value) -> bool:
 
 
 def _is_rather_a_number(value: Value) -> bool:
-    """Whether something unknown is a number, be it for the default of a parameter: among overloads that is enough."""
+    """Return whether an unknown value is rather a number, if only by a parameter's default: enough among overloads."""
     return isinstance(value, Unknown) and value.kind in ("number", "int")
 
 
@@ -105,7 +105,7 @@ _TWINS = {
 
 
 def bind_loosely(signature: Signature, args: Args) -> tuple[dict[str, Value], tuple[Param, ...]]:
-    """What can be bound of a call that fits no overload known: by position and name in the first."""
+    """Return what can be bound of a call that fits no overload known: by position and name in the first."""
     overload = signature.overloads[0] if signature.overloads else ()
     names = [param.name for param in overload if not param.keyword_only]
     bound = dict(zip(names, args.positional, strict=False))
@@ -114,12 +114,12 @@ def bind_loosely(signature: Signature, args: Args) -> tuple[dict[str, Value], tu
 
 
 def defaults_of(overload: tuple[Param, ...], prefix: str = "") -> dict[str, object]:
-    """The plain constants that absent arguments stand for: the tests of the facts table count them as given."""
+    """Return the plain constants that absent arguments stand for: the tests of the facts table count them as given."""
     return {prefix + param.name: param.constant for param in overload if param.constant is not NO_CONSTANT}
 
 
 def tensors_in(machine: Machine, state: State, value: Value) -> list[Ref]:
-    """The tensors in an argument: itself, or the items of a list."""
+    """Return the tensors in an argument: itself, or the items of a list."""
     found = known_tensor(machine, state, value)
     if found is not None:
         return [found]
@@ -128,7 +128,7 @@ def tensors_in(machine: Machine, state: State, value: Value) -> list[Ref]:
 
 
 def flag_of(machine: Machine, state: State, value: Value) -> object:
-    """An argument as the tests of the facts table see it."""
+    """Return an argument as the tests of the facts table see it."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, Ref):
@@ -153,13 +153,13 @@ def flag_of(machine: Machine, state: State, value: Value) -> object:
 
 
 def dtype_flag(value: External) -> str | None:
-    """A dtype as the table spells it."""
+    """Return a dtype as the table spells it."""
     name = dtypes.named(value.path.removeprefix("torch."))
     return None if name is None else f"torch.{name}"
 
 
 def operand_of(machine: Machine, state: State, value: Value) -> object:
-    """An argument as the size rules see it."""
+    """Return an argument as the size rules see it."""
     if value is None or isinstance(value, (bool, int, float, complex, str, Sym)) or value is ...:
         return value
     if isinstance(value, Ref):
@@ -200,5 +200,5 @@ def _alike(items: list[object]) -> object:
 
 
 def operands_of(machine: Machine, state: State, bound: Mapping[str, Value]) -> dict[str, object]:
-    """All arguments as the size rules see them."""
+    """Return all arguments as the size rules see them."""
     return {name: operand_of(machine, state, value) for name, value in bound.items()}

@@ -20,15 +20,7 @@ from gradlint.interpreter.python.contexts import AUTOCAST
 from gradlint.interpreter.torch.inplace import saved_now
 from gradlint.interpreter.torch.legacy_calls import modern
 from gradlint.interpreter.torch.operands import bind, bind_loosely, defaults_of, flag_of, operands_of, tensors_in
-from gradlint.interpreter.torch.tensor import (
-    NO_TENSOR,
-    absent_gradient,
-    as_tensor,
-    both,
-    either,
-    is_scalar,
-    tensor_at,
-)
+from gradlint.interpreter.torch.tensor import NO_TENSOR, absent_gradient, as_tensor, both, either, is_scalar, tensor_at
 from gradlint.shapes.infer import Operand, Several, module_result, result
 
 
@@ -144,7 +136,7 @@ class Operation:
             self.misfit = self.misfit or param is self.overload[0]
 
     def _term(self, given: Input) -> object:
-        """An input as an operand of the formula that this call is."""
+        """Return an input as an operand of the formula that this call is."""
         if given.ref is not None:
             record = tensor_at(self.state, given.ref)
             return Term(record.node, record.shape, record.dtype, record.grad)
@@ -153,21 +145,21 @@ class Operation:
     # Facts.
 
     def labels(self, value: facts.Value) -> MustMay:
-        """A fact of the row, decided by this call's arguments."""
+        """Return a fact of the row, decided by this call's arguments."""
         return value if isinstance(value, MustMay) else resolve(value, self.flags)
 
     def grad_of(self, given: Input) -> Tri:
-        """Whether an input requires grad."""
+        """Return whether an input requires grad."""
         if given.ref is not None:
             return tensor_at(self.state, given.ref).grad
         return None if given.origin is None or given.origin.tracked is not False else False
 
     def differentiable(self, label: str) -> bool:
-        """Whether the table saw a gradient with regard to this input."""
+        """Return whether the table saw a gradient with regard to this input."""
         return label in self.entry.row.saved or label in self.labels(self.entry.row.no_derivative).may
 
     def tracked(self) -> Tri:
-        """Whether autograd records this call."""
+        """Return whether autograd records this call."""
         if self.state.grad is False:
             return False
         saved, without = self.entry.row.saved, self.labels(self.entry.row.no_derivative).may
@@ -175,7 +167,7 @@ class Operation:
         return both(needs, self.state.grad)
 
     def edges(self) -> list[Edge]:
-        """The ways back to the inputs."""
+        """Return the ways back to the inputs."""
         row = self.entry.row
         edges: list[Edge] = []
         if self.canonical in LIKES:
@@ -201,7 +193,7 @@ class Operation:
         return edges
 
     def _is_flat(self, given: Input) -> bool:
-        """Whether the gradient with regard to an input is zero everywhere: that was measured with real numbers."""
+        """Return whether the gradient of an input is zero everywhere, as measured with real numbers."""
         if resolve_flag(self.entry.row.zero[given.label], self.flags) is not True or self.name == "complex":
             return False
         return given.ref is None or tensor_at(self.state, given.ref).dtype not in COMPLEXES
@@ -217,7 +209,7 @@ class Operation:
         return module_result(self.name, config, operands)
 
     def saved_labels(self) -> MustMay:
-        """What the call keeps for backward: the union over the inputs that require grad when it is first asked."""
+        """Return what the call saves for backward: the union over the inputs that require grad; computed once."""
         if self._saved is None:
             self._saved = self._kept()
         return self._saved
@@ -241,7 +233,7 @@ class Operation:
         return MustMay(frozenset(must), frozenset(may))
 
     def frees(self) -> Tri:
-        """Whether a second backward through this call raises."""
+        """Return whether a second backward through this call raises."""
         answer: Tri = False
         for given in self.inputs:
             value = self.entry.row.freed.get(given.label)
@@ -255,11 +247,11 @@ class Operation:
         return answer
 
     def _untried(self, given: Input) -> bool:
-        """Whether a tensor that requires grad stands where the table has seen none: what it does is not known."""
+        """Return whether a tensor requires grad where the table measured none: the effect is unknown."""
         return self.grad_of(given) is True and bool(self.labels(self.entry.row.requires_grad).may)
 
     def _alone(self, given: Input) -> bool:
-        """Whether only this input can require grad: then it does, if the call is on a tape at all."""
+        """Return whether only this input can require grad: then it does, if the call is on a tape at all."""
         return all(
             self.grad_of(other) is False or not self.differentiable(other.label)
             for other in self.inputs
@@ -267,7 +259,7 @@ class Operation:
         )
 
     def saved_inputs(self, labels: MustMay) -> tuple[tuple[Saved, ...], bool]:
-        """The inputs among the labels, as saved now; and whether there may be more."""
+        """Return the inputs among the labels, as saved now; and whether there may be more."""
         saved: list[Saved] = []
         for label in sorted(labels.must):
             name, _, mark = label.partition("!")
@@ -287,7 +279,7 @@ def _is_list(state: State, value: Value) -> bool:
 
 
 def _unknown_items(state: State, value: Value) -> list[Unknown]:
-    """The items of a list that may be tensors; one for those of an open list that shows none."""
+    """Return the items of a list that may be tensors; one for those of an open list that shows none."""
     items: tuple[Value, ...] = value if type(value) is tuple else ()
     if isinstance(value, Ref):
         record = state[value]
@@ -304,7 +296,7 @@ _NUMBERS = frozenset({bool, int, float})
 
 
 def _holds_number(state: State, value: Value) -> bool:
-    """Whether a plain number stands in a list of tensors."""
+    """Return whether a plain number stands in a list of tensors."""
     items: tuple[Value, ...] = value if type(value) is tuple else ()
     if isinstance(value, Ref):
         record = state[value]
@@ -313,7 +305,7 @@ def _holds_number(state: State, value: Value) -> bool:
 
 
 def _absent(state: State, value: Value) -> NoGradient | None:
-    """The None of a gradient that was never filled, among the values of an argument."""
+    """Return the None of a gradient that was never filled, among the values of an argument."""
     if isinstance(value, NoGradient):
         return value
     items: tuple[Value, ...] = value if type(value) is tuple else ()

@@ -43,7 +43,7 @@ def tensor_operator(
 
 
 def _not_arithmetic(state: State, value: Value) -> bool:
-    """Whether a value is something that torch's operators do not take."""
+    """Return whether a value is something that torch's operators do not take."""
     if isinstance(value, Ref):
         return not isinstance(state[value], Tensor)
     return value is None or isinstance(value, str) or type(value) is tuple

@@ -44,7 +44,7 @@ Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
 
 
 def is_optimizer_path(path: str) -> bool:
-    """Whether a library class is an optimizer."""
+    """Return whether a library class is an optimizer."""
     return path.startswith("torch.optim.") and "lr_scheduler" not in path and "swa_utils" not in path
 
 
@@ -56,7 +56,7 @@ def new_optimizer(machine: Machine, state: State, path: str, args: Args, node: c
 
 
 def supposed_optimizer(machine: Machine, state: State, params: tuple[Ref, ...], node: cst.CSTNode) -> Ref:
-    """An optimizer that a file does not show: it holds these parameters, and perhaps others."""
+    """Return an optimizer that a file does not show: it holds these parameters, and perhaps others."""
     ref = state.new(Instance(External("torch.optim.Optimizer"), {}, {}, True, inner=OptimizerState(params)))
     machine.announce(state, OptimizerSupposed(node, ref))
     _admit(machine, state, ParametersTaken(node, ref, None, params, complete=False))
@@ -106,7 +106,7 @@ def _refuse_shared(
 def _collect(
     machine: Machine, state: State, value: Value, node: cst.CSTNode, shared: list[Ref] | None = None
 ) -> tuple[list[Ref], bool]:
-    """The tensors in parameters, lists of them, or groups; `shared` gets those that are in two groups."""
+    """Return the tensors in parameters, lists of them, or groups; `shared` gets those that are in two groups."""
     found: dict[int, Ref] = {}
     items = items_of(machine, state, value, node) if known_tensor(machine, state, value) is None else Sequence(())
     is_open = items.open
@@ -137,7 +137,7 @@ def _collect(
 
 
 def _is_picked(state: State, items: Value) -> bool:
-    """Whether tests that are not decided may have picked what is in a list: each group may hold the others' rest."""
+    """Return whether undecided tests may have picked a list's items: each group may hold the others' rest."""
     return isinstance(items, Ref) and state.undecided_since(items.id)
 
 
@@ -158,7 +158,7 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
 
 
 def _evaluate(machine: Machine, state: State, ref: Ref, closure: Value, node: cst.CSTNode) -> Value:
-    """The loss that the closure gives; what it has filled is used before it is called again."""
+    """Return the loss that the closure gives; what it has filled is used before it is called again."""
     if closure is None:
         machine.announce(state, GradientsUsed(node, ref, None, None, walked=False))
         return None
@@ -182,13 +182,13 @@ def _update(machine: Machine, state: State, params: Iterable[Ref], node: cst.CST
 
 
 def _wants_closure(state: State, ref: Ref) -> bool:
-    """Whether a step cannot do without a closure; an optimizer of the program's own may have a step of its own."""
+    """Return whether `step` requires a closure; an optimizer of the program may have a step of its own."""
     record = state[ref]
     return isinstance(record, Instance) and record.cls == External("torch.optim.LBFGS")
 
 
 def _evaluations(state: State, ref: Ref) -> int:
-    """How often a step calls its closure: LBFGS does so again and again, unless told otherwise."""
+    """Return how often a step calls its closure: LBFGS does so again and again, unless told otherwise."""
     record = state[ref]
     assert isinstance(record, Instance)
     several = isinstance(record.cls, External) and record.cls.path.endswith(".LBFGS")

@@ -11,13 +11,13 @@ Config: TypeAlias = Mapping[str, object]
 
 
 def parameter_shape(cls: str, name: str, config: Config) -> Shape:
-    """The shape of parameter `name` of a module of class `cls` (`nn.Linear`); None where it is not known."""
+    """Return the shape of parameter `name` of a module of class `cls` (`nn.Linear`); None where it is not known."""
     rule = _RULES.get(cls.removeprefix("nn."))
     return None if rule is None else rule(name, config)
 
 
 def spelled_out(names: frozenset[str], config: Config) -> list[str]:
-    """The names of a module's parameters, in torch's order; a recurrent one's depend on its layers and directions."""
+    """Return the names of a module's parameters in torch's order; a recurrent one's by layer and direction."""
     if "*" not in names:
         return sorted(names, key=_order)
     layers = config.get("num_layers", 1)

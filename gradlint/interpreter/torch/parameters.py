@@ -16,21 +16,21 @@ DICTS = frozenset({"torch.nn.ModuleDict", "torch.nn.ParameterDict"})
 
 
 def is_module_path(path: str) -> bool:
-    """Whether a library class is a module: torch's own, or one that derives from it."""
+    """Return whether a library class is a module: torch's own, or one that derives from it."""
     if path.startswith("torch.nn."):
         return not path.startswith(_NO_MODULES) and path not in _TENSORS
     return path.endswith((".LightningModule", ".PreTrainedModel", ".FullyShardedDataParallel"))
 
 
 def module_base(state: State, record: Instance) -> str | None:
-    """The library's module class that an object is of; None if it is no module."""
+    """Return the library's module class that an object is of; None if it is no module."""
     path: str | None
     path = record.cls.path if isinstance(record.cls, External) else library_base(state, record.cls)
     return path if path is not None and is_module_path(path) else None
 
 
 def is_module(state: State, value: Value) -> bool:
-    """Whether a value is a module."""
+    """Return whether a value is a module."""
     if not isinstance(value, Ref):
         return False
     record = state.heap.get(value.id)
@@ -38,14 +38,14 @@ def is_module(state: State, value: Value) -> bool:
 
 
 def is_opaque(state: State, record: Instance) -> bool:
-    """Whether a module may have parameters that were not seen."""
+    """Return whether a module may have parameters that were not seen."""
     if isinstance(record.cls, Ref) and has_unknown_base(state, record.cls):
         return True
     return record.open
 
 
 def modules_of(state: State, root: Ref) -> Iterator[tuple[Ref, Instance]]:
-    """A module and all those registered in it, each once."""
+    """Yield a module and all those registered in it, each once."""
 
     def children(ref: Ref) -> list[Ref]:
         record = state.heap[ref.id]
@@ -59,12 +59,12 @@ def modules_of(state: State, root: Ref) -> Iterator[tuple[Ref, Instance]]:
 
 
 def children_of(state: State, record: Instance) -> list[tuple[str, Ref]]:
-    """The modules registered directly in a module."""
+    """Return the modules registered directly in a module."""
     return [(name, value) for name, value in record.attrs.items() if isinstance(value, Ref) and is_module(state, value)]
 
 
 def parameters_of(state: State, root: Ref) -> tuple[list[tuple[str, Ref]], bool]:
-    """The parameters of a module, each once, and whether there may be more."""
+    """Return the parameters of a module, each once, and whether there may be more."""
     found: dict[int, tuple[str, Ref]] = {}
     is_open = False
     for prefix, record in named_modules(state, root):
@@ -80,19 +80,19 @@ def parameters_of(state: State, root: Ref) -> tuple[list[tuple[str, Ref]], bool]
 
 
 def held_by_optimizer(state: State, optimizer: Ref) -> tuple[Ref, ...]:
-    """The parameters that an optimizer is known to hold."""
+    """Return the parameters that an optimizer is known to hold."""
     params = optimizer_state(state.heap.get(optimizer.id)).params
     return tuple(one for one in params if isinstance(one, Ref)) if isinstance(params, tuple) else ()
 
 
 def optimizer_state(record: object) -> OptimizerState:
-    """What is known of an optimizer; of what is none, nothing."""
+    """Return what is known of an optimizer; of what is none, nothing."""
     inner = record.inner if isinstance(record, Instance) else None
     return inner if isinstance(inner, OptimizerState) else OptimizerState()
 
 
 def named_modules(state: State, root: Ref) -> Iterator[tuple[str, Instance]]:
-    """A module and all in it, each with the prefix that the names of its parameters get."""
+    """Yield a module and all in it, each with the prefix that the names of its parameters get."""
     seen: set[int] = set()
     stack = [("", root)]
     while stack:
@@ -107,7 +107,7 @@ def named_modules(state: State, root: Ref) -> Iterator[tuple[str, Instance]]:
 
 
 def parts(record: Instance) -> dict[str, Value]:
-    """What is registered under a name of its own; what is no object, such as a size, is an attribute like any other."""
+    """Return what may be registered under a name of its own: objects, but no plain attributes such as sizes."""
     return {
         name: value
         for name, value in record.attrs.items()

@@ -28,7 +28,7 @@ def check_part(machine: Machine, state: State, obj: Ref, value: Value, node: cst
 
 
 def running_method_of(state: State) -> Ref | None:
-    """The object whose method is running."""
+    """Return the object whose method is running."""
     function = state.function
     if function is not None and function.owner is not None and function.code.params:
         receiver = state.locals.get(function.code.params[0].name)
@@ -54,7 +54,7 @@ def parameter_registered(machine: Machine, state: State, value: Value, node: cst
 
 
 def leaf_records_behind(state: State, node: Node) -> Iterator[Tensor]:
-    """The leaves that a value was computed from."""
+    """Yield the leaves that a value was computed from."""
     for leaf in leaves([node], inputs):
         record = state.heap.get(leaf.leaf) if leaf.leaf is not None else None
         if isinstance(record, Tensor):

@@ -24,7 +24,7 @@ from gradlint.shapes.infer import item as item_of
 
 
 def results(call: Operation) -> Value:
-    """What the call gives, in the form that the table says."""
+    """Return what the call gives, in the form that the table says."""
     row = call.entry.row
     kinds = call.labels(row.result)
     if call.canonical in ONE_OR_MANY and len(call.inputs) == 1 and call.inputs[0].ref is not None:
@@ -46,14 +46,14 @@ def results(call: Operation) -> Value:
 
 
 def _plain(call: Operation, kind: str) -> Value:
-    """A Python number: the value flows, the gradient does not."""
+    """Return a Python number: the value flows, the gradient does not."""
     edges = [Edge(edge.node, False, "item") for edge in call.edges() if edge.node.live]
     origin = Node(call.name, call.node, edges, cut="item") if edges else None
     return Unknown("int" if kind == "int" else "number" if kind != "str" else "str", origin, None, call.node)
 
 
 def _unclear(call: Operation) -> Value:
-    """A result whose form depends on what is not known."""
+    """Return a result whose form depends on what is not known."""
     edges = [Edge(edge.node, None if edge.flows is not False else False, edge.cut) for edge in call.edges()]
     tracked = None if call.tracked() is not False else False
     if not any(edge.node.live for edge in edges):
@@ -62,7 +62,7 @@ def _unclear(call: Operation) -> Value:
 
 
 def _several(call: Operation, kind: str, sizes: Operand | Several) -> Value:
-    """A tuple of results: they share one node of the tape."""
+    """Return a tuple of results: they share one node of the tape."""
     names = kind[kind.index("(") + 1 : -1]
     made = _recorded(call, None)
     if names == "*":
@@ -94,7 +94,7 @@ def _parsed(names: str) -> list[_Shape]:
 def _structure(
     call: Operation, names: list[_Shape], sizes: Operand | Several, made: _Recorded, number: Iterator[int]
 ) -> Value:
-    """The tensors of a nested result, numbered as they come."""
+    """Return the tensors of a nested result, numbered as they come."""
     outputs: list[Value] = []
     for index, name in enumerate(names):
         size = item_of(sizes, index) if isinstance(sizes, Several) else Operand()
@@ -123,7 +123,7 @@ class _Recorded(NamedTuple):
 
 
 def _recorded(call: Operation, dtype: str | None) -> _Recorded:
-    """The tape node of a call; where nothing is recorded, the provenance of its value."""
+    """Return the tape node of a call; where nothing is recorded, the provenance of its value."""
     row = call.entry.row
     tracked = call.tracked()
     produces = call.labels(row.requires_grad)
@@ -173,7 +173,7 @@ def _tensor(call: Operation, label: str, size: Operand) -> Value:
 
 
 def _output(call: Operation, label: str, size: Operand, made: _Recorded) -> Ref:
-    """One output tensor: an alias of an input, or new."""
+    """Return one output tensor: an alias of an input, or new."""
     return alias_output(call, label, size, made.node) or _fresh(call, label, size, made)
 
 
@@ -214,7 +214,7 @@ def _dtype(call: Operation) -> str | None:
 
 
 def _all_are(call: Operation, dtype: str | None) -> bool:
-    """Whether all that may be a tensor certainly is one of this type."""
+    """Return whether all that may be a tensor certainly is one of this type."""
     if any(given.ref is None or tensor_at(call.state, given.ref).dtype != dtype for given in call.inputs):
         return False
     return not any(_may_be_tensor(call, value) for value in contents(call.state, call.bound.values()))
@@ -226,7 +226,7 @@ def _may_be_tensor(call: Operation, value: Value) -> bool:
 
 
 def _layout(call: Operation) -> Tags:
-    """A result is laid out like its inputs, and where they are; one made of none is contiguous, and on the CPU."""
+    """Return the tags of a result: laid out as its inputs and on their device; of no inputs, contiguous on CPU."""
     tags: Tags = CONTIGUOUS if "device" not in call.bound else CONTIGUOUS - {"cpu"}
     for given in call.inputs:
         tags &= tensor_at(call.state, given.ref).tags if given.ref is not None else frozenset()

@@ -31,12 +31,12 @@ _SCHEDULERS = "torch.optim.lr_scheduler."
 
 
 def is_scheduler_path(path: str) -> bool:
-    """Whether a library class is a learning rate scheduler."""
+    """Return whether a library class is a learning rate scheduler."""
     return path.startswith(_SCHEDULERS) or path == "torch.optim.swa_utils.SWALR"
 
 
 def new_helper(state: State, path: str, args: Args, node: cst.CSTNode) -> Ref:
-    """A scaler, or a scheduler with its optimizer."""
+    """Return a scaler, or a scheduler with its optimizer."""
     attrs: dict[str, Value] = {}
     if is_scheduler_path(path):
         attrs["optimizer"] = args.get(0, "optimizer")
@@ -49,7 +49,7 @@ def new_helper(state: State, path: str, args: Args, node: cst.CSTNode) -> Ref:
 def call_helper(
     machine: Machine, state: State, ref: Ref, record: Instance, name: str, args: Args, node: cst.CSTNode
 ) -> Value:
-    """A method of a scaler or a scheduler."""
+    """Call a method of a scaler or a scheduler."""
     assert isinstance(record.cls, External)
     if is_scheduler_path(record.cls.path):
         if name == "step":
@@ -96,7 +96,7 @@ def _unscale(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CST
 
 
 def _former(state: State, scaler: Ref, optimizer: Ref) -> Literal["nothing", "unscaled", "stepped", "unknown"]:
-    """What a scaler has done with an optimizer since it was updated last."""
+    """Return what a scaler has done with an optimizer since it was updated last."""
     stages = stages_of(state, scaler)
     return "unknown" if stages is None else stages.of.get(optimizer.id, "nothing")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import libcst as cst
@@ -15,11 +14,8 @@ from gradlint.interpreter.machine import Machine
 Stage: TypeAlias = Literal["unscaled", "stepped"]
 
 
-@dataclass(frozen=True)
 class StagesOf(PathFact):
     """The key of the `Stages` of a scaler."""
-
-    scaler: int
 
 
 class Stages:
@@ -33,7 +29,7 @@ class Stages:
 
 
 def stages_of(state: State, scaler: Ref) -> Stages | None:
-    """What is known of a scaler; None where paths that differ in it were joined."""
+    """Return what is known of a scaler; None where paths that differ in it were joined."""
     found = state.facts.get(StagesOf(scaler.id))
     return found if isinstance(found, Stages) else None
 

@@ -45,6 +45,6 @@ def thaw(machine: Machine, state: State, values: Iterable[Value]) -> None:
 
 
 def is_off(state: State, leaf: int) -> bool:
-    """Whether a leaf certainly does not require grad."""
+    """Return whether a leaf certainly does not require grad."""
     record = state.heap.get(leaf)
     return isinstance(record, Tensor) and record.grad is False

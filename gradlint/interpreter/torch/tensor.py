@@ -45,7 +45,7 @@ class Storage(NamedTuple):
 
 
 def new_storage() -> Storage:
-    """A counter and a memory that no tensor has had."""
+    """Return a counter and a memory that no tensor has had."""
     return Storage(fresh_address(), fresh_address())
 
 
@@ -59,7 +59,7 @@ def new_tensor(
     tags: Tags = frozenset(),
     storage: Storage | None = None,
 ) -> Ref:
-    """A tensor with storage of its own, that which was set aside for it if any was."""
+    """Return a tensor with storage of its own, that which was set aside for it if any was."""
     inference = state.inference
     return state.new(
         Tensor(
@@ -81,7 +81,7 @@ def new_leaf(
     name: str = "",
     cut: str | None = None,
 ) -> Ref:
-    """A leaf that requires grad; `source` is what its value was made of, to which no gradient goes: `cut` says why."""
+    """Return a leaf that requires grad. No gradient flows to `source`, of which its value was made: `cut` says why."""
     address = fresh_address()
     cut = cut or ("parameter" if parameter else "leaf")
     edges = () if source is None or not source.live else (Edge(source, False, cut),)
@@ -98,7 +98,7 @@ def new_leaf(
 
 
 def unknown_tensor(state: State, syntax: cst.CSTNode, origin: Node | None = None, *, used: bool = False) -> Ref:
-    """A tensor of which nothing is known but that it is one. `used`: the syntax is where it is used, not made."""
+    """Return a tensor of which nothing else is known. `used`: the syntax is where it is used, not made."""
     node = origin or Node("input", syntax, tracked=None, place=None if used else syntax)
     grad = False if node.cut is not None and node.tracked is False else None
     return state.new(
@@ -110,14 +110,14 @@ def unknown_tensor(state: State, syntax: cst.CSTNode, origin: Node | None = None
 
 
 def tensor_at(state: State, ref: Ref) -> Tensor:
-    """The record of a tensor."""
+    """Return the record of a tensor."""
     record = state.heap[ref.id]
     assert isinstance(record, Tensor)
     return record
 
 
 def is_scalar(value: Value) -> bool:
-    """Whether something unknown is a number for certain; a parameter with a number for a default may be a tensor."""
+    """Return whether an unknown value is certainly a number; a parameter whose default is one may be a tensor."""
     return isinstance(value, Unknown) and value.kind in ("number", "int", "bool") and not _is_guess(value)
 
 
@@ -134,20 +134,20 @@ OVERLAP = "overlap"
 
 
 def overlap_of(record: Tensor) -> frozenset[str]:
-    """What an alias made by `detach` or `.data` inherits."""
+    """Return what an alias made by `detach` or `.data` inherits."""
     expanded = record.view is not None and record.view.overlaps
     return frozenset({OVERLAP}) if expanded or OVERLAP in record.tags else frozenset()
 
 
 def is_absent(state: State, leaf: Ref, gradient: Value) -> bool:
-    """Whether a leaf certainly has no gradient."""
+    """Return whether a leaf certainly has no gradient."""
     if gradient is None:
         return leaf.id > state.escaped
     return isinstance(gradient, NoGradient) and gradient.since > state.escaped
 
 
 def known_tensor(machine: Machine, state: State, value: Value) -> Ref | None:
-    """The tensor that a value is known to be."""
+    """Return the tensor that a value is known to be."""
     if isinstance(value, Ref):
         return value if isinstance(state.heap.get(value.id), Tensor) else None
     if isinstance(value, Unknown):
@@ -156,7 +156,7 @@ def known_tensor(machine: Machine, state: State, value: Value) -> Ref | None:
 
 
 def shown_tensor(machine: Machine, state: State, value: Unknown, name: str) -> Ref | None:
-    """The tensor that an unknown value is shown to be by the attribute that the program uses."""
+    """Return the tensor that an unknown value is shown to be by the attribute that the program uses."""
     found = known_tensor(machine, state, value)
     if found is not None:
         return found
@@ -166,7 +166,7 @@ def shown_tensor(machine: Machine, state: State, value: Unknown, name: str) -> R
 
 
 def as_tensor(machine: Machine, state: State, value: Value, syntax: cst.CSTNode) -> Ref | None:
-    """The tensor that a value must be, because torch is given it where it takes tensors; None for numbers."""
+    """Return the tensor that a value must be, because torch is given it where it takes tensors; None for numbers."""
     found = known_tensor(machine, state, value)
     if found is not None:
         return found
@@ -189,7 +189,7 @@ def view_of(
     dtype: str | None = None,
     tags: Tags = frozenset(),
 ) -> Ref:
-    """A view: it shares storage and version counter with its base, which is never a view itself."""
+    """Return a view: it shares storage and version counter with its base, which is never a view itself."""
     record = tensor_at(state, base)
     view = record.view
     root = base.id if view is None else view.base
@@ -207,7 +207,7 @@ def view_of(
 
 
 def iterate_tensor(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Sequence:
-    """The rows of a tensor, as torch's `unbind` gives them: views that refuse in-place writes."""
+    """Return the rows of a tensor, as torch's `unbind` gives them: views that refuse in-place writes."""
     record = tensor_at(state, ref)
     rest = record.shape[1:] if record.shape else None
     count = record.shape[0] if record.shape else None
@@ -241,7 +241,7 @@ def both(left: Tri, right: Tri) -> Tri:
 
 
 def size_symbol(machine: Machine, value: Unknown) -> Sym:
-    """The size that an unknown number stands for; the same number gives the same size."""
+    """Return the size that an unknown number stands for; the same number gives the same size."""
     found = machine.sizes.get(value)
     if found is None:
         found = machine.sizes[value] = Sym()

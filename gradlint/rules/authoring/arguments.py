@@ -1,4 +1,4 @@
-"""Add, replace or remove arguments of a call; line breaks, comments and trailing commas are kept."""
+"""Read, add, replace or remove arguments of a call; line breaks, comments and trailing commas are kept."""
 
 from __future__ import annotations
 
@@ -10,6 +10,21 @@ _TIGHT = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
 def keyword_of(call: cst.Call, name: str) -> cst.Arg | None:
     """Return the argument passed by that keyword."""
     return next((arg for arg in call.args if arg.keyword is not None and arg.keyword.value == name), None)
+
+
+def argument_of(call: cst.CSTNode) -> cst.BaseExpression | None:
+    """Return the x of `torch.exp(x)` or of `x.exp()`."""
+    if not isinstance(call, cst.Call):
+        return None
+    if not call.args:
+        return call.func.value if isinstance(call.func, cst.Attribute) else None
+    alone = len(call.args) == 1 and call.args[0].keyword is None and not call.args[0].star
+    return call.args[0].value if alone else None
+
+
+def holds(outer: cst.CSTNode, inner: cst.CSTNode) -> bool:
+    """Return whether a node is another node or is inside it."""
+    return outer is inner or any(holds(child, inner) for child in outer.children)
 
 
 def without(call: cst.Call, *gone: cst.Arg) -> cst.Call:

@@ -7,7 +7,7 @@ import libcst as cst
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import PICKS
 from gradlint.rules.authoring.arguments import keyword_of, without
-from gradlint.rules.authoring.repairs import code, operand
+from gradlint.rules.authoring.repairs import bracketed, code, operand
 from gradlint.rules.base import Behind, Change, Rebinding, Repair
 
 _MOVES = PICKS | {"type"}
@@ -27,17 +27,13 @@ def leaf_at_once(made: cst.CSTNode | None, *, safe: bool) -> Repair | None:
         return None
     flag = keyword_of(call, "requires_grad")
     if flag is not None and code(flag.value) == "True":
-        plain = _with(made, call, without(call, flag))
+        plain = code(made.deep_replace(call, without(call, flag)))
         text = f"{plain if operand(made) == code(made) else f'({plain})'}.requires_grad_()"
         return Repair("make the result the leaf", (Change(made, text),), safe)
     if code(call.func) in ("nn.Parameter", "torch.nn.Parameter", "Parameter") and len(call.args) == 1:
-        plain = _with(made, call, _bracketed(call.args[0].value))
+        plain = code(made.deep_replace(call, bracketed(call.args[0].value)))
         return Repair("make the result the parameter", (Change(made, f"{code(call.func)}({plain})"),), safe)
     return None
-
-
-def _with(whole: cst.CSTNode, old: cst.CSTNode, new: cst.CSTNode) -> str:
-    return code(whole.deep_replace(old, new))
 
 
 def _innermost(made: cst.BaseExpression) -> cst.Call | None:
@@ -50,12 +46,6 @@ def _innermost(made: cst.BaseExpression) -> cst.Call | None:
     if isinstance(made.func, cst.Attribute) and canonical(made.func.attr.value) in _MOVES:
         return _innermost(made.func.value)
     return made
-
-
-def _bracketed(value: cst.BaseExpression) -> cst.BaseExpression:
-    if operand(value) == code(value):
-        return value
-    return value.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
 
 
 def updated_in_place(value: cst.CSTNode) -> Repair | None:

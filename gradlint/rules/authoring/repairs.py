@@ -5,6 +5,8 @@ Each returns None if the node does not have the form that it repairs.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import libcst as cst
 
 from gradlint.facts.aliases import canonical, is_inplace
@@ -38,8 +40,13 @@ def update_under_no_grad(node: cst.CSTNode) -> Repair | None:
     return Repair("write it under `torch.no_grad()`", changes, False, _TORCH)
 
 
-def out_of_place(node: cst.CSTNode) -> Repair | None:
+def out_of_place(node: cst.CSTNode, *, safe: bool = True) -> Repair | None:
     """Replace an in-place operation by one that makes a new tensor: `x = x + y`, `x = x.relu()`, no `inplace=True`."""
+    repair = _out_of_place(node)
+    return repair and replace(repair, safe=safe)
+
+
+def _out_of_place(node: cst.CSTNode) -> Repair | None:
     if isinstance(node, cst.AugAssign):
         return _without_augmentation(node)
     if not isinstance(node, cst.Call):
@@ -103,6 +110,13 @@ def plain_method(method: str) -> str | None:
     plain = method.removesuffix("_")
     known = names_of(TENSOR) or ()
     return plain if is_inplace(method) and plain in known and canonical(plain) == canonical(method) else None
+
+
+def bracketed(node: cst.BaseExpression) -> cst.BaseExpression:
+    """Return an expression in parentheses, if an operator or an attribute could not follow it otherwise."""
+    if operand(node) == code(node):
+        return node
+    return node.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
 
 
 def receiver_through(node: cst.CSTNode, method: str, *, safe: bool) -> Repair | None:

@@ -4,9 +4,7 @@ import libcst as cst
 
 from gradlint.domain.refusal.backward import ComplexRoot, NonscalarRoot
 from gradlint.rules.authoring.phrases import sizes, source
-from gradlint.rules.base import Bad, EventRule, Good, Reduced, Repair, Report
-
-_RAISES = "grad can be implicitly created only for scalar outputs"
+from gradlint.rules.base import EventRule, Reduced, Repair, Report
 
 
 class BackwardNonscalar(EventRule[NonscalarRoot | ComplexRoot]):
@@ -37,33 +35,34 @@ class BackwardNonscalar(EventRule[NonscalarRoot | ComplexRoot]):
     code = "GRD201"
     name = "backward-nonscalar"
     effect = "raises"
+    raises = "grad can be implicitly created only for scalar outputs"
     fix = "unsafe"
-    torch_says = ("grad can be implicitly created only for real scalar outputs", _RAISES)
-    bad = Bad(
-        """\
+    torch_says = ("grad can be implicitly created only for real scalar outputs", raises)
+    bad = """\
 import torch
 
 x = torch.ones(2, 2, requires_grad=True)
 loss = (x * 3) ** 2
 loss.backward()  # GRD201
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 
 x = torch.ones(2, 2, requires_grad=True)
 loss = ((x * 3) ** 2).mean()
 loss.backward()
-""",
-        shows="x.grad is not None",
-    )
+"""
+    good_shows = "x.grad is not None"
 
     def check(self, event: NonscalarRoot | ComplexRoot) -> Report | None:
         """Report a root of several elements, or a complex one."""
         if isinstance(event, ComplexRoot):
-            return _complex(event)
+            return Report(
+                event.node,
+                f"`{event.call}` starts at a complex number: torch raises here, because a loss must be real",
+                hint="take its `.real` or `.abs()`",
+                related=((event.root, "the number is computed here"),),
+            )
         shape = sizes(event.shape)
         what = f"a tensor of shape {shape}" if shape else "a tensor of several elements"
         call = "`backward`" if event.call == "backward" else "`autograd.grad`"
@@ -72,7 +71,7 @@ loss.backward()
             event.node,
             f"{call} starts at {what} without `{keyword}`: torch raises here, because a loss must have one element",
             hint=f"reduce it with `.mean()` or `.sum()`, or pass a tensor of the same shape as `{keyword}`",
-            related=() if event.root is None else ((event.root, "the tensor is computed here"),),
+            related=((event.root, "the tensor is computed here"),),
             repair=_repair(event.node) if event.call == "backward" else None,
         )
 
@@ -86,13 +85,3 @@ def _repair(node: cst.CSTNode) -> Repair | None:
         loss = root.args[0].value
     name = loss.value if isinstance(loss, cst.Name) else None
     return Repair("call `.sum()` first", (Reduced(root, name, "sum"),), safe=False)
-
-
-def _complex(event: ComplexRoot) -> Report:
-    return Report(
-        event.node,
-        f"`{event.call}` starts at a complex number: torch raises here, because a loss must be real",
-        hint="take its `.real` or `.abs()`",
-        related=() if event.root is None else ((event.root, "the number is computed here"),),
-        repair=None,
-    )

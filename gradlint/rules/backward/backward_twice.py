@@ -2,9 +2,7 @@ from __future__ import annotations
 
 from gradlint.domain.refusal.backward import SecondBackward
 from gradlint.rules.authoring.phrases import operation
-from gradlint.rules.base import Bad, EventRule, Good, Report
-
-_RAISES = "Trying to backward through the graph a second time"
+from gradlint.rules.base import EventRule, Report
 
 
 class BackwardTwice(EventRule[SecondBackward]):
@@ -36,44 +34,37 @@ class BackwardTwice(EventRule[SecondBackward]):
     code = "GRD204"
     name = "backward-twice"
     effect = "raises"
-    bad = Bad(
-        """\
+    raises = "Trying to backward through the graph a second time"
+    bad = """\
 import torch
 
 x = torch.ones(3, requires_grad=True)
 loss = (x * x).sum()
 loss.backward()
 loss.backward()  # GRD204
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 
 x = torch.ones(3, requires_grad=True)
 loss = (x * x).sum()
 loss.backward(retain_graph=True)
 loss.backward()
-""",
-        shows="x.grad.tolist() == [4, 4, 4]",
-    )
+"""
+    good_shows = "x.grad.tolist() == [4, 4, 4]"
 
     def check(self, event: SecondBackward) -> Report | None:
         """Report at the second backward; in a loop, the earlier one is the same line one iteration before."""
         loop = event.earlier is event.node
-        part = operation(event.part_op, event.part)
         again = f"{'from the second iteration on, ' if loop else ''}this backward runs again through"
+        part = "both backwards run through this operation"
         if event.read:
-            again = "this reads a saved tensor of"
-        related = [(event.part, "this saved the tensor" if event.read else "both backwards run through this operation")]
-        if not loop:
-            related.append((event.earlier, "this backward frees its saved tensors"))
+            again, part = "this reads a saved tensor of", "this saved the tensor"
         return Report(
             event.node,
-            f"{again} {part}, whose saved tensors are freed: torch raises here",
+            f"{again} {operation(event.part_op, event.part)}, whose saved tensors are freed: torch raises here",
             hint=_LOOP if loop else _TWO,
-            related=tuple(related),
+            related=((event.part, part), (None if loop else event.earlier, "this backward frees its saved tensors")),
         )
 
 

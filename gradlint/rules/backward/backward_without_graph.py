@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.fault.backward import RootWithoutGraph
-from gradlint.rules.base import Bad, EventRule, Good, Report
-
-_RAISES = "element 0 of tensors does not require grad and does not have a grad_fn"
+from gradlint.rules.base import EventRule, Report
 
 
 class BackwardWithoutGraph(EventRule[RootWithoutGraph]):
@@ -34,27 +32,23 @@ class BackwardWithoutGraph(EventRule[RootWithoutGraph]):
     code = "GRD205"
     name = "backward-without-graph"
     effect = "raises"
-    bad = Bad(
-        """\
+    raises = "element 0 of tensors does not require grad and does not have a grad_fn"
+    bad = """\
 import torch
 
 x, y = torch.randn(8, 3), torch.randn(8)
 w = torch.zeros(3)
 loss = ((x @ w - y) ** 2).mean()
 loss.backward()  # GRD205
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 
 x, y = torch.randn(8, 3), torch.randn(8)
 w = torch.zeros(3, requires_grad=True)
 loss = ((x @ w - y) ** 2).mean()
 loss.backward()
-""",
-    )
+"""
 
     def check(self, event: RootWithoutGraph) -> Report | None:
         """Report a root without a graph, unless another rule reports the cut."""
@@ -62,12 +56,11 @@ loss.backward()
             return None
         call = "`backward`" if event.call == "backward" else "`autograd.grad`"
         why = "whose graph is cut" if event.cuts else "that is computed from nothing that requires grad"
-        related = [(place, _CUTS.get(kind, "the graph ends here")) for kind, place in event.cuts]
         return Report(
             event.node,
             f"{call} starts at a tensor {why}: torch raises here",
             hint=_RESTORE if event.cuts else _REQUIRE,
-            related=tuple(related),
+            related=tuple((place, _CUTS.get(kind, "the graph ends here")) for kind, place in event.cuts),
         )
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from gradlint.domain.refusal import functions as refusal
 from gradlint.rules.authoring.repairs import with_argument
-from gradlint.rules.base import Bad, EventRule, Good, Repair, Report
+from gradlint.rules.base import EventRule, Report
 
 
 class CheckpointReentrant(EventRule[refusal.CheckpointReentrant]):
@@ -31,10 +31,10 @@ class CheckpointReentrant(EventRule[refusal.CheckpointReentrant]):
     code = "GRD227"
     name = "checkpoint-reentrant"
     effect = "raises"
+    raises = "incompatible with .grad"
     fix = "safe"
     torch_says = ("incompatible with .grad", "none of output has requires_grad=True")
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
@@ -43,11 +43,8 @@ layer = nn.Linear(3, 3)
 x = torch.randn(2, 3, requires_grad=True)
 y = checkpoint(layer, x, use_reentrant=True)
 (gradient,) = torch.autograd.grad(y.sum(), x)  # GRD227
-""",
-        error="incompatible with .grad",
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
@@ -56,26 +53,19 @@ layer = nn.Linear(3, 3)
 x = torch.randn(2, 3, requires_grad=True)
 y = checkpoint(layer, x, use_reentrant=False)
 (gradient,) = torch.autograd.grad(y.sum(), x)
-""",
-        shows="gradient.shape == (2, 3)",
-    )
+"""
+    good_shows = "gradient.shape == (2, 3)"
 
     def check(self, event: refusal.CheckpointReentrant) -> Report | None:
-        """Report a backward that runs through a reentrant checkpoint."""
+        """Report a backward through a reentrant checkpoint; the other kind does not help if nothing requires grad."""
+        constant = event.reason == "constant"
         what = "computes only some gradients, which a reentrant checkpoint does not support"
-        if event.reason == "constant":
+        if constant:
             what = "runs through a reentrant checkpoint in which nothing requires grad"
         return Report(
             event.node,
             f"this backward {what}: torch raises here",
-            hint="pass `use_reentrant=False` to `checkpoint`" if event.reason != "constant" else None,
+            hint=None if constant else "pass `use_reentrant=False` to `checkpoint`",
             related=((event.checkpoint, "the checkpoint is here"),),
-            repair=_repair(event),
+            repair=None if constant else with_argument(event.checkpoint, "use_reentrant=False", safe=True),
         )
-
-
-def _repair(event: refusal.CheckpointReentrant) -> Repair | None:
-    """Use the other kind of checkpoint, which computes the same; this does not help if nothing requires grad."""
-    if event.reason == "constant":
-        return None
-    return with_argument(event.checkpoint, "use_reentrant=False", safe=True)

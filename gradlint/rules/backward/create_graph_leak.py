@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from gradlint.domain.fault.backward import GradientCycle
 from gradlint.rules.authoring.repairs import without_argument
-from gradlint.rules.base import Bad, EventRule, Good, Report
+from gradlint.rules.base import EventRule, Report
 
 
 class CreateGraphLeak(EventRule[GradientCycle]):
@@ -33,8 +33,7 @@ class CreateGraphLeak(EventRule[GradientCycle]):
     name = "create-graph-leak"
     effect = "leak"
     fix = "unsafe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -42,11 +41,9 @@ model = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 1))
 loss = model(torch.randn(8, 4)).pow(2).mean()
 loss.backward(create_graph=True)  # GRD213
 penalty = sum(p.grad.pow(2).sum() for p in model.parameters())
-""",
-        shows="model[0].weight.grad.grad_fn is not None",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "model[0].weight.grad.grad_fn is not None"
+    good = """\
 import torch
 from torch import nn
 
@@ -55,8 +52,7 @@ loss = model(torch.randn(8, 4)).pow(2).mean()
 gradients = torch.autograd.grad(loss, list(model.parameters()), create_graph=True)
 penalty = sum(g.pow(2).sum() for g in gradients)
 penalty.backward()
-""",
-    )
+"""
 
     def check(self, event: GradientCycle) -> Report | None:
         """Report the backward; the fix removes the argument if nothing uses the graph of a gradient."""

@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.refusal import tensors as refusal
-from gradlint.rules.base import Bad, EventRule, Good, Report
-
-_RAISES = "data set to a tensor that requires gradients must be floating point or complex dtype"
+from gradlint.rules.base import EventRule, Report
 
 
 class DataIncompatible(EventRule[refusal.DataIncompatible]):
@@ -31,26 +29,22 @@ class DataIncompatible(EventRule[refusal.DataIncompatible]):
     code = "GRD222"
     name = "data-incompatible"
     effect = "raises"
+    raises = "data set to a tensor that requires gradients must be floating point or complex dtype"
     torch_says = ("incompatible tensor type", "data set to a tensor that requires gradients", "Variable data has to be")
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 w = torch.zeros(2, requires_grad=True)
 w.data = torch.tensor([1, 2])  # GRD222
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 
 w = torch.zeros(2, requires_grad=True)
 with torch.no_grad():
     w.copy_(torch.tensor([1, 2]))
-""",
-        shows="w.tolist() == [1.0, 2.0]",
-    )
+"""
+    good_shows = "w.tolist() == [1.0, 2.0]"
 
     def check(self, event: refusal.DataIncompatible) -> Report | None:
         """Report an assignment that torch rejects."""

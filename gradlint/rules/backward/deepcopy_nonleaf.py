@@ -4,9 +4,7 @@ import libcst as cst
 
 from gradlint.domain.refusal import tensors as refusal
 from gradlint.rules.authoring.repairs import operand
-from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
-
-_RAISES = "Only Tensors created explicitly by the user"
+from gradlint.rules.base import Change, EventRule, Repair, Report
 
 
 class DeepcopyNonleaf(EventRule[refusal.DeepcopiedNonleaf]):
@@ -36,21 +34,18 @@ class DeepcopyNonleaf(EventRule[refusal.DeepcopiedNonleaf]):
     code = "GRD211"
     name = "deepcopy-nonleaf"
     effect = "raises"
+    raises = "Only Tensors created explicitly by the user"
     fix = "safe"
     torch_says = ("support the deepcopy protocol",)
-    bad = Bad(
-        """\
+    bad = """\
 import copy
 
 import torch
 
 x = torch.ones(3, requires_grad=True)
 best = copy.deepcopy(x * 2)  # GRD211
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import copy
 
 import torch
@@ -58,8 +53,7 @@ import torch
 x = torch.ones(3, requires_grad=True)
 best = copy.deepcopy(x)
 value = (x * 2).detach().clone()
-""",
-    )
+"""
 
     def check(self, event: refusal.DeepcopiedNonleaf) -> Report | None:
         """Report a copy that torch rejects."""
@@ -67,7 +61,7 @@ value = (x * 2).detach().clone()
             event.node,
             "`deepcopy` is called on a tensor that is not a leaf: torch raises here",
             hint="store `.detach()`ed tensors on the copied object, or copy its `state_dict()`",
-            related=() if event.made is None else ((event.made, "this operation computes the tensor"),),
+            related=((event.made, "this operation computes the tensor"),),
             repair=_repair(event),
         )
 

@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.refusal import tensors as refusal
-from gradlint.rules.base import Bad, EventRule, Good, Report
-
-_RAISES = "Can't detach views in-place"
+from gradlint.rules.base import EventRule, Report
 
 
 class DetachView(EventRule[refusal.DetachedView]):
@@ -32,26 +30,22 @@ class DetachView(EventRule[refusal.DetachedView]):
     code = "GRD220"
     name = "detach-view"
     effect = "raises"
-    bad = Bad(
-        """\
+    raises = "Can't detach views in-place"
+    bad = """\
 import torch
 from torch import nn
 
 states = nn.Linear(4, 4)(torch.randn(3, 4))
 last = states[-1]
 last.detach_()  # GRD220
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 from torch import nn
 
 states = nn.Linear(4, 4)(torch.randn(3, 4))
 last = states[-1].detach()
-""",
-    )
+"""
 
     def check(self, event: refusal.DetachedView) -> Report | None:
         """Report a view that torch refuses to detach."""

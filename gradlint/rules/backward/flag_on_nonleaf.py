@@ -4,9 +4,7 @@ import libcst as cst
 
 from gradlint.domain.refusal import tensors as refusal
 from gradlint.rules.authoring.repairs import code
-from gradlint.rules.base import Bad, EventRule, Good, Remove, Repair, Report, Statement
-
-_RAISES = "you can only change requires_grad flags of leaf variables"
+from gradlint.rules.base import EventRule, Remove, Repair, Report, Statement
 
 
 class FlagOnNonleaf(EventRule[refusal.FlagOnNonleaf]):
@@ -37,10 +35,10 @@ class FlagOnNonleaf(EventRule[refusal.FlagOnNonleaf]):
     code = "GRD208"
     name = "flag-on-nonleaf"
     effect = "raises"
+    raises = "you can only change requires_grad flags of leaf variables"
     fix = "safe"
     torch_says = ("you can only change requires_grad flags of leaf",)
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -48,19 +46,15 @@ model = nn.Linear(4, 1)
 loss = model(torch.randn(8, 4)).pow(2).mean()
 loss.requires_grad = True  # GRD208
 loss.backward()
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 from torch import nn
 
 model = nn.Linear(4, 1)
 loss = model(torch.randn(8, 4)).pow(2).mean()
 loss.backward()
-""",
-    )
+"""
 
     def check(self, event: refusal.FlagOnNonleaf) -> Report | None:
         """Report a flag that torch refuses to change."""
@@ -68,7 +62,7 @@ loss.backward()
             event.node,
             f"`{event.spelled}` changes the flag of a tensor that is not a leaf: torch raises here",
             hint="use `.detach()` to stop gradients here, or set the flag on the leaf; do not set it on a loss",
-            related=() if event.made is None else ((event.made, "this operation computes the tensor"),),
+            related=((event.made, "this operation computes the tensor"),),
             repair=_without_flag(event.node),
         )
 

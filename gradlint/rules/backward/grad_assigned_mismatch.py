@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.refusal import tensors as refusal
-from gradlint.rules.base import Bad, EventRule, Good, Report
-
-_RAISES = "attempting to assign a gradient|assigned grad expected to be a Tensor or None"
+from gradlint.rules.base import EventRule, Report
 
 
 class GradAssignedMismatch(EventRule[refusal.GradientMismatch]):
@@ -31,25 +29,21 @@ class GradAssignedMismatch(EventRule[refusal.GradientMismatch]):
     code = "GRD218"
     name = "grad-assigned-mismatch"
     effect = "raises"
+    raises = "attempting to assign a gradient|assigned grad expected to be a Tensor or None"
     torch_says = ("attempting to assign a gradient", "assigned grad expected", "can't assign Variable as its own grad")
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 w = torch.zeros(2, 3, requires_grad=True)
 w.grad = torch.ones(6)  # GRD218
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 
 w = torch.zeros(2, 3, requires_grad=True)
 w.grad = torch.ones(6).view_as(w)
-""",
-        shows="w.grad.shape == w.shape",
-    )
+"""
+    good_shows = "w.grad.shape == w.shape"
 
     def check(self, event: refusal.GradientMismatch) -> Report | None:
         """Report an assignment that torch rejects."""

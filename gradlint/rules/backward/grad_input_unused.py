@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from gradlint.domain.refusal import backward as refusal
 from gradlint.rules.authoring.repairs import with_argument
-from gradlint.rules.base import Bad, EventRule, Good, Report
+from gradlint.rules.base import EventRule, Report
 
 
 class GradInputUnused(EventRule[refusal.GradInputUnused | refusal.GradInputWithoutGraph]):
@@ -32,30 +32,26 @@ class GradInputUnused(EventRule[refusal.GradInputUnused | refusal.GradInputWitho
     code = "GRD207"
     name = "grad-input-unused"
     effect = "raises"
+    raises = "appears to not have been used in the graph"
     fix = "unsafe"
     torch_says = (
         "One of the differentiated Tensors does not require grad",
         "appears to not have been used in the graph",
     )
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 a = torch.ones(2, requires_grad=True)
 b = torch.ones(2, requires_grad=True)
 torch.autograd.grad((a * 2).sum(), [a, b])  # GRD207
-""",
-        error="appears to not have been used in the graph",
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 
 a = torch.ones(2, requires_grad=True)
 b = torch.ones(2, requires_grad=True)
 torch.autograd.grad((a * 2).sum(), [a, b], allow_unused=True)
-""",
-    )
+"""
 
     def check(self, event: refusal.GradInputUnused | refusal.GradInputWithoutGraph) -> Report | None:
         """Report the call, for an input that is not used or does not require grad."""
@@ -65,13 +61,10 @@ torch.autograd.grad((a * 2).sum(), [a, b], allow_unused=True)
             event.node,
             f"`autograd.grad` differentiates with respect to a tensor that {reason}: torch raises here",
             hint=hint,
-            related=() if event.made is None else ((event.made, "the input is created here"),),
+            related=((event.made, "the input is created here"),),
             repair=with_argument(event.node, "allow_unused=True", safe=False) if unused else None,
         )
 
 
-_UNUSED = (
-    "the output does not depend on",
-    "pass the tensor that was used in the computation, or `allow_unused=True`",
-)
+_UNUSED = ("the output does not depend on", "pass the tensor that was used in the computation, or `allow_unused=True`")
 _WITHOUT_GRAPH = ("does not require grad", "call `requires_grad_()` on it before it is used")

@@ -6,7 +6,7 @@ from gradlint.domain.fault.backward import GradientWithoutGraph
 from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.rules.authoring.lost import report
 from gradlint.rules.authoring.repairs import with_argument
-from gradlint.rules.base import Bad, EventRule, Good, Repair, Report
+from gradlint.rules.base import EventRule, Repair, Report
 
 
 class GradWithoutCreateGraph(EventRule[GradientWithoutGraph | LostLeaf]):
@@ -39,8 +39,7 @@ class GradWithoutCreateGraph(EventRule[GradientWithoutGraph | LostLeaf]):
     effect = "silent"
     fix = "unsafe"
     torch_says = ("element 0 of tensors does not require grad",)
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -51,11 +50,9 @@ score = critic(x).mean()
 penalty = ((slope.norm(2, dim=1) - 1) ** 2).mean()
 loss = score + 10 * penalty
 loss.backward()
-""",
-        shows="not penalty.requires_grad",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "not penalty.requires_grad"
+    good = """\
 import torch
 from torch import nn
 
@@ -65,8 +62,7 @@ score = critic(x).mean()
 (slope,) = torch.autograd.grad(score, x, create_graph=True)
 loss = score + 10 * ((slope.norm(2, dim=1) - 1) ** 2).mean()
 loss.backward()
-""",
-    )
+"""
 
     def check(self, event: GradientWithoutGraph | LostLeaf) -> Report | None:
         """Report the gradient: it is a term of a loss, all of a root, or the only path to the trained parameters."""
@@ -74,17 +70,16 @@ loss.backward()
             if event.kind == "grad" and event.idle:
                 return report(event, "these gradients have no graph", _HINT, _repair(event.node))
             return None
-        alone = (
-            "these gradients have no graph, and the differentiated tensor depends on nothing else: torch "
-            "raises in backward"
-        )
-        term = "these gradients have no graph: the term of the loss computed from them has no effect on training"
         raises = event.term is None
+        follows = ": the term of the loss computed from them has no effect on training"
+        if raises:
+            follows = ", and the differentiated tensor depends on nothing else: torch raises in backward"
+        backward = "torch raises here" if raises else "the backward of the loss"
         return Report(
             event.node,
-            alone if raises else term,
+            f"these gradients have no graph{follows}",
             hint=_HINT,
-            related=_related(event),
+            related=((event.term, "this term of the loss is a constant"), (event.backward, backward)),
             effect="raises" if raises else None,
             repair=_repair(event.node),
         )
@@ -92,12 +87,6 @@ loss.backward()
 
 def _repair(node: cst.CSTNode) -> Repair | None:
     return with_argument(node, "create_graph=True", safe=False)
-
-
-def _related(event: GradientWithoutGraph) -> tuple[tuple[cst.CSTNode, str], ...]:
-    if event.term is None:
-        return ((event.backward, "torch raises here"),)
-    return (event.term, "this term of the loss is a constant"), (event.backward, "the backward of the loss")
 
 
 _HINT = "pass `create_graph=True` to `torch.autograd.grad`"

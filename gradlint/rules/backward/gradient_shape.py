@@ -3,9 +3,7 @@ from __future__ import annotations
 from gradlint.domain.refusal.backward import GradientIsNumber, GradientShapeMismatch
 from gradlint.rules.authoring.phrases import sizes
 from gradlint.rules.authoring.repairs import ones_as_gradient
-from gradlint.rules.base import Bad, EventRule, Good, Report
-
-_RAISES = "Mismatch in shape"
+from gradlint.rules.base import EventRule, Report
 
 
 class GradientShape(EventRule[GradientShapeMismatch | GradientIsNumber]):
@@ -34,27 +32,23 @@ class GradientShape(EventRule[GradientShapeMismatch | GradientIsNumber]):
     code = "GRD202"
     name = "gradient-shape"
     effect = "raises"
+    raises = "Mismatch in shape"
     fix = "unsafe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 x = torch.ones(3, requires_grad=True)
 y = x * 2
 y.backward(torch.ones(1))  # GRD202
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 
 x = torch.ones(3, requires_grad=True)
 y = x * 2
 y.backward(torch.ones_like(y))
-""",
-        shows="x.grad.tolist() == [2, 2, 2]",
-    )
+"""
+    good_shows = "x.grad.tolist() == [2, 2, 2]"
 
     def check(self, event: GradientShapeMismatch | GradientIsNumber) -> Report | None:
         """Report a gradient of a different shape, or one that is not a tensor."""
@@ -71,6 +65,6 @@ y.backward(torch.ones_like(y))
             event.node,
             f"`{keyword}` has a different shape from {tensor}, and is not broadcast: torch raises here",
             hint="pass `torch.ones_like(...)` of the tensor, or weights of its shape",
-            related=() if event.root is None else ((event.root, "backward starts at this tensor"),),
+            related=((event.root, "backward starts at this tensor"),),
             repair=ones_as_gradient(event.node, safe=False),
         )

@@ -6,7 +6,7 @@ import libcst as cst
 
 from gradlint.domain.fault import backward as fault
 from gradlint.rules.authoring.repairs import code, ones_as_gradient
-from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
+from gradlint.rules.base import Change, EventRule, Repair, Report
 
 
 class GradientUninitialised(EventRule[fault.GradientUninitialised]):
@@ -36,26 +36,22 @@ class GradientUninitialised(EventRule[fault.GradientUninitialised]):
     name = "gradient-uninitialised"
     effect = "silent"
     fix = "safe or unsafe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 x = torch.ones(4, requires_grad=True)
 y = x * 2
 y.backward(gradient=torch.empty(4))  # GRD203
-""",
-        shows="(x.grad != 2).any()",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "(x.grad != 2).any()"
+    good = """\
 import torch
 
 x = torch.ones(4, requires_grad=True)
 y = x * 2
 y.backward(torch.ones_like(y))
-""",
-        shows="x.grad.tolist() == [2, 2, 2, 2]",
-    )
+"""
+    good_shows = "x.grad.tolist() == [2, 2, 2, 2]"
 
     def check(self, event: fault.GradientUninitialised) -> Report | None:
         """Report the backward that is passed such a gradient."""

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.refusal import functions as refusal
-from gradlint.rules.base import Bad, EventRule, Good, Report
+from gradlint.rules.base import EventRule, Report
 
 
 class HookResult(EventRule[refusal.HookResult]):
@@ -30,20 +30,17 @@ class HookResult(EventRule[refusal.HookResult]):
     code = "GRD228"
     name = "hook-result"
     effect = "raises"
+    raises = "has changed the size of value"
     torch_says = ("hook .* has changed", "but hook returned", "hooks should return None")
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 x = torch.randn(4, requires_grad=True)
 y = x * 2
 y.register_hook(lambda g: g.norm())
 y.sum().backward()  # GRD228
-""",
-        error="has changed the size of value",
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 
 seen = []
@@ -52,9 +49,8 @@ y = x * 2
 y.register_hook(lambda g: seen.append(g.norm()))
 y.register_hook(lambda g: g.clamp(-1, 1))
 y.sum().backward()
-""",
-        shows="len(seen) == 1",
-    )
+"""
+    good_shows = "len(seen) == 1"
 
     def check(self, event: refusal.HookResult) -> Report | None:
         """Report a backward that runs such a hook."""

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.refusal import backward as refusal
-from gradlint.rules.base import Bad, EventRule, Good, Report
+from gradlint.rules.base import EventRule, Report
 
 
 class HookWithoutGrad(EventRule[refusal.HookWithoutGrad]):
@@ -29,29 +29,25 @@ class HookWithoutGrad(EventRule[refusal.HookWithoutGrad]):
     code = "GRD219"
     name = "hook-without-grad"
     effect = "raises"
+    raises = "cannot register a hook on a tensor that doesn't require gradient"
     torch_says = (
         "cannot register a hook on a tensor",
         "can't retain_grad on",
         "hooks cannot be registered on non-leaf",
     )
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 x = torch.randn(4)
 x.register_hook(print)  # GRD219
-""",
-        error="cannot register a hook on a tensor that doesn't require gradient",
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 
 x = torch.randn(4, requires_grad=True)
 x.register_hook(print)
 x.sum().backward()
-""",
-    )
+"""
 
     def check(self, event: refusal.HookWithoutGrad) -> Report | None:
         """Report the call that torch rejects."""

@@ -2,9 +2,7 @@ from __future__ import annotations
 
 from gradlint.domain.refusal import tensors as refusal
 from gradlint.rules.authoring.phrases import operation
-from gradlint.rules.base import Bad, EventRule, Good, Report
-
-_RAISES = "is not differentiable with respect to argument 'weight'"
+from gradlint.rules.base import EventRule, Report
 
 
 class InputMayNotRequireGrad(EventRule[refusal.NoDerivative]):
@@ -35,19 +33,16 @@ class InputMayNotRequireGrad(EventRule[refusal.NoDerivative]):
     code = "GRD223"
     name = "input-may-not-require-grad"
     effect = "raises"
-    bad = Bad(
-        """\
+    raises = "is not differentiable with respect to argument 'weight'"
+    bad = """\
 import torch
 import torch.nn.functional as F
 
 weight = torch.ones(3, requires_grad=True)
 scores = torch.randn(4, 3, requires_grad=True).log_softmax(dim=1)
 loss = F.nll_loss(scores, torch.tensor([0, 1, 2, 0]), weight)  # GRD223
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 import torch.nn.functional as F
 
@@ -55,8 +50,7 @@ weight = torch.ones(3, requires_grad=True)
 scores = torch.randn(4, 3, requires_grad=True).log_softmax(dim=1)
 loss = F.nll_loss(scores, torch.tensor([0, 1, 2, 0]), weight.detach())
 loss.backward()
-""",
-    )
+"""
 
     def check(self, event: refusal.NoDerivative) -> Report | None:
         """Report an argument that torch cannot differentiate."""

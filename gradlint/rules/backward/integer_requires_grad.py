@@ -4,9 +4,7 @@ import libcst as cst
 
 from gradlint.domain.refusal import tensors as refusal
 from gradlint.rules.authoring.repairs import with_argument
-from gradlint.rules.base import Bad, EventRule, Good, Repair, Report
-
-_RAISES = "nly Tensors of floating point (and complex )?dtype can require gradients"
+from gradlint.rules.base import EventRule, Repair, Report
 
 
 class IntegerRequiresGrad(EventRule[refusal.IntegerRequiresGrad]):
@@ -36,23 +34,19 @@ class IntegerRequiresGrad(EventRule[refusal.IntegerRequiresGrad]):
     code = "GRD209"
     name = "integer-requires-grad"
     effect = "raises"
+    raises = "nly Tensors of floating point (and complex )?dtype can require gradients"
     fix = "safe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 x = torch.tensor([1, 2, 3], requires_grad=True)  # GRD209
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 x.sum().backward()
-""",
-    )
+"""
 
     def check(self, event: refusal.IntegerRequiresGrad) -> Report | None:
         """Report a flag on a dtype that has no gradient."""

@@ -5,7 +5,7 @@ import libcst as cst
 from gradlint.domain.fault.backward import NonleafGradRead
 from gradlint.rules.authoring.leaves import leaf_at_once, retained, updated_in_place
 from gradlint.rules.authoring.repairs import code
-from gradlint.rules.base import Bad, EventRule, Good, Repair, Report
+from gradlint.rules.base import EventRule, Repair, Report
 
 
 class NonleafGrad(EventRule[NonleafGradRead]):
@@ -38,26 +38,22 @@ class NonleafGrad(EventRule[NonleafGradRead]):
     name = "nonleaf-grad"
     effect = "silent"
     fix = "unsafe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 x = 2 * torch.ones(2, 2, requires_grad=True)
 x.pow(2).sum().backward()
 slope = x.grad  # GRD206
-""",
-        shows="slope is None",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "slope is None"
+    good = """\
 import torch
 
 x = (2 * torch.ones(2, 2)).requires_grad_()
 x.pow(2).sum().backward()
 slope = x.grad
-""",
-        shows="slope is not None",
-    )
+"""
+    good_shows = "slope is not None"
 
     def check(self, event: NonleafGradRead) -> Report | None:
         """Report a read of a `.grad` that is certainly None."""
@@ -65,7 +61,7 @@ slope = x.grad
             event.node,
             "`.grad` is read from a tensor that is not a leaf: torch returns None with a warning",
             hint="read `.grad` from the leaf, or call `retain_grad()` on this tensor before the backward",
-            related=() if event.made is None else ((event.made, "this operation computes the tensor"),),
+            related=((event.made, "this operation computes the tensor"),),
             repair=None if event.made is None else _repair(event.node, event.made),
         )
 

@@ -5,9 +5,7 @@ import libcst as cst
 from gradlint.domain.refusal import tensors as refusal
 from gradlint.rules.authoring.phrases import source
 from gradlint.rules.authoring.repairs import receiver_through
-from gradlint.rules.base import Bad, EventRule, Good, Report
-
-_RAISES = "Can't call numpy\\(\\) on Tensor that requires grad"
+from gradlint.rules.base import EventRule, Report
 
 
 class NumpyOnGrad(EventRule[refusal.NumpyOnGrad]):
@@ -39,26 +37,22 @@ class NumpyOnGrad(EventRule[refusal.NumpyOnGrad]):
     code = "GRD210"
     name = "numpy-on-grad"
     effect = "raises"
+    raises = "Can't call numpy\\(\\) on Tensor that requires grad"
     fix = "safe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
 model = nn.Linear(4, 2)
 scores = model(torch.randn(3, 4)).numpy()  # GRD210
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 from torch import nn
 
 model = nn.Linear(4, 2)
 scores = model(torch.randn(3, 4)).detach().numpy()
-""",
-    )
+"""
 
     def check(self, event: refusal.NumpyOnGrad) -> Report | None:
         """Report a conversion that torch rejects."""
@@ -68,7 +62,7 @@ scores = model(torch.randn(3, 4)).detach().numpy()
             + (", unless the caller disables grad mode" if event.uncalled else ""),
             severity="warning" if event.uncalled else None,
             hint="call `.detach()` first; in the computation of a loss, use torch functions instead",
-            related=() if event.made is None else ((event.made, "the tensor is computed here"),),
+            related=((event.made, "the tensor is computed here"),),
             repair=receiver_through(event.node, "detach", safe=True) if _is_numpy_method(event.node) else None,
         )
 

@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.refusal import modules as refusal
-from gradlint.rules.base import Bad, EventRule, Good, Report
-
-_RAISES = "cannot assign 'torch.FloatTensor' as parameter"
+from gradlint.rules.base import EventRule, Report
 
 
 class ParameterOverwritten(EventRule[refusal.ParameterOverwritten | refusal.ChildOverwritten]):
@@ -33,27 +31,23 @@ class ParameterOverwritten(EventRule[refusal.ParameterOverwritten | refusal.Chil
     code = "GRD217"
     name = "parameter-overwritten"
     effect = "raises"
+    raises = "cannot assign 'torch.FloatTensor' as parameter"
     torch_says = (r"cannot assign '[\w.]+' as parameter",)
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
 layer = nn.Linear(3, 2)
 layer.weight = torch.zeros(2, 3)  # GRD217
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 from torch import nn
 
 layer = nn.Linear(3, 2)
 with torch.no_grad():
     layer.weight.zero_()
-""",
-    )
+"""
 
     def check(self, event: refusal.ParameterOverwritten | refusal.ChildOverwritten) -> Report | None:
         """Report an assignment that `nn.Module` rejects."""
@@ -67,5 +61,5 @@ with torch.no_grad():
             event.node,
             f"a plain tensor is assigned to the parameter `{event.name}`: torch raises here",
             hint="write its values under `torch.no_grad()`, or use another attribute name for the tensor",
-            related=() if event.made is None else ((event.made, "the parameter is created here"),),
+            related=((event.made, "the parameter is created here"),),
         )

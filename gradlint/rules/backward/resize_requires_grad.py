@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.refusal import tensors as refusal
-from gradlint.rules.base import Bad, EventRule, Good, Report
-
-_RAISES = "cannot resize variables that require grad"
+from gradlint.rules.base import EventRule, Report
 
 
 class ResizeRequiresGrad(EventRule[refusal.Resized]):
@@ -30,23 +28,19 @@ class ResizeRequiresGrad(EventRule[refusal.Resized]):
     code = "GRD221"
     name = "resize-requires-grad"
     effect = "raises"
-    bad = Bad(
-        """\
+    raises = "cannot resize variables that require grad"
+    bad = """\
 import torch
 
 w = torch.randn(2, 3, requires_grad=True)
 w.resize_(6)  # GRD221
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 
 w = torch.randn(2, 3, requires_grad=True)
 w.reshape(6).sum().backward()
-""",
-    )
+"""
 
     def check(self, event: refusal.Resized) -> Report | None:
         """Report a change of size that torch rejects."""

@@ -5,7 +5,7 @@ import libcst as cst
 from gradlint.domain.fault.backward import GraphRetained
 from gradlint.rules.authoring.arguments import keyword_of
 from gradlint.rules.authoring.repairs import with_argument, without_argument
-from gradlint.rules.base import Bad, EventRule, Good, Repair, Report
+from gradlint.rules.base import EventRule, Repair, Report
 
 
 class RetainGraphNeedless(EventRule[GraphRetained]):
@@ -34,8 +34,7 @@ class RetainGraphNeedless(EventRule[GraphRetained]):
     name = "retain-graph-needless"
     effect = "leak"
     fix = "safe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -46,10 +45,8 @@ for x in torch.randn(10, 8, 4):
     loss = model(x).pow(2).mean()
     loss.backward(retain_graph=True)  # GRD212
     optimizer.step()
-""",
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 from torch import nn
 
@@ -58,8 +55,7 @@ for x in torch.randn(10, 8, 4):
     code = encoder(x).tanh()
     a(code).mean().backward(retain_graph=True)
     b(code).mean().backward()
-""",
-    )
+"""
 
     def check(self, event: GraphRetained) -> Report | None:
         """Report the backward that retains its graph."""

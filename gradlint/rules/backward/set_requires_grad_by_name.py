@@ -5,7 +5,7 @@ import libcst as cst
 from gradlint.domain.fault import tensors as fault
 from gradlint.domain.refusal import tensors as refusal
 from gradlint.rules.authoring.phrases import source
-from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
+from gradlint.rules.base import Change, EventRule, Repair, Report
 
 
 class SetRequiresGradByName(EventRule[fault.MethodOverwritten | fault.FlagCompared | refusal.FlagCalled]):
@@ -36,17 +36,14 @@ class SetRequiresGradByName(EventRule[fault.MethodOverwritten | fault.FlagCompar
     effect = "silent"
     fix = "safe or unsafe"
     torch_says = ("'bool' object is not callable",)
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 x = torch.ones(3)
 x.requires_grad_ = True  # GRD215
-""",
-        shows="not x.requires_grad",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "not x.requires_grad"
+    good = """\
 import torch
 from torch import nn
 
@@ -54,9 +51,8 @@ x = torch.ones(3)
 x.requires_grad_()
 layer = nn.Linear(4, 4)
 layer.requires_grad_(False)
-""",
-        shows="x.requires_grad and not layer.weight.requires_grad",
-    )
+"""
+    good_shows = "x.requires_grad and not layer.weight.requires_grad"
 
     def check(self, event: fault.MethodOverwritten | fault.FlagCompared | refusal.FlagCalled) -> Report | None:
         """Report an assignment to the method, and a comparison or call of the flag."""
@@ -73,10 +69,7 @@ layer.requires_grad_(False)
             return Report(node, "this compares `requires_grad` and sets nothing", f"write `{setting}`", repair=repair)
         what = "the layers are not changed" if event.owner == "module" else "the flag is not changed"
         return Report(
-            node,
-            f"this replaces the method `requires_grad_` by an attribute: {what}",
-            hint=_HINT,
-            repair=_called(node),
+            node, f"this replaces the method `requires_grad_` by an attribute: {what}", hint=_HINT, repair=_called(node)
         )
 
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.refusal.transform import CapturedWrite
-from gradlint.rules.base import Bad, EventRule, Good, Report
+from gradlint.rules.base import EventRule, Report
 
 
 class TransformCapturedWrite(EventRule[CapturedWrite]):
@@ -32,13 +32,13 @@ class TransformCapturedWrite(EventRule[CapturedWrite]):
     code = "GRD224"
     name = "transform-captured-write"
     effect = "raises"
+    raises = "mutate a captured Tensor"
     torch_says = (
         "mutate a captured Tensor",
         "is not possible because there exists",
         "doesn't match the broadcast shape",
     )
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch.func import grad
 
@@ -51,11 +51,8 @@ def loss(x):
 
 
 grad(loss)(torch.randn(3))
-""",
-        error="mutate a captured Tensor",
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 from torch.func import grad
 
@@ -65,9 +62,8 @@ def loss(x):
 
 
 gradient, seen = grad(loss, has_aux=True)(torch.randn(3))
-""",
-        shows="seen.shape == (3,)",
-    )
+"""
+    good_shows = "seen.shape == (3,)"
 
     def check(self, event: CapturedWrite) -> Report | None:
         """Report a write that a transform rejects."""

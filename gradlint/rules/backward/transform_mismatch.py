@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.refusal import transform as refusal
-from gradlint.rules.base import Bad, EventRule, Good, Report
+from gradlint.rules.base import EventRule, Report
 
 
 class TransformMismatch(EventRule[refusal.TransformMismatch]):
@@ -33,6 +33,7 @@ class TransformMismatch(EventRule[refusal.TransformMismatch]):
     code = "GRD226"
     name = "transform-mismatch"
     effect = "raises"
+    raises = "to return a scalar Tensor"
     torch_says = (
         "[Ee]xpected",
         "Mismatch in shape",
@@ -46,8 +47,7 @@ class TransformMismatch(EventRule[refusal.TransformMismatch]):
         "strict",
         "only",
     )
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch.func import grad
 
@@ -57,11 +57,8 @@ def loss(w):
 
 
 grad(loss)(torch.randn(3))  # GRD226
-""",
-        error="to return a scalar Tensor",
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 from torch.func import grad
 
@@ -71,9 +68,8 @@ def loss(w):
 
 
 gradient = grad(loss)(torch.randn(3))
-""",
-        shows="gradient.shape == (3,)",
-    )
+"""
+    good_shows = "gradient.shape == (3,)"
 
     def check(self, event: refusal.TransformMismatch) -> Report | None:
         """Report a transform that raises."""

@@ -4,7 +4,7 @@ import libcst as cst
 
 from gradlint.domain.refusal import transform as refusal
 from gradlint.rules.authoring.repairs import code, with_argument
-from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report, Statement
+from gradlint.rules.base import Change, EventRule, Repair, Report, Statement
 
 _WHAT: dict[refusal.Unsupported, str] = {
     "method": "`{op}()` is called in a transformed function",
@@ -62,6 +62,7 @@ class TransformUnsupported(EventRule[refusal.TransformUnsupported]):
     code = "GRD225"
     name = "transform-unsupported"
     effect = "raises"
+    raises = "data-dependent control flow"
     fix = "safe or unsafe"
     torch_says = (
         "vmap",
@@ -71,8 +72,7 @@ class TransformUnsupported(EventRule[refusal.TransformUnsupported]):
         "Cannot access data pointer",
         "Can't detach views",
     )
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 
@@ -83,11 +83,8 @@ def clipped(x):
 
 
 torch.vmap(clipped)(torch.randn(4, 3))
-""",
-        error="data-dependent control flow",
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 
 
@@ -96,9 +93,8 @@ def clipped(x):
 
 
 result = torch.vmap(clipped)(torch.randn(4, 3))
-""",
-        shows="result.shape == (4, 3)",
-    )
+"""
+    good_shows = "result.shape == (4, 3)"
 
     def check(self, event: refusal.TransformUnsupported) -> Report | None:
         """Report an operation that the running transform rejects."""

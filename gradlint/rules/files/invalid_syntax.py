@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from gradlint.rules.base import Bad, Good, Rule
+from gradlint.rules.base import Rule
 
 
 class InvalidSyntax(Rule):
@@ -30,5 +30,6 @@ class InvalidSyntax(Rule):
     code = "GRD001"
     name = "invalid-syntax"
     effect = "invalid"
-    bad = Bad("import torch\nprint 'torch'  # GRD001\n", error="Missing parentheses in call to 'print'")
-    good = Good("import torch\nprint('torch')\n")
+    raises = "Missing parentheses in call to 'print'"
+    bad = "import torch\nprint 'torch'  # GRD001\n"
+    good = "import torch\nprint('torch')\n"

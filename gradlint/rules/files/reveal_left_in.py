@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.event import Reveal
-from gradlint.rules.base import Bad, EventRule, Good, Report
+from gradlint.rules.base import EventRule, Report
 
 
 class RevealLeftIn(EventRule[Reveal]):
@@ -27,27 +27,23 @@ class RevealLeftIn(EventRule[Reveal]):
     code = "GRD004"
     name = "reveal-left-in"
     effect = "legacy"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from gradlint import reveal
 
 w = torch.ones(3, requires_grad=True)
 loss = reveal((w * 2).sum())  # GRD004
 loss.backward()
-""",
-        shows="w.grad.tolist() == [2.0, 2.0, 2.0]",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "w.grad.tolist() == [2.0, 2.0, 2.0]"
+    good = """\
 import torch
 
 w = torch.ones(3, requires_grad=True)
 loss = (w * 2).sum()
 loss.backward()
-""",
-        shows="w.grad.tolist() == [2.0, 2.0, 2.0]",
-    )
+"""
+    good_shows = "w.grad.tolist() == [2.0, 2.0, 2.0]"
 
     def check(self, event: Reveal) -> Report | None:
         """Report the answer to a `reveal` in the program."""

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from gradlint.rules.base import Bad, Good, Rule
+from gradlint.rules.base import Rule
 
 
 class UnusedSuppression(Rule):
@@ -28,8 +28,12 @@ class UnusedSuppression(Rule):
     name = "unused-suppression"
     effect = "fragile"
     fix = "safe"
-    bad = Bad("import torch\n\nx = torch.ones(2)\nx.add_(1)  # noqa: GRD101  # GRD003\n")
-    good = Good(
-        "import torch\n\nw = torch.ones(2, requires_grad=True)\n"
-        "w.data.add_(1)  # noqa: GRD301\nprint(w)  # noqa: T201\nx = w * 2  # noqa\n"
-    )
+    bad = "import torch\n\nx = torch.ones(2)\nx.add_(1)  # noqa: GRD101  # GRD003\n"
+    good = """\
+import torch
+
+w = torch.ones(2, requires_grad=True)
+w.data.add_(1)  # noqa: GRD301
+print(w)  # noqa: T201
+x = w * 2  # noqa
+"""

@@ -3,9 +3,7 @@ from __future__ import annotations
 from gradlint.domain.refusal import inplace as refusal
 from gradlint.rules.authoring.phrases import writing
 from gradlint.rules.authoring.repairs import out_of_place
-from gradlint.rules.base import Bad, EventRule, Good, Report
-
-_RAISES = "is a view and is being modified inplace. This view was created inside a custom Function"
+from gradlint.rules.base import EventRule, Report
 
 
 class CustomViewInplace(EventRule[refusal.CustomViewWrite]):
@@ -39,9 +37,9 @@ class CustomViewInplace(EventRule[refusal.CustomViewWrite]):
     code = "GRD112"
     name = "custom-view-inplace"
     effect = "raises"
+    raises = "is a view and is being modified inplace. This view was created inside a custom Function"
     fix = "safe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -49,11 +47,8 @@ layer = nn.Linear(3, 4)
 layer.register_full_backward_hook(lambda module, grad_input, grad_output: None)
 hidden = layer(torch.randn(2, 3))
 hidden += 1  # GRD112
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 from torch import nn
 
@@ -62,8 +57,7 @@ layer.register_full_backward_hook(lambda module, grad_input, grad_output: None)
 hidden = layer(torch.randn(2, 3))
 hidden = hidden + 1
 hidden.sum().backward()
-""",
-    )
+"""
 
     def check(self, event: refusal.CustomViewWrite) -> Report | None:
         """Report a write that torch rejects because its target is a view made by a custom function."""
@@ -72,6 +66,6 @@ hidden.sum().backward()
             f"{writing(event.op, event.node)} writes to a view made by a custom function or a backward hook: "
             "torch raises here",
             hint="compute out of place (`inplace=False` next to a module with a backward hook), or clone the result",
-            related=() if event.viewed is None else ((event.viewed, "the view is made here"),),
+            related=((event.viewed, "the view is made here"),),
             repair=out_of_place(event.node),
         )

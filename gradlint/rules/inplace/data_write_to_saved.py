@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from gradlint.domain.fault.inplace import HiddenWriteToSaved
 from gradlint.rules.authoring.phrases import operation
-from gradlint.rules.base import Bad, EventRule, Good, Report
+from gradlint.rules.base import EventRule, Report
 
 
 class DataWriteToSaved(EventRule[HiddenWriteToSaved]):
@@ -32,19 +32,16 @@ class DataWriteToSaved(EventRule[HiddenWriteToSaved]):
     code = "GRD105"
     name = "data-write-to-saved"
     effect = "silent"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 x = torch.tensor([3.0], requires_grad=True)
 loss = (x * x).sum()
 x.data.zero_()  # GRD105, GRD301
 loss.backward()
-""",
-        shows="differs_from_finite_differences(lambda: (x * x).sum(), x, at=torch.tensor([3.0]))",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "differs_from_finite_differences(lambda: (x * x).sum(), x, at=torch.tensor([3.0]))"
+    good = """\
 import torch
 
 x = torch.tensor([3.0], requires_grad=True)
@@ -52,9 +49,8 @@ loss = (x * x).sum()
 loss.backward()
 with torch.no_grad():
     x.zero_()
-""",
-        shows="x.grad.item() == 6",
-    )
+"""
+    good_shows = "x.grad.item() == 6"
 
     def check(self, event: HiddenWriteToSaved) -> Report | None:
         """Report the write that the version counter does not see."""

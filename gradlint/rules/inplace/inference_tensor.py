@@ -6,7 +6,7 @@ import libcst as cst
 
 from gradlint.domain.refusal import inplace as refusal
 from gradlint.rules.authoring.phrases import operation, writing
-from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
+from gradlint.rules.base import Change, EventRule, Repair, Report
 
 _Event: TypeAlias = (
     refusal.InferenceWrite | refusal.InferenceViewWrite | refusal.InferenceChange | refusal.InferenceSaved
@@ -40,10 +40,10 @@ class InferenceTensor(EventRule[_Event]):
     code = "GRD109"
     name = "inference-tensor"
     effect = "raises"
+    raises = "Inference tensors cannot be saved for backward"
     fix = "safe"
     torch_says = ("[Ii]nference ?(tensor|mode|Mode)",)
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -51,11 +51,8 @@ backbone, head = nn.Linear(4, 8), nn.Linear(8, 2)
 with torch.inference_mode():
     features = backbone(torch.randn(3, 4))
 loss = head(features).sum()  # GRD109
-""",
-        error="Inference tensors cannot be saved for backward",
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 from torch import nn
 
@@ -63,9 +60,8 @@ backbone, head = nn.Linear(4, 8), nn.Linear(8, 2)
 with torch.no_grad():
     features = backbone(torch.randn(3, 4))
 head(features).sum().backward()
-""",
-        shows="head.weight.grad is not None",
-    )
+"""
+    good_shows = "head.weight.grad is not None"
 
     def check(self, event: _Event) -> Report | None:
         """Report an inference tensor that is written directly or through a view, changed otherwise, or saved."""
@@ -82,7 +78,7 @@ head(features).sum().backward()
             event.node,
             f"{message}: torch raises here",
             hint="create the tensor under `torch.no_grad()` instead, or use its `.clone()`",
-            related=() if place is None else ((place, said),),
+            related=((place, said),),
             repair=_recorded(mode),
         )
 

@@ -1,15 +1,9 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
-import libcst as cst
-
 from gradlint.domain.refusal import inplace as refusal
 from gradlint.rules.authoring.phrases import sizes, writing
 from gradlint.rules.authoring.repairs import out_of_place
-from gradlint.rules.base import Bad, EventRule, Good, Repair, Report
-
-_RAISES = "doesn't match the broadcast shape"
+from gradlint.rules.base import EventRule, Report
 
 
 class InplaceBroadcast(EventRule[refusal.InplaceBroadcast]):
@@ -41,29 +35,25 @@ class InplaceBroadcast(EventRule[refusal.InplaceBroadcast]):
     code = "GRD116"
     name = "inplace-broadcast"
     effect = "raises"
+    raises = "doesn't match the broadcast shape"
     fix = "unsafe"
     torch_says = ("doesn't match the broadcast shape", r"expand\(", "shape mismatch", "Bad in-place call")
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 total = torch.zeros(5)
 total += torch.ones(3, 5)  # GRD116
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 
 total = torch.zeros(5)
 total = total + torch.ones(3, 5)
-""",
-        shows="total.shape == (3, 5)",
-    )
+"""
+    good_shows = "total.shape == (3, 5)"
 
     def check(self, event: refusal.InplaceBroadcast) -> Report | None:
-        """Report values whose shape cannot be broadcast to the target."""
+        """Report values that cannot be broadcast to the target. Out of place, the result has the larger shape."""
         held, wanted = sizes(event.shape), sizes(event.wanted)
         part = "a part" if event.op == "index assignment" else "a tensor"
         return Report(
@@ -71,12 +61,6 @@ total = total + torch.ones(3, 5)
             f"{writing(event.op, event.node)} writes values of shape {wanted} to {part} of shape {held}: "
             "torch raises here",
             hint="reduce the values, start from the larger shape, or compute out of place",
-            related=() if event.made is None else ((event.made, "the tensor is created here"),),
-            repair=_repair(event.node),
+            related=((event.made, "the tensor is created here"),),
+            repair=out_of_place(event.node, safe=False),
         )
-
-
-def _repair(node: cst.CSTNode) -> Repair | None:
-    """Write it out of place. The fix is unsafe, because the result then has the larger shape."""
-    repair = out_of_place(node)
-    return None if repair is None else replace(repair, safe=False)

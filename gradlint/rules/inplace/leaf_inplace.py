@@ -1,13 +1,9 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gradlint.domain.refusal import inplace as refusal
 from gradlint.rules.authoring.phrases import target, writing
 from gradlint.rules.authoring.repairs import built_out_of_place, out_of_place, update_under_no_grad
-from gradlint.rules.base import Bad, EventRule, Good, Repair, Report
-
-_RAISES = "a leaf Variable that requires grad is being used in an in-place operation"
+from gradlint.rules.base import EventRule, Repair, Report
 
 
 class LeafInplace(EventRule[refusal.LeafWrite]):
@@ -40,9 +36,9 @@ class LeafInplace(EventRule[refusal.LeafWrite]):
     code = "GRD101"
     name = "leaf-inplace"
     effect = "raises"
+    raises = "a leaf Variable that requires grad is being used in an in-place operation"
     fix = "safe or unsafe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 x, y = torch.randn(8, 3), torch.randn(8)
@@ -50,11 +46,8 @@ w = torch.zeros(3, requires_grad=True)
 loss = ((x @ w - y) ** 2).mean()
 loss.backward()
 w -= 0.1 * w.grad  # GRD101
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 
 x, y = torch.randn(8, 3), torch.randn(8)
@@ -64,21 +57,19 @@ loss.backward()
 with torch.no_grad():
     w -= 0.1 * w.grad
     w.grad.zero_()
-""",
-        shows="w.requires_grad and w.is_leaf",
-    )
+"""
+    good_shows = "w.requires_grad and w.is_leaf"
 
     def check(self, event: refusal.LeafWrite) -> Report | None:
         """Report a write that torch rejects because its target is a leaf."""
         kind = "parameter" if event.parameter else "leaf"
         quoted = target(event.node)
         what = f"the {kind} `{quoted}`, which" if quoted else f"a {kind} that"
-        related = () if event.made is None else ((event.made, f"the {kind} is created here"),)
         return Report(
             event.node,
             f"{writing(event.op, event.node)} writes in place to {what} requires grad: torch raises here",
             hint=_NO_INPLACE if event.op.startswith("nn.") else _NO_GRAD,
-            related=related,
+            related=((event.made, f"the {kind} is created here"),),
             repair=_repair(event),
         )
 
@@ -94,8 +85,8 @@ def _repair(event: refusal.LeafWrite) -> Repair | None:
     if event.op.startswith("nn."):
         return out_of_place(node)
     kept = event.parameter or event.held
-    elsewhere = out_of_place(node) if event.tracked and not kept else None
-    return update_under_no_grad(node) if elsewhere is None else replace(elsewhere, safe=False)
+    elsewhere = out_of_place(node, safe=False) if event.tracked and not kept else None
+    return elsewhere or update_under_no_grad(node)
 
 
 _NO_GRAD = "wrap the write in `with torch.no_grad():`, or write to a copy: `.clone()`"

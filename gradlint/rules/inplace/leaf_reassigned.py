@@ -2,9 +2,7 @@ from __future__ import annotations
 
 from gradlint.domain.refusal.backward import NoneGradientUsed
 from gradlint.rules.authoring.leaves import updated_in_place
-from gradlint.rules.base import Bad, EventRule, Good, Report
-
-_RAISES = "unsupported operand type.*NoneType|NoneType' object"
+from gradlint.rules.base import EventRule, Report
 
 
 class LeafReassigned(EventRule[NoneGradientUsed]):
@@ -34,10 +32,10 @@ class LeafReassigned(EventRule[NoneGradientUsed]):
     code = "GRD111"
     name = "leaf-reassigned"
     effect = "raises"
+    raises = "unsupported operand type.*NoneType|NoneType' object"
     fix = "unsafe"
     torch_says = ("unsupported operand type.*NoneType", "NoneType' object", "not NoneType", "got .*NoneType")
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 x, y = torch.randn(8, 3), torch.randn(8)
@@ -46,11 +44,8 @@ for _ in range(3):
     loss = ((x @ w - y) ** 2).mean()
     loss.backward()
     w = w - 0.1 * w.grad  # GRD111, GRD206
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 
 x, y = torch.randn(8, 3), torch.randn(8)
@@ -61,9 +56,8 @@ for _ in range(3):
     with torch.no_grad():
         w -= 0.1 * w.grad
     w.grad = None
-""",
-        shows="w.is_leaf and w.any()",
-    )
+"""
+    good_shows = "w.is_leaf and w.any()"
 
     def check(self, event: NoneGradientUsed) -> Report | None:
         """Report a computation that uses a `.grad` that is None."""
@@ -71,6 +65,6 @@ for _ in range(3):
             event.node,
             "this uses a `.grad` that is None here: no backward has filled it, and Python raises here",
             hint="update the leaf under `torch.no_grad()`, or make a new leaf: `.detach().requires_grad_()`",
-            related=() if event.made is None else ((event.made, "the tensor whose `.grad` is None is created here"),),
+            related=((event.made, "the tensor whose `.grad` is None is created here"),),
             repair=None if event.made is None else updated_in_place(event.made),
         )

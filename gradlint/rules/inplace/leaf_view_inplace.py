@@ -6,9 +6,7 @@ from gradlint.domain.refusal import inplace as refusal
 from gradlint.rules.authoring.arguments import keyword_of
 from gradlint.rules.authoring.phrases import writing
 from gradlint.rules.authoring.repairs import update_under_no_grad, without_argument
-from gradlint.rules.base import Bad, EventRule, Good, Repair, Report
-
-_RAISES = "a view of a leaf Variable that requires grad is being used in an in-place operation"
+from gradlint.rules.base import EventRule, Repair, Report
 
 
 class LeafViewInplace(EventRule[refusal.LeafViewWrite]):
@@ -41,42 +39,36 @@ class LeafViewInplace(EventRule[refusal.LeafViewWrite]):
     code = "GRD102"
     name = "leaf-view-inplace"
     effect = "raises"
+    raises = "a view of a leaf Variable that requires grad is being used in an in-place operation"
     fix = "safe or unsafe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 a = torch.ones(2, requires_grad=True)
 b = torch.zeros(3, 2, requires_grad=True)
 b[0] = a * 2  # GRD102
 b.sum().backward()
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 
 a = torch.ones(2, requires_grad=True)
 b = torch.zeros(3, 2)
 b[0] = a * 2
 b.sum().backward()
-""",
-        shows="a.grad.tolist() == [2, 2]",
-    )
+"""
+    good_shows = "a.grad.tolist() == [2, 2]"
 
     def check(self, event: refusal.LeafViewWrite) -> Report | None:
         """Report a write that torch rejects because its target is a view of a leaf."""
         kind = "parameter" if event.parameter else "leaf"
-        related = [] if event.made is None else [(event.made, f"the {kind} is created here")]
-        if event.viewed is not None and event.viewed is not event.node:
-            related.append((event.viewed, "this is a view of it"))
+        viewed = None if event.viewed is event.node else event.viewed
         return Report(
             event.node,
             f"{writing(event.op, event.node)} writes in place to a view of a {kind} that requires grad:"
             " torch raises here",
             hint=_FOR_PARAMETER if event.parameter else _FOR_BUFFER,
-            related=tuple(related),
+            related=((event.made, f"the {kind} is created here"), (viewed, "this is a view of it")),
             repair=update_under_no_grad(event.node) if event.parameter else _joining(event),
         )
 

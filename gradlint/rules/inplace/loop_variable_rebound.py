@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.fault import inplace as fault
-from gradlint.rules.base import Bad, EventRule, Good, Report
+from gradlint.rules.base import EventRule, Report
 
 
 class LoopVariableRebound(EventRule[fault.LoopVariableAssigned]):
@@ -29,8 +29,7 @@ class LoopVariableRebound(EventRule[fault.LoopVariableAssigned]):
     code = "GRD113"
     name = "loop-variable-rebound"
     effect = "silent"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -38,11 +37,9 @@ policy, target = nn.Linear(2, 1), nn.Linear(2, 1)
 before = target.weight.clone()
 for own, slow in zip(policy.parameters(), target.parameters()):
     slow = 0.1 * own + 0.9 * slow  # GRD113
-""",
-        shows="torch.equal(before, target.weight)",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "torch.equal(before, target.weight)"
+    good = """\
 import torch
 from torch import nn
 
@@ -51,9 +48,8 @@ before = target.weight.clone()
 with torch.no_grad():
     for own, slow in zip(policy.parameters(), target.parameters()):
         slow.copy_(0.1 * own + 0.9 * slow)
-""",
-        shows="not torch.equal(before, target.weight)",
-    )
+"""
+    good_shows = "not torch.equal(before, target.weight)"
 
     def check(self, event: fault.LoopVariableAssigned) -> Report | None:
         """Report an assignment to the variable of a loop over parameters whose value is never read."""

@@ -3,9 +3,7 @@ from __future__ import annotations
 from gradlint.domain.refusal import inplace as refusal
 from gradlint.rules.authoring.phrases import writing
 from gradlint.rules.authoring.repairs import out_of_place
-from gradlint.rules.base import Bad, EventRule, Good, Report
-
-_RAISES = "output of a function that returns multiple views"
+from gradlint.rules.base import EventRule, Report
 
 
 class MultiviewInplace(EventRule[refusal.MultiViewWrite | refusal.UnrebasedView]):
@@ -37,27 +35,23 @@ class MultiviewInplace(EventRule[refusal.MultiViewWrite | refusal.UnrebasedView]
     code = "GRD106"
     name = "multiview-inplace"
     effect = "raises"
+    raises = "output of a function that returns multiple views"
     fix = "safe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 gates = torch.randn(2, 8, requires_grad=True) * 1
 forget, update = gates.chunk(2, dim=1)
 forget += 1  # GRD106
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 
 gates = torch.randn(2, 8, requires_grad=True) * 1
 forget, update = gates.chunk(2, dim=1)
 forget = forget + 1
 (forget * update).sum().backward()
-""",
-    )
+"""
 
     def check(self, event: refusal.MultiViewWrite | refusal.UnrebasedView) -> Report | None:
         """Report a write that torch rejects because its target is one of several views."""
@@ -75,6 +69,6 @@ forget = forget + 1
             event.node,
             f"{writing(event.op, event.node)} writes to one of several views made at once: torch raises here",
             hint="compute out of place, clone the part, or select it by index or with `torch.tensor_split`",
-            related=() if event.viewed is None else ((event.viewed, "the views are created here"),),
+            related=((event.viewed, "the views are created here"),),
             repair=out_of_place(event.node),
         )

@@ -2,9 +2,7 @@ from __future__ import annotations
 
 from gradlint.domain.refusal import inplace as refusal
 from gradlint.rules.authoring.phrases import writing
-from gradlint.rules.base import Bad, EventRule, Good, Report
-
-_RAISES = "A view was created in no_grad mode and is being modified inplace with grad mode enabled"
+from gradlint.rules.base import EventRule, Report
 
 
 class NoGradViewInplace(EventRule[refusal.NoGradViewWrite | refusal.UnrebasedView]):
@@ -33,9 +31,9 @@ class NoGradViewInplace(EventRule[refusal.NoGradViewWrite | refusal.UnrebasedVie
     code = "GRD108"
     name = "no-grad-view-inplace"
     effect = "raises"
+    raises = "A view was created in no_grad mode and is being modified inplace with grad mode enabled"
     torch_says = ("(A view was|a view which was) created in no_grad mode",)
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -43,11 +41,8 @@ table = nn.Embedding(10, 4)
 with torch.no_grad():
     padding = table.weight[0]
 padding.zero_()  # GRD108
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 from torch import nn
 
@@ -55,9 +50,8 @@ table = nn.Embedding(10, 4)
 with torch.no_grad():
     padding = table.weight[0]
     padding.zero_()
-""",
-        shows="not table.weight[0].any()",
-    )
+"""
+    good_shows = "not table.weight[0].any()"
 
     def check(self, event: refusal.NoGradViewWrite | refusal.UnrebasedView) -> Report | None:
         """Report a write that torch rejects because its target is a view created in another grad mode."""
@@ -75,5 +69,5 @@ with torch.no_grad():
             event.node,
             f"{writer} writes, with grad mode on, to a view made under `no_grad`: torch raises here",
             hint="create the view and write to it in the same grad mode",
-            related=() if event.viewed is None else ((event.viewed, "the view is created here"),),
+            related=((event.viewed, "the view is created here"),),
         )

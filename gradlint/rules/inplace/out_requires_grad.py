@@ -6,9 +6,7 @@ from gradlint.domain.refusal import inplace as refusal
 from gradlint.rules.authoring.arguments import keyword_of, without
 from gradlint.rules.authoring.phrases import operation
 from gradlint.rules.authoring.repairs import code, under_no_grad
-from gradlint.rules.base import Bad, EventRule, Good, Repair, Report, Statement
-
-_RAISES = "functions with out=... arguments don't support automatic differentiation"
+from gradlint.rules.base import EventRule, Repair, Report, Statement
 
 
 class OutRequiresGrad(EventRule[refusal.OutRequiresGrad]):
@@ -36,26 +34,22 @@ class OutRequiresGrad(EventRule[refusal.OutRequiresGrad]):
     code = "GRD110"
     name = "out-requires-grad"
     effect = "raises"
+    raises = "functions with out=... arguments don't support automatic differentiation"
     fix = "safe or unsafe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 w = torch.randn(3, 3, requires_grad=True)
 y = torch.empty(2, 3)
 torch.mm(torch.randn(2, 3), w, out=y)  # GRD110
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 
 w = torch.randn(3, 3, requires_grad=True)
 y = torch.mm(torch.randn(2, 3), w)
 y.sum().backward()
-""",
-    )
+"""
 
     def check(self, event: refusal.OutRequiresGrad) -> Report | None:
         """Report a call with `out=` that torch rejects."""

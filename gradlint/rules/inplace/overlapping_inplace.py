@@ -5,9 +5,7 @@ import libcst as cst
 from gradlint.domain.refusal import inplace as refusal
 from gradlint.rules.authoring.phrases import writing
 from gradlint.rules.authoring.repairs import through
-from gradlint.rules.base import Bad, EventRule, Good, Report
-
-_RAISES = "more than one element of the written-to tensor refers to a single memory location"
+from gradlint.rules.base import EventRule, Report
 
 
 class OverlappingInplace(EventRule[refusal.OverlapWrite]):
@@ -37,26 +35,22 @@ class OverlappingInplace(EventRule[refusal.OverlapWrite]):
     code = "GRD107"
     name = "overlapping-inplace"
     effect = "raises"
+    raises = "more than one element of the written-to tensor refers to a single memory location"
     fix = "safe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 row = torch.zeros(1, 3)
 batch = row.expand(8, 3)
 batch += torch.randn(8, 3)  # GRD107
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 
 row = torch.zeros(1, 3)
 batch = row.expand(8, 3).clone()
 batch += torch.randn(8, 3)
-""",
-    )
+"""
 
     def check(self, event: refusal.OverlapWrite) -> Report | None:
         """Report a write that torch rejects because elements of its target share memory."""
@@ -65,6 +59,6 @@ batch += torch.randn(8, 3)
             event.node,
             f"{writer} writes to an expanded tensor, whose elements share memory: torch raises here",
             hint="copy it first with `.clone()`, or use `repeat` instead of `expand`",
-            related=() if event.viewed is None else ((event.viewed, "it is expanded here"),),
+            related=((event.viewed, "it is expanded here"),),
             repair=through(event.viewed, "clone", safe=True) if isinstance(event.viewed, cst.Call) else None,
         )

@@ -3,9 +3,7 @@ from __future__ import annotations
 from gradlint.domain.refusal.backward import StaleSaved
 from gradlint.rules.authoring.phrases import operation, writing
 from gradlint.rules.authoring.repairs import built_out_of_place, out_of_place
-from gradlint.rules.base import Bad, EventRule, Good, Repair, Report
-
-_RAISES = "modified by an inplace operation"
+from gradlint.rules.base import EventRule, Repair, Report
 
 
 class SavedTensorModified(EventRule[StaleSaved]):
@@ -37,29 +35,25 @@ class SavedTensorModified(EventRule[StaleSaved]):
     code = "GRD103"
     name = "saved-tensor-modified"
     effect = "raises"
+    raises = "modified by an inplace operation"
     fix = "safe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 x = torch.randn(4, requires_grad=True)
 h = x.exp()
 h += 1  # GRD103
 h.sum().backward()  # raises
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 
 x = torch.randn(4, requires_grad=True)
 h = x.exp()
 h = h + 1
 h.sum().backward()
-""",
-        shows="torch.equal(x.grad, x.detach().exp())",
-    )
+"""
+    good_shows = "torch.equal(x.grad, x.detach().exp())"
 
     def check(self, event: StaleSaved) -> Report | None:
         """Report a write that the version counter detects; GRD104 reports writes by an optimizer."""

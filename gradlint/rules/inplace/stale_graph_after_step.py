@@ -2,9 +2,7 @@ from __future__ import annotations
 
 from gradlint.domain.refusal.backward import StaleSaved
 from gradlint.rules.authoring.phrases import operation
-from gradlint.rules.base import Bad, EventRule, Good, Report
-
-_RAISES = "modified by an inplace operation"
+from gradlint.rules.base import EventRule, Report
 
 
 class StaleGraphAfterStep(EventRule[StaleSaved]):
@@ -37,8 +35,8 @@ class StaleGraphAfterStep(EventRule[StaleSaved]):
     code = "GRD104"
     name = "stale-graph-after-step"
     effect = "raises"
-    bad = Bad(
-        """\
+    raises = "modified by an inplace operation"
+    bad = """\
 import torch
 from torch import nn
 
@@ -49,11 +47,8 @@ for loss in (first, second):
     optimizer.zero_grad()
     loss.backward(retain_graph=True)  # raises
     optimizer.step()  # GRD104
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 from torch import nn
 
@@ -63,8 +58,7 @@ first, second = model(torch.randn(3, 4)).pow(2).sum(dim=0)
 first.backward(retain_graph=True)
 second.backward()
 optimizer.step()
-""",
-    )
+"""
 
     def check(self, event: StaleSaved) -> Report | None:
         """Report a write by an optimizer, at the step."""
@@ -75,8 +69,5 @@ optimizer.step()
             event.node,
             "this step changes parameters that an earlier graph has saved: torch raises at that graph's backward",
             hint="run both backwards before the step, or compute the second loss after it, with a new forward",
-            related=(
-                (event.saver, f"{saver} saves them here"),
-                (event.backward, "this backward needs the old values"),
-            ),
+            related=((event.saver, f"{saver} saves them here"), (event.backward, "this backward needs the old values")),
         )

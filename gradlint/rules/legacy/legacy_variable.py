@@ -6,7 +6,7 @@ from gradlint.domain.fault import spelling as fault
 from gradlint.facts.traits import FACTORIES
 from gradlint.rules.authoring.arguments import extended, keyword_of
 from gradlint.rules.authoring.repairs import code, operand
-from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
+from gradlint.rules.base import Change, EventRule, Repair, Report
 
 
 class LegacyVariable(EventRule[fault.LegacyVariable]):
@@ -36,8 +36,7 @@ class LegacyVariable(EventRule[fault.LegacyVariable]):
     name = "legacy-variable"
     effect = "legacy"
     fix = "safe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 from torch.autograd import Variable
@@ -45,17 +44,14 @@ from torch.autograd import Variable
 model = nn.Linear(3, 1)
 x = Variable(torch.randn(8, 3))  # GRD802
 model(x).sum().backward()
-""",
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 from torch import nn
 
 model = nn.Linear(3, 1)
 model(torch.randn(8, 3)).sum().backward()
-""",
-    )
+"""
 
     def check(self, event: fault.LegacyVariable) -> Report | None:
         """Report a call on data; another rule reports a tensor with a graph."""

@@ -4,7 +4,7 @@ import libcst as cst
 
 from gradlint.domain.fault import spelling as fault
 from gradlint.rules.authoring.arguments import keyword_of
-from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
+from gradlint.rules.base import Change, EventRule, Repair, Report
 
 
 class MisspeltName(EventRule[fault.MisspeltName]):
@@ -34,6 +34,7 @@ class MisspeltName(EventRule[fault.MisspeltName]):
     code = "GRD801"
     name = "misspelt-name"
     effect = "raises"
+    raises = "'Tensor' object has no attribute 'backwards'"
     fix = "safe or unsafe"
     torch_says = (
         "'Linear' object has no attribute 'paramters'",
@@ -43,18 +44,14 @@ class MisspeltName(EventRule[fault.MisspeltName]):
         "unexpected keyword argument 'momentun'",
         "unexpected keyword argument 'require_grad'",
     )
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 x = torch.randn(3, requires_grad=True)
 loss = (x**2).sum()
 loss.backwards()  # GRD801
-""",
-        error="'Tensor' object has no attribute 'backwards'",
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -63,8 +60,7 @@ model = nn.Linear(3, 1)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 optimizer.zero_grad()
 F.softmax(model(torch.randn(2, 3)), dim=1).sum().backward()
-""",
-    )
+"""
 
     def check(self, event: fault.MisspeltName) -> Report | None:
         """Report a misspelt name, with the most similar name that exists."""

@@ -9,7 +9,7 @@ from gradlint.domain.fault import spelling as fault
 from gradlint.domain.refusal import tensors as refusal
 from gradlint.rules.authoring.arguments import extended, keyword_of, without
 from gradlint.rules.authoring.repairs import code, with_argument, without_argument
-from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
+from gradlint.rules.base import Change, EventRule, Repair, Report
 
 _Event: TypeAlias = (
     fault.RemovedName
@@ -53,6 +53,7 @@ class RemovedApi(EventRule[_Event]):
     code = "GRD804"
     name = "removed-api"
     effect = "legacy"
+    raises = "invalid index of a 0-dim tensor"
     fix = "safe"
     torch_says = (
         "invalid index of a 0-dim tensor",
@@ -60,8 +61,7 @@ class RemovedApi(EventRule[_Event]):
         "too many indices for array",
         "unexpected keyword argument 'verbose'",
     )
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -69,11 +69,8 @@ model = nn.Linear(3, 1)
 loss = nn.MSELoss()(model(torch.randn(8, 3)), torch.randn(8, 1))
 loss.backward()
 print(loss.data[0])  # GRD804
-""",
-        error="invalid index of a 0-dim tensor",
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 from torch import nn
 
@@ -81,8 +78,7 @@ model = nn.Linear(3, 1)
 loss = nn.MSELoss(reduction="sum")(model(torch.randn(8, 3)), torch.randn(8, 1))
 loss.backward(retain_graph=True)
 print(loss.item(), loss.data, model.weight.data[0])
-""",
-    )
+"""
 
     def check(self, event: _Event) -> Report | None:
         """Report what torch rejects or deprecates."""

@@ -5,7 +5,7 @@ import libcst as cst
 from gradlint.domain.fault import spelling as fault
 from gradlint.rules.authoring.arguments import keyword_of, without
 from gradlint.rules.authoring.repairs import code
-from gradlint.rules.base import Bad, Below, Change, EventRule, Good, Remove, Repair, Report
+from gradlint.rules.base import Below, Change, EventRule, Remove, Repair, Report
 
 
 class Volatile(EventRule[fault.VolatileGiven]):
@@ -33,8 +33,7 @@ class Volatile(EventRule[fault.VolatileGiven]):
     name = "volatile"
     effect = "leak"
     fix = "safe or unsafe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 from torch.autograd import Variable
@@ -42,20 +41,17 @@ from torch.autograd import Variable
 model = nn.Linear(3, 1)
 x = Variable(torch.randn(8, 3), volatile=True)  # GRD803
 prediction = model(x)
-""",
-        shows="prediction.requires_grad",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "prediction.requires_grad"
+    good = """\
 import torch
 from torch import nn
 
 model = nn.Linear(3, 1)
 with torch.no_grad():
     prediction = model(torch.randn(8, 3))
-""",
-        shows="not prediction.requires_grad",
-    )
+"""
+    good_shows = "not prediction.requires_grad"
 
     def check(self, event: fault.VolatileGiven) -> Report | None:
         """Report the argument or the attribute."""

@@ -6,7 +6,7 @@ from gradlint.domain.fault import losses as fault
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import APPLIED_BY_LOSSES
 from gradlint.rules.authoring.repairs import code
-from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
+from gradlint.rules.base import Change, EventRule, Repair, Report
 
 _HINTS = {
     "cross_entropy": "pass the scores: `cross_entropy` applies `log_softmax` itself",
@@ -49,9 +49,9 @@ class ActivationLossMismatch(EventRule[fault.WrongActivation]):
     code = "GRD701"
     name = "activation-loss-mismatch"
     effect = "silent"
+    raises = _RANGE
     fix = "unsafe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -59,19 +59,15 @@ model = nn.Linear(4, 1)
 nn.init.constant_(model.bias, 3.0)
 loss = nn.BCELoss()(model(torch.zeros(8, 4)), torch.ones(8, 1))  # GRD701
 loss.backward()
-""",
-        error=_RANGE,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 from torch import nn
 
 model = nn.Sequential(nn.Linear(4, 1), nn.Sigmoid())
 loss = nn.BCELoss()(model(torch.randn(8, 4)), torch.ones(8, 1))
 loss.backward()
-""",
-    )
+"""
 
     def check(self, event: fault.WrongActivation) -> Report | None:
         """Report a loss whose input is certainly of the wrong kind."""

@@ -5,7 +5,7 @@ import libcst as cst
 from gradlint.domain.fault import losses as fault
 from gradlint.rules.authoring.arguments import keyword_of
 from gradlint.rules.authoring.repairs import code
-from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
+from gradlint.rules.base import Change, EventRule, Repair, Report
 
 
 class DtypeMismatch(EventRule[fault.TypeClash]):
@@ -38,6 +38,7 @@ class DtypeMismatch(EventRule[fault.TypeClash]):
     code = "GRD703"
     name = "dtype-mismatch"
     effect = "raises"
+    raises = "mat1 and mat2 must have the same dtype, but got Double and Float"
     fix = "unsafe"
     torch_says = (
         "Found dtype Long but expected Float",
@@ -45,8 +46,7 @@ class DtypeMismatch(EventRule[fault.TypeClash]):
         "mat1 and mat2 must have the same dtype, but got Double and Float",
         "result type Float can't be cast to the desired output type Long",
     )
-    bad = Bad(
-        """\
+    bad = """\
 import numpy as np
 import torch
 from torch import nn
@@ -54,11 +54,8 @@ from torch import nn
 model = nn.Linear(3, 1)
 x = torch.from_numpy(np.random.rand(8, 3))
 prediction = model(x)  # GRD703
-""",
-        error="mat1 and mat2 must have the same dtype, but got Double and Float",
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import numpy as np
 import torch
 from torch import nn
@@ -66,8 +63,7 @@ from torch import nn
 x = torch.from_numpy(np.random.rand(8, 3))
 single = nn.Linear(3, 1)(x.float())
 double = nn.Linear(3, 1).double()(x)
-""",
-    )
+"""
 
     def check(self, event: fault.TypeClash) -> Report | None:
         """Report two dtypes that torch does not accept together."""
@@ -81,8 +77,8 @@ double = nn.Linear(3, 1).double()(x)
         else:
             message = f"`{event.op}` gets both {event.got} and {event.wants}: {where}"
             hint = "convert one of them, for example with `.float()` on data from numpy"
-        made = () if event.made is None else ((event.made, f"the {event.got} tensor is created here"),)
-        return Report(event.node, message, hint=hint, related=made, repair=_converted(event))
+        made = event.made, f"the {event.got} tensor is created here"
+        return Report(event.node, message, hint=hint, related=(made,), repair=_converted(event))
 
 
 def _converted(event: fault.TypeClash) -> Repair | None:

@@ -5,7 +5,7 @@ import libcst as cst
 from gradlint.domain.fault import losses as fault
 from gradlint.domain.shape import Dim
 from gradlint.rules.authoring.repairs import operand
-from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
+from gradlint.rules.base import Change, EventRule, Repair, Report
 
 
 class LossBroadcast(EventRule[fault.CrossedShapes]):
@@ -35,8 +35,7 @@ class LossBroadcast(EventRule[fault.CrossedShapes]):
     name = "loss-broadcast"
     effect = "silent"
     fix = "unsafe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -45,11 +44,9 @@ model = nn.Linear(3, 1)
 x, y = torch.randn(8, 3), torch.randn(8)
 loss = F.mse_loss(model(x), y)  # GRD702
 loss.backward()
-""",
-        shows="not torch.isclose(loss, F.mse_loss(model(x).squeeze(1), y))",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "not torch.isclose(loss, F.mse_loss(model(x).squeeze(1), y))"
+    good = """\
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -58,18 +55,16 @@ model = nn.Linear(3, 1)
 x, y = torch.randn(8, 3), torch.randn(8)
 loss = F.mse_loss(model(x).squeeze(1), y) + F.l1_loss(model(x), y.unsqueeze(1))
 loss.backward()
-""",
-    )
+"""
 
     def check(self, event: fault.CrossedShapes) -> Report | None:
         """Report two shapes that both expand when they are broadcast."""
-        related = () if event.met is event.node else ((event.node, "the loss"),)
         return Report(
             event.met,
             f"{_shape(event.one)} and {_shape(event.other)} broadcast to all pairs: "
             "the loss compares every prediction with every target",
             hint="give both the same shape: `prediction.squeeze(1)`, or `target.unsqueeze(1)`",
-            related=related,
+            related=((None if event.met is event.node else event.node, "the loss"),),
             repair=_squeezed(event),
         )
 

@@ -5,9 +5,7 @@ import libcst as cst
 from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.rules.authoring.lost import report
 from gradlint.rules.authoring.phrases import source
-from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
-
-_RAISES = "element 0 of tensors does not require grad"
+from gradlint.rules.base import Change, EventRule, Repair, Report
 
 
 class DataInGraph(EventRule[LostLeaf]):
@@ -37,9 +35,9 @@ class DataInGraph(EventRule[LostLeaf]):
     code = "GRD302"
     name = "data-in-graph"
     effect = "silent"
+    raises = "element 0 of tensors does not require grad"
     fix = "unsafe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -47,11 +45,8 @@ model = nn.Linear(4, 1)
 output = model(torch.randn(8, 4))
 loss = nn.functional.mse_loss(output.data, torch.randn(8, 1))  # GRD302
 loss.backward()  # raises
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 from torch import nn
 
@@ -60,9 +55,8 @@ output = model(torch.randn(8, 4))
 loss = nn.functional.mse_loss(output, torch.randn(8, 1))
 loss.backward()
 print(output.data.mean())
-""",
-        shows="model.weight.grad is not None",
-    )
+"""
+    good_shows = "model.weight.grad is not None"
 
     def check(self, event: LostLeaf) -> Report | None:
         """Report `.data` on the only path to a leaf."""

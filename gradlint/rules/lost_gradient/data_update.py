@@ -8,7 +8,7 @@ import libcst as cst
 from gradlint.domain.fault.inplace import DataUse, DataWrite
 from gradlint.rules.authoring.phrases import writing
 from gradlint.rules.authoring.repairs import code
-from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report, Wrap
+from gradlint.rules.base import Change, EventRule, Repair, Report, Wrap
 
 _INSTEAD: dict[DataUse, str] = {
     "update": "`with torch.no_grad(): w -= lr * w.grad`",
@@ -60,8 +60,7 @@ class DataUpdate(EventRule[DataWrite]):
     name = "data-update"
     effect = "fragile"
     fix = "safe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 x, y = torch.randn(8, 3), torch.randn(8, 1)
@@ -70,11 +69,9 @@ loss = (x @ weight - y).pow(2).mean()
 loss.backward()
 weight.data -= 0.1 * weight.grad.data  # GRD301
 weight.grad.data.zero_()
-""",
-        shows="weight._version == 0",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "weight._version == 0"
+    good = """\
 import torch
 
 x, y = torch.randn(8, 3), torch.randn(8, 1)
@@ -84,9 +81,8 @@ loss.backward()
 with torch.no_grad():
     weight -= 0.1 * weight.grad
     weight.grad.zero_()
-""",
-        shows="weight._version == 1",
-    )
+"""
+    good_shows = "weight._version == 1"
 
     def check(self, event: DataWrite) -> Report | None:
         """Report any write through `.data` to a leaf, and whether a live graph has saved the old value."""
@@ -97,7 +93,7 @@ with torch.no_grad():
             event.node,
             f"{writing(event.op, event.node)} {does}: {why}",
             hint=f"write {_INSTEAD[event.use]}",
-            related=() if event.made is None else ((event.made, f"the {kind} is created here"),),
+            related=((event.made, f"the {kind} is created here"),),
             severity="info",
             repair=None if event.kept else _without_data(event.node, event.recorded),
         )
@@ -121,30 +117,20 @@ def _without_data(node: cst.CSTNode, recorded: bool) -> Repair | None:
             return None
         copied = f"{code(found.value)}.copy_({code(node.value)})"
         return Repair(message, (*wrap, Change(node, copied)), safe=False, imports=("torch",))
-    safe = not (recorded and _Calls.of_strangers(node))
+    safe = not (recorded and _calls_own(node))
     return Repair(message, (*wrap, Change(found, code(found.value))), safe, imports=("torch",))
 
 
-class _Calls(cst.CSTVisitor):
-    """Find calls of the program's own functions: under no_grad, they would not record a graph that they keep."""
+def _calls_own(node: cst.CSTNode) -> bool:
+    """Return whether a node calls functions of the program, judged by their spelling.
 
-    def __init__(self) -> None:
-        self.own = False
-
-    @classmethod
-    def of_strangers(cls, node: cst.CSTNode) -> bool:
-        """Return whether a node contains a call that may do more than compute, judged by its spelling."""
-        calls = cls()
-        node.visit(calls)
-        return calls.own
-
-    def on_visit(self, node: cst.CSTNode) -> bool:
-        if isinstance(node, cst.Call):
-            called = node.func
-            is_name = isinstance(called, cst.Name) and called.value not in _HARMLESS
-            of_self = isinstance(called, cst.Attribute) and code(called.value) == "self"
-            self.own = self.own or is_name or of_self or isinstance(called, (cst.Call, cst.Subscript))
-        return True
+    Under no_grad, they would not record a graph that they keep.
+    """
+    called = node.func if isinstance(node, cst.Call) else None
+    is_name = isinstance(called, cst.Name) and called.value not in _HARMLESS
+    of_self = isinstance(called, cst.Attribute) and code(called.value) == "self"
+    is_own = is_name or of_self or isinstance(called, (cst.Call, cst.Subscript))
+    return is_own or any(map(_calls_own, node.children))
 
 
 _HARMLESS = frozenset({"abs", "float", "int", "len", "max", "min", "range", "round", "sqrt", "sum", "tuple", "list"})

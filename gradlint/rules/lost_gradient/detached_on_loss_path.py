@@ -2,9 +2,7 @@ from __future__ import annotations
 
 from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.rules.authoring.lost import report, without_call
-from gradlint.rules.base import Bad, EventRule, Good, Report
-
-_RAISES = "element 0 of tensors does not require grad"
+from gradlint.rules.base import EventRule, Report
 
 
 class DetachedOnLossPath(EventRule[LostLeaf]):
@@ -37,9 +35,9 @@ class DetachedOnLossPath(EventRule[LostLeaf]):
     code = "GRD309"
     name = "detached-on-loss-path"
     effect = "silent"
+    raises = "element 0 of tensors does not require grad"
     fix = "unsafe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -47,11 +45,8 @@ model = nn.Linear(4, 1)
 prediction = model(torch.randn(8, 4)).detach()  # GRD309
 loss = prediction.pow(2).mean()
 loss.backward()  # raises
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 from torch import nn
 
@@ -59,9 +54,8 @@ model = nn.Linear(4, 1)
 x = torch.randn(8, 4)
 target = model(x).detach() + 1
 (model(x) - target).pow(2).mean().backward()
-""",
-        shows="model.weight.grad is not None",
-    )
+"""
+    good_shows = "model.weight.grad is not None"
 
     def check(self, event: LostLeaf) -> Report | None:
         """Report a detach on the only path to a leaf."""

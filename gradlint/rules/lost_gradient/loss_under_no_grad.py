@@ -2,9 +2,7 @@ from __future__ import annotations
 
 from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.rules.authoring.lost import report
-from gradlint.rules.base import Bad, EventRule, Good, Report
-
-_RAISES = "element 0 of tensors does not require grad"
+from gradlint.rules.base import EventRule, Report
 
 
 class LossUnderNoGrad(EventRule[LostLeaf]):
@@ -37,8 +35,8 @@ class LossUnderNoGrad(EventRule[LostLeaf]):
     code = "GRD307"
     name = "loss-under-no-grad"
     effect = "silent"
-    bad = Bad(
-        """\
+    raises = "element 0 of tensors does not require grad"
+    bad = """\
 import torch
 from torch import nn
 
@@ -46,11 +44,8 @@ model = nn.Linear(4, 1)
 with torch.no_grad():  # GRD307
     loss = model(torch.randn(8, 4)).pow(2).mean()
 loss.backward()  # raises
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 from torch import nn
 
@@ -59,9 +54,8 @@ loss = model(torch.randn(8, 4)).pow(2).mean()
 loss.backward()
 with torch.no_grad():
     validation = model(torch.randn(8, 4)).pow(2).mean()
-""",
-        shows="model.weight.grad is not None",
-    )
+"""
+    good_shows = "model.weight.grad is not None"
 
     def check(self, event: LostLeaf) -> Report | None:
         """Report disabled grad mode on the only path to a leaf."""

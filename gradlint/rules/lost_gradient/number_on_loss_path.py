@@ -5,7 +5,7 @@ import libcst as cst
 from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.rules.authoring.lost import report, without_call
 from gradlint.rules.authoring.phrases import source
-from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
+from gradlint.rules.base import Change, EventRule, Repair, Report
 
 
 class NumberOnLossPath(EventRule[LostLeaf]):
@@ -38,8 +38,7 @@ class NumberOnLossPath(EventRule[LostLeaf]):
     effect = "silent"
     fix = "unsafe"
     torch_says = ("'float' object has no attribute 'backward'", "element 0 of tensors does not require grad")
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -48,11 +47,9 @@ x = torch.ones(1, 2)
 total = m(x).pow(2).sum()
 total = total + n(x).pow(2).sum().item()  # GRD304
 total.backward()
-""",
-        shows="grad_is_none(n.weight)",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "grad_is_none(n.weight)"
+    good = """\
 import torch
 from torch import nn
 
@@ -61,9 +58,8 @@ x = torch.ones(1, 2)
 total = m(x).pow(2).sum() + n(x).pow(2).sum()
 total.backward()
 print(float(total), total.item())
-""",
-        shows="n.weight.grad is not None",
-    )
+"""
+    good_shows = "n.weight.grad is not None"
 
     def check(self, event: LostLeaf) -> Report | None:
         """Report a number on the only path to a leaf."""

@@ -2,9 +2,7 @@ from __future__ import annotations
 
 from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.rules.authoring.lost import report
-from gradlint.rules.base import Bad, EventRule, Good, Report
-
-_RAISES = "element 0 of tensors does not require grad"
+from gradlint.rules.base import EventRule, Report
 
 
 class NumpyOnLossPath(EventRule[LostLeaf]):
@@ -36,8 +34,8 @@ class NumpyOnLossPath(EventRule[LostLeaf]):
     code = "GRD305"
     name = "numpy-on-loss-path"
     effect = "silent"
-    bad = Bad(
-        """\
+    raises = "element 0 of tensors does not require grad"
+    bad = """\
 import numpy as np
 import torch
 from torch import nn
@@ -46,11 +44,8 @@ model = nn.Linear(4, 1)
 prediction = model(torch.randn(8, 4)).detach().numpy()  # GRD305
 loss = torch.from_numpy(np.square(prediction)).mean()
 loss.backward()  # raises
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import numpy as np
 import torch
 from torch import nn
@@ -59,9 +54,8 @@ model = nn.Linear(4, 1)
 prediction = model(torch.randn(8, 4))
 prediction.square().mean().backward()
 print(np.square(prediction.detach().numpy()).mean())
-""",
-        shows="model.weight.grad is not None",
-    )
+"""
+    good_shows = "model.weight.grad is not None"
 
     def check(self, event: LostLeaf) -> Report | None:
         """Report an array on the only path to a leaf."""

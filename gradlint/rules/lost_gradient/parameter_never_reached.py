@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.fault import lost_gradient as fault
-from gradlint.rules.base import Bad, EventRule, Good, Report
+from gradlint.rules.base import EventRule, Report
 
 
 class ParameterNeverReached(EventRule[fault.ParameterNeverReached]):
@@ -30,8 +30,7 @@ class ParameterNeverReached(EventRule[fault.ParameterNeverReached]):
     code = "GRD308"
     name = "parameter-never-reached"
     effect = "fragile"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 w = torch.zeros(3, requires_grad=True)
@@ -42,11 +41,9 @@ for _ in range(3):
     optimizer.zero_grad()
     (x @ w - y).pow(2).mean().backward()
     optimizer.step()
-""",
-        shows="grad_is_none(b) and w.grad is not None",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "grad_is_none(b) and w.grad is not None"
+    good = """\
 import torch
 from torch import nn
 
@@ -56,9 +53,8 @@ for x in torch.randn(5, 4, 2):
     optimizer.zero_grad()
     (model(x) * extra(x)).pow(2).mean().backward()
     optimizer.step()
-""",
-        shows="extra.weight.grad is not None",
-    )
+"""
+    good_shows = "extra.weight.grad is not None"
 
     def check(self, event: fault.ParameterNeverReached) -> Report | None:
         """Report the line that creates the parameters."""

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.fault.lost_gradient import LostLeaf
-from gradlint.rules.base import Bad, EventRule, Good, Report
+from gradlint.rules.base import EventRule, Report
 
 
 class RequiresGradHack(EventRule[LostLeaf]):
@@ -32,8 +32,7 @@ class RequiresGradHack(EventRule[LostLeaf]):
     code = "GRD306"
     name = "requires-grad-hack"
     effect = "silent"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -43,11 +42,9 @@ loss = model(torch.randn(8, 4)).detach().pow(2).mean()
 loss.requires_grad = True  # GRD306
 loss.backward()
 optimizer.step()
-""",
-        shows="grad_is_none(model.weight)",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "grad_is_none(model.weight)"
+    good = """\
 import torch
 from torch import nn
 
@@ -55,22 +52,20 @@ model = nn.Linear(2, 1)
 x = torch.randn(4, 2)
 x.requires_grad_()
 model(x).sum().backward()
-""",
-        shows="x.grad is not None",
-    )
+"""
+    good_shows = "x.grad is not None"
 
     def check(self, event: LostLeaf) -> Report | None:
         """Report a leaf made from a value without a graph, whose gradient is never used."""
         if event.kind != "hack":
             return None
-        related = [(event.leaf, f"this {'parameter' if event.parameter else 'leaf'} gets no gradient")]
-        if event.cut is not None and event.cut is not event.node:
-            related.insert(0, (event.cut, "the graph is cut here"))
+        lost = f"this {'parameter' if event.parameter else 'leaf'} gets no gradient"
+        cut = None if event.cut is event.node else event.cut
         return Report(
             event.node,
             "`requires_grad` makes a leaf of a value that has lost its graph: backward runs, and no "
             "parameter gets a gradient",
             hint="remove `requires_grad`, and fix the line that cuts the graph: drop `.detach()`, or use "
             "torch functions instead of numpy's",
-            related=(*related, (event.backward, "the backward")),
+            related=((cut, "the graph is cut here"), (event.leaf, lost), (event.backward, "the backward")),
         )

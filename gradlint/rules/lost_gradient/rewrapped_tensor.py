@@ -5,9 +5,8 @@ import libcst as cst
 from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.rules.authoring.lost import report
 from gradlint.rules.authoring.phrases import source
-from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
+from gradlint.rules.base import Change, EventRule, Repair, Report
 
-_RAISES = "element 0 of tensors does not require grad"
 _KINDS = frozenset({"rewrap", "parameter"})
 
 
@@ -43,10 +42,10 @@ class RewrappedTensor(EventRule[LostLeaf]):
     code = "GRD303"
     name = "rewrapped-tensor"
     effect = "silent"
+    raises = "element 0 of tensors does not require grad"
     fix = "safe"
-    torch_says = ("does not require grad", _RAISES)
-    bad = Bad(
-        """\
+    torch_says = ("does not require grad", raises)
+    bad = """\
 import torch
 from torch import nn
 
@@ -54,11 +53,8 @@ model = nn.Linear(4, 1)
 losses = [model(torch.randn(8, 4)).pow(2).mean() for _ in range(3)]
 loss = torch.tensor(losses).mean()  # GRD303
 loss.backward()  # raises
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 from torch import nn
 
@@ -67,9 +63,8 @@ losses = [model(torch.randn(8, 4)).pow(2).mean() for _ in range(3)]
 loss = torch.stack(losses).mean()
 loss.backward()
 history = torch.tensor([one.item() for one in losses])
-""",
-        shows="model.weight.grad is not None",
-    )
+"""
+    good_shows = "model.weight.grad is not None"
 
     def check(self, event: LostLeaf) -> Report | None:
         """Report a copy of values on the only path to a leaf."""

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.fault import optimizers as fault
-from gradlint.rules.base import Bad, EventRule, Good, Report
+from gradlint.rules.base import EventRule, Report
 
 
 class ConstantsInOptimizer(EventRule[fault.ConstantsInOptimizer]):
@@ -31,8 +31,7 @@ class ConstantsInOptimizer(EventRule[fault.ConstantsInOptimizer]):
     code = "GRD614"
     name = "constants-in-optimizer"
     effect = "silent"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -45,11 +44,9 @@ for _ in range(3):
     loss = (network(image) - 1).pow(2).mean()
     loss.backward()
     optimizer.step()
-""",
-        shows="torch.equal(image, content)",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "torch.equal(image, content)"
+    good = """\
 import torch
 from torch import nn
 
@@ -62,9 +59,8 @@ for _ in range(3):
     loss = (network(image) - 1).pow(2).mean()
     loss.backward()
     optimizer.step()
-""",
-        shows="not torch.equal(image, content)",
-    )
+"""
+    good_shows = "not torch.equal(image, content)"
 
     def check(self, event: fault.ConstantsInOptimizer) -> Report | None:
         """Report where an optimizer is made whose steps find nothing that could have a gradient."""

@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.fault import optimizers as fault
-from gradlint.rules.base import Bad, EventRule, Good, Report
-
-_RAISES = "optimizer got an empty parameter list"
+from gradlint.rules.base import EventRule, Report
 
 
 class EmptyOptimizer(EventRule[fault.EmptyOptimizer]):
@@ -31,25 +29,21 @@ class EmptyOptimizer(EventRule[fault.EmptyOptimizer]):
     code = "GRD602"
     name = "empty-optimizer"
     effect = "raises"
-    bad = Bad(
-        """\
+    raises = "optimizer got an empty parameter list"
+    bad = """\
 import torch
 from torch import nn
 
 activation = nn.ReLU()
 optimizer = torch.optim.Adam(activation.parameters())  # GRD602
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 from torch import nn
 
 activation = nn.PReLU()
 optimizer = torch.optim.Adam(activation.parameters())
-""",
-    )
+"""
 
     def check(self, event: fault.EmptyOptimizer) -> Report | None:
         """Report where the optimizer is made."""

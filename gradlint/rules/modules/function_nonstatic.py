@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.fault import functions as fault
-from gradlint.rules.base import Bad, Before, EventRule, Good, Repair, Report
+from gradlint.rules.base import Before, EventRule, Repair, Report
 
 
 class FunctionNonstatic(EventRule[fault.FunctionNonstatic]):
@@ -31,8 +31,7 @@ class FunctionNonstatic(EventRule[fault.FunctionNonstatic]):
     name = "function-nonstatic"
     effect = "fragile"
     fix = "safe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 
@@ -46,10 +45,8 @@ class Double(torch.autograd.Function):
 
 x = torch.ones(2, requires_grad=True)
 Double.apply(x)
-""",
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 
 
@@ -64,8 +61,7 @@ class Double(torch.autograd.Function):
 
 
 Double.apply(torch.ones(2, requires_grad=True)).sum().backward()
-""",
-    )
+"""
 
     def check(self, event: fault.FunctionNonstatic) -> Report | None:
         """Report the method."""

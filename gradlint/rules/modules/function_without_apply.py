@@ -4,7 +4,7 @@ import libcst as cst
 
 from gradlint.domain.refusal import functions as refusal
 from gradlint.rules.authoring.repairs import code
-from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
+from gradlint.rules.base import Change, EventRule, Repair, Report
 
 
 class FunctionWithoutApply(EventRule[refusal.FunctionWithoutApply]):
@@ -32,10 +32,10 @@ class FunctionWithoutApply(EventRule[refusal.FunctionWithoutApply]):
     code = "GRD621"
     name = "function-without-apply"
     effect = "raises"
+    raises = "Legacy autograd function with non-static forward method"
     fix = "safe"
     torch_says = ("'Square' object has no attribute 'sum'", "Legacy autograd function with non-static forward method")
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 
@@ -53,11 +53,8 @@ class Square(torch.autograd.Function):
 
 x = torch.ones(3, requires_grad=True)
 y = Square()(x)  # GRD621
-""",
-        error="Legacy autograd function with non-static forward method",
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 
 
@@ -76,39 +73,25 @@ class Square(torch.autograd.Function):
 square = Square.apply
 x = torch.ones(3, requires_grad=True)
 square(x).sum().backward()
-""",
-        shows="x.grad.sum() == 6",
-    )
+"""
+    good_shows = "x.grad.sum() == 6"
 
     def check(self, event: refusal.FunctionWithoutApply) -> Report | None:
         """Report the call of the class or of its instance, or the use of a `ctx` that is None."""
+        message = "this calls an instance of a custom function: torch raises here"
         if event.use == "made":
-            return Report(
-                event.node,
-                "this creates an instance of a custom function, not a tensor: Python raises where it is used "
-                "as a tensor",
-                hint="call `apply` on the class",
-                repair=_applied(event.node),
-            )
-        if event.use == "without-ctx":
-            return Report(
-                event.node,
-                f"`forward` is called with None as its `ctx`, which has no `{event.name}`: Python raises here",
-                hint="call `apply` on the class",
-            )
-        return Report(
-            event.node,
-            "this calls an instance of a custom function: torch raises here",
-            hint="call `apply` on the class",
-            repair=_applied(event.node),
-        )
+            made = "this creates an instance of a custom function, not a tensor"
+            message = f"{made}: Python raises where it is used as a tensor"
+        elif event.use == "without-ctx":
+            message = f"`forward` is called with None as its `ctx`, which has no `{event.name}`: Python raises here"
+        repair = None if event.use == "without-ctx" else _applied(event.node)
+        return Report(event.node, message, hint="call `apply` on the class", repair=repair)
 
 
 def _applied(node: cst.CSTNode) -> Repair | None:
     """Turn `Square()(x)` and `Square(x)` into `Square.apply(x)`, unless the instance has arguments."""
     made = node.func if isinstance(node, cst.Call) else None
-    if isinstance(made, (cst.Name, cst.Attribute)):
-        return Repair("call `apply` on the class", (Change(made, f"{code(made)}.apply"),))
-    if not isinstance(made, cst.Call) or made.args:
+    called = made.func if isinstance(made, cst.Call) and not made.args else made
+    if made is None or not isinstance(called, (cst.Name, cst.Attribute)):
         return None
-    return Repair("call `apply` on the class", (Change(made, f"{code(made.func)}.apply"),))
+    return Repair("call `apply` on the class", (Change(made, f"{code(called)}.apply"),))

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.refusal import functions as refusal
-from gradlint.rules.base import Bad, EventRule, Good, Report
+from gradlint.rules.base import EventRule, Report
 
 
 class FunctionWithoutBackward(EventRule[refusal.FunctionWithoutBackward]):
@@ -28,9 +28,9 @@ class FunctionWithoutBackward(EventRule[refusal.FunctionWithoutBackward]):
     code = "GRD629"
     name = "function-without-backward"
     effect = "raises"
+    raises = "You must implement"
     torch_says = ("You must implement", "You must implement either the backward or vjp method")
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -43,11 +43,8 @@ class Rounded(torch.autograd.Function):
 
 model = nn.Linear(2, 2)
 (Rounded.apply(model(torch.ones(1, 2))) - 1).pow(2).sum().backward()  # GRD629
-""",
-        error="You must implement",
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 
 
@@ -62,8 +59,7 @@ class Rounded(torch.autograd.Function):
 
 
 Rounded.apply(torch.ones(2, requires_grad=True)).sum().backward()
-""",
-    )
+"""
 
     def check(self, event: refusal.FunctionWithoutBackward) -> Report | None:
         """Report at the backward; the related place is the `apply`."""

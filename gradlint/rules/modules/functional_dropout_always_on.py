@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from gradlint.domain.fault import modules as fault
 from gradlint.rules.authoring.repairs import with_argument
-from gradlint.rules.base import Bad, EventRule, Good, Report
+from gradlint.rules.base import EventRule, Report
 
 
 class FunctionalDropoutAlwaysOn(EventRule[fault.DropoutAlwaysOn]):
@@ -32,8 +32,7 @@ class FunctionalDropoutAlwaysOn(EventRule[fault.DropoutAlwaysOn]):
     name = "functional-dropout-always-on"
     effect = "fragile"
     fix = "unsafe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -44,11 +43,9 @@ class Net(nn.Module):
 
 
 out = Net().eval()(torch.ones(256))
-""",
-        shows="bool((out == 0).any())",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "bool((out == 0).any())"
+    good = """\
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -66,9 +63,8 @@ class Net(nn.Module):
 
 
 out = Net().eval()(torch.ones(256))
-""",
-        shows="bool((out == 1).all())",
-    )
+"""
+    good_shows = "bool((out == 1).all())"
 
     def check(self, event: fault.DropoutAlwaysOn) -> Report | None:
         """Report the call."""

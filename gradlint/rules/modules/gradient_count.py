@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.fault import functions as fault
-from gradlint.rules.base import Bad, EventRule, Good, Report
+from gradlint.rules.base import EventRule, Report
 
 
 class GradientCount(EventRule[fault.GradientCount]):
@@ -29,8 +29,8 @@ class GradientCount(EventRule[fault.GradientCount]):
     code = "GRD623"
     name = "gradient-count"
     effect = "raises"
-    bad = Bad(
-        """\
+    raises = "returned an incorrect number of gradients"
+    bad = """\
 import torch
 
 
@@ -47,11 +47,8 @@ class Scale(torch.autograd.Function):
 
 x = torch.ones(3, requires_grad=True)
 Scale.apply(x, 3.0).sum().backward()  # raises
-""",
-        error="returned an incorrect number of gradients",
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 
 
@@ -68,9 +65,8 @@ class Scale(torch.autograd.Function):
 
 x = torch.ones(3, requires_grad=True)
 Scale.apply(x, 3.0).sum().backward()
-""",
-        shows="x.grad.sum() == 9",
-    )
+"""
+    good_shows = "x.grad.sum() == 9"
 
     def check(self, event: fault.GradientCount) -> Report | None:
         """Report the backward."""

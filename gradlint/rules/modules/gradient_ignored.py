@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.fault import functions as fault
-from gradlint.rules.base import Bad, EventRule, Good, Report
+from gradlint.rules.base import EventRule, Report
 
 
 class GradientIgnored(EventRule[fault.GradientIgnored]):
@@ -31,8 +31,7 @@ class GradientIgnored(EventRule[fault.GradientIgnored]):
     code = "GRD624"
     name = "gradient-ignored"
     effect = "silent"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 
@@ -51,11 +50,9 @@ class Square(torch.autograd.Function):
 x = torch.ones(3, requires_grad=True)
 loss = (Square.apply(x) * 3).sum()
 loss.backward()
-""",
-        shows="differs_from_finite_differences(lambda: (x**2 * 3).sum(), x)",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "differs_from_finite_differences(lambda: (x**2 * 3).sum(), x)"
+    good = """\
 import torch
 
 
@@ -73,9 +70,8 @@ class Square(torch.autograd.Function):
 
 x = torch.ones(3, requires_grad=True)
 (Square.apply(x) * 3).sum().backward()
-""",
-        shows="x.grad.sum() == 18",
-    )
+"""
+    good_shows = "x.grad.sum() == 18"
 
     def check(self, event: fault.GradientIgnored) -> Report | None:
         """Report the backward; where the gradient may be of one element, it may be constant."""

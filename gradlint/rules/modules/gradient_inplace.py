@@ -4,7 +4,7 @@ import libcst as cst
 
 from gradlint.domain.fault import functions as fault
 from gradlint.rules.authoring.phrases import target, writing
-from gradlint.rules.base import Bad, Before, EventRule, Good, Repair, Report
+from gradlint.rules.base import Before, EventRule, Repair, Report
 
 
 class GradientInplace(EventRule[fault.GradientInplace]):
@@ -34,8 +34,7 @@ class GradientInplace(EventRule[fault.GradientInplace]):
     name = "gradient-inplace"
     effect = "fragile"
     fix = "safe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 
@@ -54,10 +53,8 @@ class Rectify(torch.autograd.Function):
 
 x = torch.ones(3, requires_grad=True)
 Rectify.apply(x).sum().backward()
-""",
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 
 
@@ -77,8 +74,7 @@ class Rectify(torch.autograd.Function):
 
 x = torch.ones(3, requires_grad=True)
 Rectify.apply(x).sum().backward()
-""",
-    )
+"""
 
     def check(self, event: fault.GradientInplace) -> Report | None:
         """Report the write."""

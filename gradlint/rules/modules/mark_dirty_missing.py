@@ -1,13 +1,9 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
-import libcst as cst
-
 from gradlint.domain.fault import functions as fault
 from gradlint.domain.refusal.functions import DirtyNotReturned
 from gradlint.rules.authoring.repairs import out_of_place
-from gradlint.rules.base import Bad, EventRule, Good, Repair, Report
+from gradlint.rules.base import EventRule, Report
 
 
 class MarkDirtyMissing(EventRule[fault.MarkDirtyMissing | DirtyNotReturned]):
@@ -38,8 +34,7 @@ class MarkDirtyMissing(EventRule[fault.MarkDirtyMissing | DirtyNotReturned]):
     effect = "fragile"
     fix = "unsafe"
     torch_says = ("marked as dirty during the forward method were not returned",)
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 
@@ -61,11 +56,9 @@ def loss_of(w):
 
 w = torch.ones(3, requires_grad=True)
 loss_of(w).backward()
-""",
-        shows="differs_from_finite_differences(lambda: loss_of(w), w)",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "differs_from_finite_differences(lambda: loss_of(w), w)"
+    good = """\
 import torch
 
 
@@ -84,9 +77,8 @@ class Double(torch.autograd.Function):
 w = torch.ones(3, requires_grad=True)
 h = w * 1
 (Double.apply(h) + h).sum().backward()
-""",
-        shows="w.grad.sum() == 12",
-    )
+"""
+    good_shows = "w.grad.sum() == 12"
 
     def check(self, event: fault.MarkDirtyMissing | DirtyNotReturned) -> Report | None:
         """Report the write, or the mark of an input that is not returned."""
@@ -95,15 +87,9 @@ h = w * 1
             event.node,
             _NOT_RETURNED if refused else _NOT_MARKED,
             hint="write to a copy, or call `ctx.mark_dirty` and return the input",
-            repair=None if refused else _repair(event.node),
+            repair=None if refused else out_of_place(event.node, safe=False),
             effect="raises" if refused else None,
         )
-
-
-def _repair(node: cst.CSTNode) -> Repair | None:
-    """Compute a new tensor instead of writing to an input."""
-    repair = out_of_place(node)
-    return None if repair is None else replace(repair, safe=False)
 
 
 _NOT_MARKED = "`forward` writes to an input in place and does not mark it dirty: gradients may be wrong"

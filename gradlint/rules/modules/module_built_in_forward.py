@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.fault import modules as fault
-from gradlint.rules.base import Bad, EventRule, Good, Report
+from gradlint.rules.base import EventRule, Report
 
 
 class ModuleBuiltInForward(EventRule[fault.ModuleBuiltInForward]):
@@ -30,8 +30,7 @@ class ModuleBuiltInForward(EventRule[fault.ModuleBuiltInForward]):
     code = "GRD607"
     name = "module-built-in-forward"
     effect = "silent"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -49,11 +48,9 @@ class Net(nn.Module):
 model = Net().eval()
 x = torch.ones(1, 4)
 one, other = model(x), model(x)
-""",
-        shows="not torch.equal(one, other) and len(list(model.parameters())) == 2",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "not torch.equal(one, other) and len(list(model.parameters())) == 2"
+    good = """\
 import torch
 from torch import nn
 
@@ -73,9 +70,8 @@ class Net(nn.Module):
 
 model = Net()
 model(torch.ones(1, 4))[0, 0].backward()
-""",
-        shows="len(list(model.parameters())) == 4",
-    )
+"""
+    good_shows = "len(list(model.parameters())) == 4"
 
     def check(self, event: fault.ModuleBuiltInForward) -> Report | None:
         """Report where the layer is created."""

@@ -4,7 +4,7 @@ import libcst as cst
 
 from gradlint.domain.fault import modules as fault
 from gradlint.rules.authoring.phrases import source
-from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
+from gradlint.rules.base import Change, EventRule, Repair, Report
 
 
 class ModuleFlag(EventRule[fault.ModuleFlag]):
@@ -34,19 +34,16 @@ class ModuleFlag(EventRule[fault.ModuleFlag]):
     name = "module-flag"
     effect = "silent"
     fix = "unsafe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
 body, head = nn.Linear(4, 4), nn.Linear(4, 2)
 body.requires_grad = False  # GRD610
 head(body(torch.ones(1, 4))).sum().backward()
-""",
-        shows="body.weight.grad is not None",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "body.weight.grad is not None"
+    good = """\
 import torch
 from torch import nn
 
@@ -54,9 +51,8 @@ body, head = nn.Linear(4, 4), nn.Linear(4, 2)
 body.requires_grad_(False)
 head.bias.requires_grad = False
 head(body(torch.ones(1, 4))).sum().backward()
-""",
-        shows="body.weight.grad is None and head.bias.grad is None",
-    )
+"""
+    good_shows = "body.weight.grad is None and head.bias.grad is None"
 
     def check(self, event: fault.ModuleFlag) -> Report | None:
         """Report the assignment."""

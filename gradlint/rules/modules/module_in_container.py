@@ -4,7 +4,7 @@ import libcst as cst
 
 from gradlint.domain.fault import modules as fault
 from gradlint.rules.authoring.phrases import source
-from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
+from gradlint.rules.base import Change, EventRule, Repair, Report
 
 
 class ModuleInContainer(EventRule[fault.ModuleInContainer | fault.ParameterInContainer]):
@@ -37,8 +37,7 @@ class ModuleInContainer(EventRule[fault.ModuleInContainer | fault.ParameterInCon
     name = "module-in-container"
     effect = "silent"
     fix = "unsafe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -55,11 +54,9 @@ class Net(nn.Module):
 
 net = Net()
 net(torch.ones(1, 2))
-""",
-        shows="len(list(net.parameters())) == 2",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "len(list(net.parameters())) == 2"
+    good = """\
 import torch
 from torch import nn
 
@@ -76,24 +73,20 @@ class Net(nn.Module):
 
 net = Net()
 net(torch.ones(1, 2))
-""",
-        shows="len(list(net.parameters())) == 6",
-    )
+"""
+    good_shows = "len(list(net.parameters())) == 6"
 
     def check(self, event: fault.ModuleInContainer | fault.ParameterInContainer) -> Report | None:
         """Report the assignment of the container."""
         if isinstance(event, fault.ParameterInContainer):
-            what, kind = "parameters", "Parameter"
-            related = [(event.made, "a parameter in it is created here")]
+            what, kind, called = "parameter", "Parameter", None
         else:
-            what, kind = "modules", "Module"
-            related = [] if event.made is None else [(event.made, "a module in it is created here")]
-            related.append((event.called, "the module is called here"))
+            what, kind, called = "module", "Module", event.called
         return Report(
             event.node,
-            f"{what} in a plain container are not registered: the parameters in `{event.name}` are never trained",
+            f"{what}s in a plain container are not registered: the parameters in `{event.name}` are never trained",
             hint=f"use `nn.{kind}List` or `nn.{kind}Dict`",
-            related=tuple(related),
+            related=((event.made, f"a {what} in it is created here"), (called, "the module is called here")),
             repair=_wrapped(event.node, kind),
         )
 

@@ -4,7 +4,7 @@ import libcst as cst
 
 from gradlint.domain.fault import modules as fault
 from gradlint.rules.authoring.phrases import source
-from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
+from gradlint.rules.base import Change, EventRule, Repair, Report
 
 
 class NetworkAlias(EventRule[fault.NetworkAlias | fault.NetworkRepeated]):
@@ -36,8 +36,7 @@ class NetworkAlias(EventRule[fault.NetworkAlias | fault.NetworkRepeated]):
     name = "network-alias"
     effect = "silent"
     fix = "unsafe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -48,11 +47,9 @@ optimizer = torch.optim.SGD(policy_net.parameters(), lr=0.1)
 policy_net(torch.ones(1, 4)).sum().backward()
 before = target_net.weight.clone()
 optimizer.step()
-""",
-        shows="not torch.equal(target_net.weight, before)",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "not torch.equal(target_net.weight, before)"
+    good = """\
 import copy
 
 import torch
@@ -66,9 +63,8 @@ optimizer = torch.optim.SGD(policy_net.parameters(), lr=0.1)
 policy_net(torch.ones(1, 4)).sum().backward()
 before = target_net.weight.clone()
 optimizer.step()
-""",
-        shows="torch.equal(target_net.weight, before)",
-    )
+"""
+    good_shows = "torch.equal(target_net.weight, before)"
 
     def check(self, event: fault.NetworkAlias | fault.NetworkRepeated) -> Report | None:
         """Report a second name for a network that the program then copies to or from itself."""

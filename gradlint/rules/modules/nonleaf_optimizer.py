@@ -2,9 +2,7 @@ from __future__ import annotations
 
 from gradlint.domain.refusal import optimizers as refusal
 from gradlint.rules.authoring.leaves import leaf_at_once
-from gradlint.rules.base import Bad, EventRule, Good, Report
-
-_RAISES = "can't optimize a non-leaf Tensor"
+from gradlint.rules.base import EventRule, Report
 
 
 class NonleafOptimizer(EventRule[refusal.NonleafInOptimizer]):
@@ -33,25 +31,21 @@ class NonleafOptimizer(EventRule[refusal.NonleafInOptimizer]):
     code = "GRD601"
     name = "nonleaf-optimizer"
     effect = "raises"
+    raises = "can't optimize a non-leaf Tensor"
     fix = "safe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 w = 0.1 * torch.randn(3, requires_grad=True)
 optimizer = torch.optim.SGD([w], lr=0.1)  # GRD601
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 
 w = (0.1 * torch.randn(3)).requires_grad_()
 optimizer = torch.optim.SGD([w], lr=0.1)
-""",
-        shows="w.is_leaf",
-    )
+"""
+    good_shows = "w.is_leaf"
 
     def check(self, event: refusal.NonleafInOptimizer) -> Report | None:
         """Report where the tensor is given to the optimizer."""
@@ -59,6 +53,6 @@ optimizer = torch.optim.SGD([w], lr=0.1)
             event.node,
             "this optimizer is given a tensor that is not a leaf: torch raises here",
             hint="make the leaf last: `value.detach().requires_grad_()`, or `nn.Parameter(value)`",
-            related=() if event.made is None else ((event.made, "this operation makes it no leaf"),),
+            related=((event.made, "this operation makes it no leaf"),),
             repair=None if event.made is None else leaf_at_once(event.made, safe=True),
         )

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.fault import optimizers as fault
-from gradlint.rules.base import Bad, EventRule, Good, Report
+from gradlint.rules.base import EventRule, Report
 
 
 class OptimizerMissesParameter(EventRule[fault.OptimizerMisses]):
@@ -31,8 +31,7 @@ class OptimizerMissesParameter(EventRule[fault.OptimizerMisses]):
     code = "GRD608"
     name = "optimizer-misses-parameter"
     effect = "silent"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -42,11 +41,9 @@ model[2] = nn.Linear(4, 2)
 before = model[2].bias.clone()
 model(torch.ones(1, 4)).sum().backward()
 optimizer.step()
-""",
-        shows="model[2].bias.grad is not None and torch.equal(before, model[2].bias)",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "model[2].bias.grad is not None and torch.equal(before, model[2].bias)"
+    good = """\
 import torch
 from torch import nn
 
@@ -56,9 +53,8 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 before = model[2].bias.clone()
 model(torch.ones(1, 4)).sum().backward()
 optimizer.step()
-""",
-        shows="not torch.equal(before, model[2].bias)",
-    )
+"""
+    good_shows = "not torch.equal(before, model[2].bias)"
 
     def check(self, event: fault.OptimizerMisses) -> Report | None:
         """Report where the optimizer is created.
@@ -76,32 +72,23 @@ optimizer.step()
                 ),
                 severity="error",
             )
+        if isinstance(event, fault.IteratorUsedUp):
+            return Report(
+                event.node,
+                "this group is given an iterator that has been consumed: the optimizer trains none of its parameters",
+                hint="call `parameters()` again, or keep `list(model.parameters())`",
+                severity="error",
+            )
+        what, whose, gives = "parameter", "it is", "a gradient"
+        hint = "pass it to an optimizer, in a list or in its own group"
         if isinstance(event, fault.NetworkForgotten):
-            return Report(
-                event.node,
-                "this loss depends on a network that is in no optimizer: its random weights are never trained",
-                hint="pass its `parameters()` to an optimizer, or freeze it with `requires_grad_(False)`",
-                related=(
-                    (event.made, "the network is made here"),
-                    (event.backward, "this backward gives it gradients"),
-                ),
-                severity="warning",
-            )
-        if isinstance(event, fault.ParameterForgotten):
-            return Report(
-                event.node,
-                "this loss depends on a parameter that is in no optimizer: it is never trained",
-                hint="pass it to an optimizer, in a list or in its own group",
-                related=(
-                    (event.made, "the parameter is made here"),
-                    (event.backward, "this backward gives it a gradient"),
-                ),
-                severity="warning",
-            )
-        assert isinstance(event, fault.IteratorUsedUp)
+            what, whose, gives = "network", "its random weights are", "gradients"
+            hint = "pass its `parameters()` to an optimizer, or freeze it with `requires_grad_(False)`"
+        assert isinstance(event, (fault.NetworkForgotten, fault.ParameterForgotten))
         return Report(
             event.node,
-            "this group is given an iterator that has been consumed: the optimizer trains none of its parameters",
-            hint="call `parameters()` again, or keep `list(model.parameters())`",
-            severity="error",
+            f"this loss depends on a {what} that is in no optimizer: {whose} never trained",
+            hint=hint,
+            related=((event.made, f"the {what} is made here"), (event.backward, f"this backward gives it {gives}")),
+            severity="warning",
         )

@@ -4,9 +4,7 @@ import libcst as cst
 
 from gradlint.domain.refusal import optimizers as refusal
 from gradlint.rules.authoring.repairs import code
-from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
-
-_RAISES = "params argument given to the optimizer should be an iterable of Tensors or dicts"
+from gradlint.rules.base import Change, EventRule, Repair, Report
 
 
 class OptimizerWantsAList(EventRule[refusal.TensorForParameters]):
@@ -32,24 +30,20 @@ class OptimizerWantsAList(EventRule[refusal.TensorForParameters]):
     code = "GRD603"
     name = "optimizer-wants-a-list"
     effect = "raises"
+    raises = "params argument given to the optimizer should be an iterable of Tensors or dicts"
     fix = "safe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 image = torch.rand(3, 8, 8, requires_grad=True)
 optimizer = torch.optim.Adam(image, lr=0.01)  # GRD603
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 
 image = torch.rand(3, 8, 8, requires_grad=True)
 optimizer = torch.optim.Adam([image], lr=0.01)
-""",
-    )
+"""
 
     def check(self, event: refusal.TensorForParameters) -> Report | None:
         """Report where the tensor is given to the optimizer."""

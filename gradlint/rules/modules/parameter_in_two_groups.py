@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.refusal import optimizers as refusal
-from gradlint.rules.base import Bad, EventRule, Good, Remove, Repair, Report
+from gradlint.rules.base import EventRule, Remove, Repair, Report
 
 
 class ParameterInTwoGroups(EventRule[refusal.ParameterInTwoGroups]):
@@ -30,9 +30,9 @@ class ParameterInTwoGroups(EventRule[refusal.ParameterInTwoGroups]):
     code = "GRD613"
     name = "parameter-in-two-groups"
     effect = "raises"
+    raises = "some parameters appear in more than one parameter group"
     fix = "unsafe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -40,11 +40,8 @@ model = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 1))
 optimizer = torch.optim.SGD(  # GRD613
     [{"params": model.parameters()}, {"params": model[1].parameters(), "lr": 0.01}], lr=0.1
 )
-""",
-        error="some parameters appear in more than one parameter group",
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 from torch import nn
 
@@ -52,8 +49,7 @@ model = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 1))
 optimizer = torch.optim.SGD(
     [{"params": model[0].parameters()}, {"params": model[1].parameters(), "lr": 0.01}], lr=0.1
 )
-""",
-    )
+"""
 
     def check(self, event: refusal.ParameterInTwoGroups) -> Report | None:
         """Report where the optimizer is given the second group."""
@@ -61,7 +57,7 @@ optimizer = torch.optim.SGD(
             event.node,
             "a parameter is in two groups of this optimizer: torch raises here",
             hint="leave it out of one of them",
-            related=() if event.made is None else ((event.made, "the parameter is made here"),),
+            related=((event.made, "the parameter is made here"),),
             repair=_repair(event),
         )
 

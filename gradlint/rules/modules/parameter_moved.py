@@ -5,7 +5,8 @@ import libcst as cst
 from gradlint.domain.fault import modules as fault
 from gradlint.domain.refusal.modules import NoParameterRegistered
 from gradlint.rules.authoring.phrases import source
-from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
+from gradlint.rules.authoring.repairs import bracketed
+from gradlint.rules.base import Change, EventRule, Repair, Report
 
 
 class ParameterMoved(EventRule[fault.ParameterMoved | NoParameterRegistered]):
@@ -35,8 +36,7 @@ class ParameterMoved(EventRule[fault.ParameterMoved | NoParameterRegistered]):
     name = "parameter-moved"
     effect = "silent"
     fix = "unsafe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -52,11 +52,9 @@ class Scale(nn.Module):
 
 model = Scale()
 model(torch.ones(3)).sum().backward()
-""",
-        shows="not list(model.parameters()) and not model.gain.is_leaf",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "not list(model.parameters()) and not model.gain.is_leaf"
+    good = """\
 import torch
 from torch import nn
 
@@ -72,26 +70,22 @@ class Scale(nn.Module):
 
 model = Scale()
 model(torch.ones(3)).sum().backward()
-""",
-        shows="model.gain.grad is not None",
-    )
+"""
+    good_shows = "model.gain.grad is not None"
 
     def check(self, event: fault.ParameterMoved | NoParameterRegistered) -> Report | None:
         """Report an attribute of a module that was computed from an unreachable parameter."""
-        if isinstance(event, NoParameterRegistered):
-            return Report(
-                event.node,
-                "this is computed from a parameter but is not a parameter: torch raises here",
-                hint="compute first and wrap the result: `nn.Parameter(t.to(device))`",
-                related=((event.made, "the parameter is created here and is not registered"),),
-                effect="raises",
-            )
+        raises = isinstance(event, NoParameterRegistered)
+        what, follows = "this", "torch raises here"
+        if isinstance(event, fault.ParameterMoved):
+            what, follows = f"`{event.name}`", "it is neither registered nor trained"
         return Report(
             event.node,
-            f"`{event.name}` is computed from a parameter but is not a parameter: it is neither registered nor trained",
+            f"{what} is computed from a parameter but is not a parameter: {follows}",
             hint="compute first and wrap the result: `nn.Parameter(t.to(device))`",
             related=((event.made, "the parameter is created here and is not registered"),),
-            repair=_wrapped_last(event.node, event.made),
+            effect="raises" if raises else None,
+            repair=None if raises else _wrapped_last(event.node, event.made),
         )
 
 
@@ -102,14 +96,7 @@ def _wrapped_last(node: cst.CSTNode, made: cst.CSTNode) -> Repair | None:
     data, rest = made.args[0], made.args[1:]
     if data.keyword is not None or data.star:
         return None
-    value = node.value.deep_replace(made, _enclosed(data.value))
+    value = node.value.deep_replace(made, bracketed(data.value))
     flags = "".join(f", {source(arg.with_changes(comma=cst.MaybeSentinel.DEFAULT))}" for arg in rest)
     text = f"{source(made.func)}({source(value)}{flags})"
     return Repair("wrap the result", (Change(node.value, text),), safe=False)
-
-
-def _enclosed(value: cst.BaseExpression) -> cst.BaseExpression:
-    """Return an expression in parentheses, if an operator or an attribute could not follow it otherwise."""
-    if isinstance(value, (cst.Name, cst.Attribute, cst.Call, cst.Subscript)) or value.lpar:
-        return value
-    return value.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.fault import functions as fault
-from gradlint.rules.base import Bad, EventRule, Good, Report
+from gradlint.rules.base import EventRule, Report
 
 
 class SavedIntermediate(EventRule[fault.SavedIntermediate]):
@@ -30,8 +30,7 @@ class SavedIntermediate(EventRule[fault.SavedIntermediate]):
     name = "saved-intermediate"
     effect = "fragile"
     default = False
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 
@@ -50,11 +49,9 @@ class Norm(torch.autograd.Function):
 
 x = torch.ones(3, requires_grad=True)
 (slope,) = torch.autograd.grad(Norm.apply(x), x, create_graph=True)
-""",
-        shows="not slope.requires_grad",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "not slope.requires_grad"
+    good = """\
 import torch
 
 
@@ -73,9 +70,8 @@ class Norm(torch.autograd.Function):
 
 x = torch.ones(3, requires_grad=True)
 (slope,) = torch.autograd.grad(Norm.apply(x), x, create_graph=True)
-""",
-        shows="slope.requires_grad",
-    )
+"""
+    good_shows = "slope.requires_grad"
 
     def check(self, event: fault.SavedIntermediate) -> Report | None:
         """Report where the tensor is saved."""

@@ -4,9 +4,7 @@ import libcst as cst
 
 from gradlint.domain.refusal import modules as refusal
 from gradlint.rules.authoring.phrases import source
-from gradlint.rules.base import Bad, Before, EventRule, Good, Repair, Report
-
-_RAISES = r"before Module.__init__\(\) call"
+from gradlint.rules.base import Before, EventRule, Repair, Report
 
 
 class SuperInitMissing(EventRule[refusal.SuperInitMissing]):
@@ -33,9 +31,9 @@ class SuperInitMissing(EventRule[refusal.SuperInitMissing]):
     code = "GRD612"
     name = "super-init-missing"
     effect = "raises"
+    raises = r"before Module.__init__\(\) call"
     fix = "safe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -49,11 +47,8 @@ class Net(nn.Module):
 
 
 Net()
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 from torch import nn
 
@@ -68,8 +63,7 @@ class Net(nn.Module):
 
 
 Net()
-""",
-    )
+"""
 
     def check(self, event: refusal.SuperInitMissing) -> Report | None:
         """Report an assignment to a module that has no registries yet."""
@@ -77,7 +71,7 @@ Net()
             event.node,
             "`nn.Module.__init__` has not run on this module: torch raises here",
             hint="call `super().__init__()` in the first line of `__init__`",
-            related=() if event.init is None else ((event.init, "this `__init__`"),),
+            related=((event.init, "this `__init__`"),),
             repair=_first_line(event.init) if isinstance(event.init, cst.FunctionDef) else None,
         )
 

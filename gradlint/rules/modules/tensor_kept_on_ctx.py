@@ -4,7 +4,7 @@ import libcst as cst
 
 from gradlint.domain.fault import functions as fault
 from gradlint.rules.authoring.repairs import code
-from gradlint.rules.base import Bad, Change, EventRule, Good, Remove, Repair, Report
+from gradlint.rules.base import Change, EventRule, Remove, Repair, Report
 
 
 class TensorKeptOnCtx(EventRule[fault.TensorKeptOnCtx]):
@@ -34,8 +34,7 @@ class TensorKeptOnCtx(EventRule[fault.TensorKeptOnCtx]):
     name = "tensor-kept-on-ctx"
     effect = "fragile"
     fix = "unsafe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 
@@ -55,11 +54,9 @@ h = w * 1
 y = Square.apply(h)
 h += 1
 y.sum().backward()
-""",
-        shows="differs_from_finite_differences(lambda: (w * 1).pow(2).sum(), w)",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "differs_from_finite_differences(lambda: (w * 1).pow(2).sum(), w)"
+    good = """\
 import torch
 
 
@@ -77,9 +74,8 @@ class Square(torch.autograd.Function):
 
 x = torch.ones(3, requires_grad=True)
 Square.apply(x).sum().backward()
-""",
-        shows="x.grad.sum() == 6",
-    )
+"""
+    good_shows = "x.grad.sum() == 6"
 
     def check(self, event: fault.TensorKeptOnCtx) -> Report | None:
         """Report where the attribute is set."""

@@ -5,7 +5,7 @@ import libcst as cst
 from gradlint.domain.fault import modules as fault
 from gradlint.rules.authoring.arguments import keyword_of, without
 from gradlint.rules.authoring.phrases import source
-from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
+from gradlint.rules.base import Change, EventRule, Repair, Report
 
 
 class TensorNotParameter(EventRule[fault.TensorNotParameter]):
@@ -34,8 +34,7 @@ class TensorNotParameter(EventRule[fault.TensorNotParameter]):
     name = "tensor-not-parameter"
     effect = "silent"
     fix = "unsafe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -54,11 +53,9 @@ model = Scale(3)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 model(torch.ones(2, 3)).sum().backward()
 optimizer.step()
-""",
-        shows="model.gain.grad is not None and torch.equal(model.gain, torch.ones(3))",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "model.gain.grad is not None and torch.equal(model.gain, torch.ones(3))"
+    good = """\
 import torch
 from torch import nn
 
@@ -75,9 +72,8 @@ class Scale(nn.Module):
 
 model = Scale(3)
 model(torch.ones(2, 3)).sum().backward()
-""",
-        shows="model.gain.grad is not None",
-    )
+"""
+    good_shows = "model.gain.grad is not None"
 
     def check(self, event: fault.TensorNotParameter) -> Report | None:
         """Report the attribute."""

@@ -3,9 +3,7 @@ from __future__ import annotations
 from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.rules.authoring.lost import report
 from gradlint.rules.authoring.phrases import operation
-from gradlint.rules.base import Bad, EventRule, Good, Report
-
-_RAISES = "element 0 of tensors does not require grad"
+from gradlint.rules.base import EventRule, Report
 
 
 class IntegerCastOnLossPath(EventRule[LostLeaf]):
@@ -36,20 +34,17 @@ class IntegerCastOnLossPath(EventRule[LostLeaf]):
     code = "GRD403"
     name = "integer-cast-on-loss-path"
     effect = "silent"
-    torch_says = ("does not require grad", _RAISES)
-    bad = Bad(
-        """\
+    raises = "element 0 of tensors does not require grad"
+    torch_says = ("does not require grad", raises)
+    bad = """\
 import torch
 
 x = torch.rand(4, requires_grad=True)
 pixels = (x * 255).int()  # GRD403
 loss = (pixels / 255).pow(2).sum()
 loss.backward()  # raises
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 
 x = torch.rand(4, requires_grad=True)
@@ -57,9 +52,8 @@ pixels = x * 255
 loss = (pixels / 255).pow(2).sum()
 loss.backward()
 print(pixels.int())
-""",
-        shows="x.grad is not None",
-    )
+"""
+    good_shows = "x.grad is not None"
 
     def check(self, event: LostLeaf) -> Report | None:
         """Report a cast on the only path to a leaf."""

@@ -5,8 +5,9 @@ import libcst as cst
 from gradlint.domain.fault import numerics as fault
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import POLES, ROOTS
+from gradlint.rules.authoring.arguments import argument_of, holds
 from gradlint.rules.authoring.repairs import code
-from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
+from gradlint.rules.base import Change, EventRule, Repair, Report
 
 _TAKES = {"div": "the divisor", "pow": "the base"}
 _MASKS = {"product": "a product with a mask", "subscript": "a subscript"}
@@ -41,25 +42,21 @@ class MaskedNan(EventRule[fault.MaskedSingularity]):
     name = "masked-nan"
     effect = "silent"
     fix = "safe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 x = torch.tensor([0.0, 1.0, 4.0], requires_grad=True)
 loss = torch.where(x > 0, torch.log(x), 0.0).sum()  # GRD405
 loss.backward()
-""",
-        shows="loss.isfinite() and x.grad.isnan().any()",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "loss.isfinite() and x.grad.isnan().any()"
+    good = """\
 import torch
 
 x = torch.tensor([0.0, 1.0, 4.0], requires_grad=True)
 torch.where(x > 0, x.clamp(min=1e-8).log(), 0.0).sum().backward()
-""",
-        shows="x.grad.isfinite().all()",
-    )
+"""
+    good_shows = "x.grad.isfinite().all()"
 
     def check(self, event: fault.MaskedSingularity) -> Report | None:
         """Report a mask over an operation that is singular at an excluded value."""
@@ -87,7 +84,7 @@ def _repair(event: fault.MaskedSingularity) -> Repair | None:
         return None
     condition, *branches = (arg.value for arg in mask.args)
     given = _argument(event.node)
-    place = next((place for place, branch in enumerate(branches) if _holds(branch, event.node)), None)
+    place = next((place for place, branch in enumerate(branches) if holds(branch, event.node)), None)
     if given is None or place is None or not isinstance(mask.func, cst.Attribute):
         return None
     kept, filled = (code(given), "1") if place == 0 else ("1", code(given))
@@ -99,14 +96,4 @@ def _argument(node: cst.CSTNode) -> cst.BaseExpression | None:
     """Return the operand in which an operation is singular: its argument, its receiver, or the divisor."""
     if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Divide):
         return node.right
-    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
-        return None
-    if not node.args:
-        return node.func.value
-    given = node.args[0]
-    return given.value if len(node.args) == 1 and given.keyword is None and not given.star else None
-
-
-def _holds(outer: cst.CSTNode, inner: cst.CSTNode) -> bool:
-    """Return whether a node is another node or is inside it."""
-    return outer is inner or any(_holds(child, inner) for child in outer.children)
+    return argument_of(node) if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) else None

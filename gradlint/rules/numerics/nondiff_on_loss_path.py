@@ -3,9 +3,8 @@ from __future__ import annotations
 from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.rules.authoring.lost import report
 from gradlint.rules.authoring.phrases import operation
-from gradlint.rules.base import Bad, EventRule, Good, Report
+from gradlint.rules.base import EventRule, Report
 
-_RAISES = "element 0 of tensors does not require grad"
 _KINDS = frozenset({"nondiff"})
 
 
@@ -41,8 +40,8 @@ class NondiffOnLossPath(EventRule[LostLeaf]):
     code = "GRD401"
     name = "nondiff-on-loss-path"
     effect = "silent"
-    bad = Bad(
-        """\
+    raises = "element 0 of tensors does not require grad"
+    bad = """\
 import torch
 from torch import nn
 
@@ -51,11 +50,8 @@ x, y = torch.randn(8, 4), torch.randint(0, 3, (8,))
 wrong = model(x).argmax(dim=1) != y  # GRD401
 loss = wrong.float().mean()
 loss.backward()  # raises
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -66,9 +62,8 @@ scores = model(x)
 loss = F.cross_entropy(scores, y)
 loss.backward()
 accuracy = (scores.argmax(dim=1) == y).float().mean()
-""",
-        shows="model.weight.grad is not None",
-    )
+"""
+    good_shows = "model.weight.grad is not None"
 
     def check(self, event: LostLeaf) -> Report | None:
         """Report an operation without a gradient on the only path to a leaf; other rules report other cuts."""

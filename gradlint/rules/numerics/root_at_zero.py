@@ -4,7 +4,7 @@ import libcst as cst
 
 from gradlint.domain.fault import numerics as fault
 from gradlint.rules.authoring.repairs import code, operand
-from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
+from gradlint.rules.base import Change, EventRule, Repair, Report
 
 
 class RootAtZero(EventRule[fault.SingularPoint]):
@@ -37,27 +37,23 @@ class RootAtZero(EventRule[fault.SingularPoint]):
     name = "root-at-zero"
     effect = "silent"
     fix = "unsafe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 points = torch.randn(5, 3, requires_grad=True)
 difference = points[:, None, :] - points[None, :, :]
 distance = difference.pow(2).sum(-1).sqrt()  # GRD406
 distance.mean().backward()
-""",
-        shows="distance.isfinite().all() and points.grad.isnan().all()",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "distance.isfinite().all() and points.grad.isnan().all()"
+    good = """\
 import torch
 
 points = torch.randn(5, 3, requires_grad=True)
 difference = points[:, None, :] - points[None, :, :]
 (difference.pow(2).sum(-1) + 1e-12).sqrt().mean().backward()
-""",
-        shows="points.grad.isfinite().all()",
-    )
+"""
+    good_shows = "points.grad.isfinite().all()"
 
     def check(self, event: fault.SingularPoint) -> Report | None:
         """Report a root of zeros, or the standard deviation of one element."""

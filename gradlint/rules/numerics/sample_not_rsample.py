@@ -6,7 +6,7 @@ import libcst as cst
 
 from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.rules.authoring.lost import report
-from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
+from gradlint.rules.base import Change, EventRule, Repair, Report
 
 
 class SampleNotRsample(EventRule[LostLeaf]):
@@ -41,8 +41,7 @@ class SampleNotRsample(EventRule[LostLeaf]):
     effect = "silent"
     fix = "safe"
     torch_says = ("element 0 of tensors does not require grad",)
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 from torch.distributions import Normal
@@ -52,11 +51,9 @@ x = torch.randn(8, 4)
 z = Normal(encoder(x), 1.0).sample()  # GRD404
 loss = (decoder(z) - x).pow(2).mean()
 loss.backward()
-""",
-        shows="grad_is_none(encoder.weight) and decoder.weight.grad is not None",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "grad_is_none(encoder.weight) and decoder.weight.grad is not None"
+    good = """\
 import torch
 from torch import nn
 from torch.distributions import Normal
@@ -65,9 +62,8 @@ encoder, decoder = nn.Linear(4, 2), nn.Linear(2, 4)
 x = torch.randn(8, 4)
 z = Normal(encoder(x), 1.0).rsample()
 (decoder(z) - x).pow(2).mean().backward()
-""",
-        shows="encoder.weight.grad is not None",
-    )
+"""
+    good_shows = "encoder.weight.grad is not None"
 
     def check(self, event: LostLeaf) -> Report | None:
         """Report a sample on the only path to a leaf."""

@@ -5,8 +5,9 @@ from collections.abc import Callable
 import libcst as cst
 
 from gradlint.domain.fault import numerics as fault
+from gradlint.rules.authoring.arguments import argument_of, holds
 from gradlint.rules.authoring.repairs import code
-from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
+from gradlint.rules.base import Change, EventRule, Repair, Report
 
 _FUNCTIONAL = "torch.nn.functional"
 
@@ -41,28 +42,24 @@ class UnstableSpelling(EventRule[fault.UnstableFormula]):
     name = "unstable-spelling"
     effect = "fragile"
     fix = "safe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 import torch.nn.functional as F
 
 scores = torch.tensor([[200.0, 0.0]], requires_grad=True)
 loss = -torch.log(F.softmax(scores, dim=1))[0, 1]  # GRD407
 loss.backward()
-""",
-        shows="loss.isinf() and scores.grad.isnan().any()",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "loss.isinf() and scores.grad.isnan().any()"
+    good = """\
 import torch
 import torch.nn.functional as F
 
 scores = torch.tensor([[200.0, 0.0]], requires_grad=True)
 loss = -F.log_softmax(scores, dim=1)[0, 1] + torch.logsumexp(scores, dim=1).sum()
 loss.backward()
-""",
-        shows="scores.grad.isfinite().all()",
-    )
+"""
+    good_shows = "scores.grad.isfinite().all()"
 
     def check(self, event: fault.UnstableFormula) -> Report | None:
         """Report a formula for which torch has a stable function."""
@@ -81,48 +78,27 @@ _SAID = {"scaled log_softmax": "log_softmax plus the logarithm of the factor"}
 def _repair(event: fault.UnstableFormula) -> Repair | None:
     """Replace the formula by the stable function, if the formula is a single expression."""
     write = _WRITERS.get(event.instead)
-    if write is None or not _holds(event.node, event.parts):
-        return None
-    text = write(event)
+    text = write(event) if write and all(holds(event.node, part) for part in event.parts) else None
     if text is None:
         return None
     paths = tuple(path for path in (_FUNCTIONAL, "torch") if text.startswith(f"{path}."))[:1]
     return Repair(f"write `{event.instead}`", (Change(event.node, text),), True, paths)
 
 
-def _holds(node: cst.CSTNode, parts: tuple[cst.CSTNode, ...]) -> bool:
-    """Return whether all parts are inside a node."""
-    finder = _Finder(parts)
-    node.visit(finder)
-    return not finder.missing
-
-
-class _Finder(cst.CSTVisitor):
-    def __init__(self, wanted: tuple[cst.CSTNode, ...]) -> None:
-        self.missing = {id(one) for one in wanted}
-
-    def on_visit(self, node: cst.CSTNode) -> bool:
-        self.missing.discard(id(node))
-        return bool(self.missing)
-
-
 def _log_softmax(event: fault.UnstableFormula) -> str | None:
     """torch.log(F.softmax(x, dim=1)) -> F.log_softmax(x, dim=1)"""
     inner = event.parts[0]
-    if (
-        not isinstance(inner, cst.Call)
-        or not isinstance(inner.func, cst.Attribute)
-        or inner.func.attr.value != "softmax"
-    ):
+    method = inner.func if isinstance(inner, cst.Call) else None
+    if not isinstance(method, cst.Attribute) or method.attr.value != "softmax":
         return None
-    return code(inner.with_changes(func=inner.func.with_changes(attr=cst.Name("log_softmax"))))
+    return code(inner.deep_replace(method.attr, cst.Name("log_softmax")))
 
 
 def _of_argument(function: str) -> Callable[[fault.UnstableFormula], str | None]:
     """Return a writer of f(x), for the x of the innermost part."""
 
     def write(event: fault.UnstableFormula) -> str | None:
-        argument = _argument(event.parts[-1])
+        argument = argument_of(event.parts[-1])
         return None if argument is None else f"{function}({_bare(argument)})"
 
     return write
@@ -130,7 +106,7 @@ def _of_argument(function: str) -> Callable[[fault.UnstableFormula], str | None]
 
 def _sigmoid(event: fault.UnstableFormula) -> str | None:
     """1 / (1 + torch.exp(-x)) -> torch.sigmoid(x)"""
-    argument = _argument(event.parts[-1])
+    argument = argument_of(event.parts[-1])
     if isinstance(argument, cst.UnaryOperation) and isinstance(argument.operator, cst.Minus):
         return f"torch.sigmoid({_bare(argument.expression)})"
     return None if argument is None else f"torch.sigmoid(-({_bare(argument)}))"
@@ -138,7 +114,7 @@ def _sigmoid(event: fault.UnstableFormula) -> str | None:
 
 def _logsumexp(event: fault.UnstableFormula) -> str | None:
     """torch.log(torch.exp(x).sum(dim)) -> torch.logsumexp(x, dim)"""
-    total, argument = event.parts[0], _argument(event.parts[-1])
+    total, argument = event.parts[0], argument_of(event.parts[-1])
     if argument is None or not isinstance(total, cst.Call) or not isinstance(total.func, cst.Attribute):
         return None
     by_method = total.func.value is event.parts[-1]
@@ -149,16 +125,6 @@ def _logsumexp(event: fault.UnstableFormula) -> str | None:
 
 
 _NO_COMMA = cst.MaybeSentinel.DEFAULT
-
-
-def _argument(call: cst.CSTNode) -> cst.BaseExpression | None:
-    """Return the x of `torch.exp(x)` or of `x.exp()`."""
-    if not isinstance(call, cst.Call):
-        return None
-    if not call.args:
-        return call.func.value if isinstance(call.func, cst.Attribute) else None
-    alone = len(call.args) == 1 and call.args[0].keyword is None and not call.args[0].star
-    return call.args[0].value if alone else None
 
 
 def _bare(node: cst.BaseExpression) -> str:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.rules.authoring.lost import report
 from gradlint.rules.authoring.phrases import operation
-from gradlint.rules.base import Bad, EventRule, Good, Report
+from gradlint.rules.base import EventRule, Report
 
 
 class ZeroGradientOp(EventRule[LostLeaf]):
@@ -33,19 +33,16 @@ class ZeroGradientOp(EventRule[LostLeaf]):
     code = "GRD402"
     name = "zero-gradient-op"
     effect = "silent"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
 m = nn.Linear(2, 3)
 codes = m(torch.randn(4, 2)).floor()  # GRD402
 (codes - 1).pow(2).mean().backward()
-""",
-        shows="not m.weight.grad.any()",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "not m.weight.grad.any()"
+    good = """\
 import torch
 from torch import nn
 
@@ -53,9 +50,8 @@ m = nn.Linear(2, 3)
 raw = m(torch.randn(4, 2))
 codes = raw + (raw.round() - raw).detach()
 (codes - 1).pow(2).mean().backward()
-""",
-        shows="m.weight.grad.any()",
-    )
+"""
+    good_shows = "m.weight.grad.any()"
 
     def check(self, event: LostLeaf) -> Report | None:
         """Report an operation with zero derivative on the only path to a leaf."""

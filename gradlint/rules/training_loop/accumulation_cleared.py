@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.fault import training_loop as fault
-from gradlint.rules.base import Bad, EventRule, Good, Report
+from gradlint.rules.base import EventRule, Report
 
 
 class AccumulationCleared(EventRule[fault.AccumulationCleared]):
@@ -28,8 +28,7 @@ class AccumulationCleared(EventRule[fault.AccumulationCleared]):
     code = "GRD518"
     name = "accumulation-cleared"
     effect = "silent"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -43,11 +42,9 @@ for i, x in enumerate(batches):
     loss.backward()
     if (i + 1) % 12 == 0:
         optimizer.step()
-""",
-        shows="torch.allclose(model.weight, before - batches[-1].sum(0) / 12)",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "torch.allclose(model.weight, before - batches[-1].sum(0) / 12)"
+    good = """\
 import torch
 from torch import nn
 
@@ -61,9 +58,8 @@ for i, x in enumerate(batches):
     if (i + 1) % 12 == 0:
         optimizer.step()
         optimizer.zero_grad()
-""",
-        shows="torch.allclose(model.weight, before - batches.sum((0, 1)) / 12, atol=1e-5)",
-    )
+"""
+    good_shows = "torch.allclose(model.weight, before - batches.sum((0, 1)) / 12, atol=1e-5)"
 
     def check(self, event: fault.AccumulationCleared) -> Report | None:
         """Report where the gradients are cleared, with the backward that filled them and the step that comes later."""

@@ -4,7 +4,7 @@ from typing import TypeAlias
 
 from gradlint.domain.fault import training_loop as fault
 from gradlint.domain.refusal import training_loop as refusal
-from gradlint.rules.base import Bad, EventRule, Good, Report
+from gradlint.rules.base import EventRule, Report
 
 _HINT = "scale, backward, `unscale_` if need be, `scaler.step`, `scaler.update`"
 _RAISES = {
@@ -44,14 +44,14 @@ class AmpOrder(EventRule[_Event]):
     code = "GRD505"
     name = "amp-order"
     effect = "raises"
+    raises = "step\\(\\) has already been called since the last update"
     torch_says = (
         "No inf checks were recorded",
         r"step\(\) has already been called since the last update",
         r"unscale_\(\) has already been called",
         r"unscale_\(\) is being called after step",
     )
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -62,11 +62,8 @@ for step in range(2):
     optimizer.zero_grad()
     scaler.scale(model(torch.randn(4, 3)).pow(2).mean()).backward()
     scaler.step(optimizer)  # GRD505
-""",
-        error="step\\(\\) has already been called since the last update",
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 from torch import nn
 
@@ -78,26 +75,16 @@ for step in range(2):
     scaler.scale(model(torch.randn(4, 3)).pow(2).mean()).backward()
     scaler.step(optimizer)
     scaler.update()
-""",
-        shows="model.weight.grad is not None",
-    )
+"""
+    good_shows = "model.weight.grad is not None"
 
     def check(self, event: _Event) -> Report | None:
         """Report at the call of the scaler or the optimizer."""
         if isinstance(event, refusal.ScalerOutOfOrder):
             return Report(event.node, f"{_RAISES[event.kind]}: torch raises here", hint=_HINT)
+        what = "it unscales gradients that were never scaled: torch raises, or the step is far too small"
+        why = "the loss of this backward is not scaled"
         if isinstance(event, fault.SteppedScaled):
-            return Report(
-                event.node,
-                "it uses gradients that are still scaled: call `scaler.step(optimizer)`",
-                hint=_HINT,
-                related=((event.backward, "this is the backward of a scaled loss"),),
-                effect="silent",
-            )
-        return Report(
-            event.node,
-            "it unscales gradients that were never scaled: torch raises, or the step is far too small",
-            hint=_HINT,
-            related=((event.backward, "the loss of this backward is not scaled"),),
-            effect="silent",
-        )
+            what = "it uses gradients that are still scaled: call `scaler.step(optimizer)`"
+            why = "this is the backward of a scaled loss"
+        return Report(event.node, what, hint=_HINT, related=((event.backward, why),), effect="silent")

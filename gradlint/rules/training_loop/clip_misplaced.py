@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import libcst as cst
 
-from gradlint.domain.event import Event
 from gradlint.domain.fault import training_loop as fault
-from gradlint.rules.base import Bad, EventRule, Good, Report
+from gradlint.rules.base import EventRule, Report
 
 _NOTHING = {
     "non-leaf": "what is no leaf has no gradient to clip",
@@ -12,8 +13,10 @@ _NOTHING = {
     "no gradient": "there are no gradients yet: no backward has filled them",
 }
 
+_Event: TypeAlias = fault.NothingClipped | fault.ClippedAfterStep | fault.ClippedScaled
 
-class ClipMisplaced(EventRule[fault.NothingClipped | fault.ClippedAfterStep | fault.ClippedScaled]):
+
+class ClipMisplaced(EventRule[_Event]):
     """Gradients are clipped before they exist, after the step, or while they are scaled.
 
     What torch does
@@ -39,8 +42,7 @@ class ClipMisplaced(EventRule[fault.NothingClipped | fault.ClippedAfterStep | fa
     code = "GRD504"
     name = "clip-misplaced"
     effect = "fragile"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -52,11 +54,9 @@ for step in range(3):
     nn.utils.clip_grad_norm_(model.parameters(), 1.0)  # GRD504
     loss.backward()
     optimizer.step()
-""",
-        shows="model.weight.grad.norm() > 1 or model.weight.isnan().any()",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "model.weight.grad.norm() > 1 or model.weight.isnan().any()"
+    good = """\
 import torch
 from torch import nn
 
@@ -68,26 +68,24 @@ for step in range(3):
     loss.backward()
     nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
-""",
-        shows="model.weight.grad.norm() < 1.1",
-    )
+"""
+    good_shows = "model.weight.grad.norm() < 1.1"
 
-    def check(self, event: fault.NothingClipped | fault.ClippedAfterStep | fault.ClippedScaled) -> Report | None:
+    def check(self, event: _Event) -> Report | None:
         """Report at the call that clips."""
-        reason, related = _reason(event)
+        reason, place, said = _reason(event)
         return Report(
             event.node,
             f"this clips nothing that matters: {reason}",
             hint="clip between the backward and the step; with a scaler behind `unscale_`",
-            related=related,
+            related=((place, said),),
         )
 
 
-def _reason(event: Event) -> tuple[str, tuple[tuple[cst.CSTNode, str], ...]]:
-    """Why clipping has no effect here, and the place that explains it."""
+def _reason(event: _Event) -> tuple[str, cst.CSTNode | None, str]:
+    """Return why clipping has no effect here, and the place that explains it."""
     if isinstance(event, fault.NothingClipped):
-        return _NOTHING[event.kind], ()
+        return _NOTHING[event.kind], None, ""
     if isinstance(event, fault.ClippedAfterStep):
-        return "the step is over", ((event.step, "this step has used the gradients as they were"),)
-    assert isinstance(event, fault.ClippedScaled)
-    return "the gradients are still scaled", ((event.backward, "this is the backward of a scaled loss"),)
+        return "the step is over", event.step, "this step has used the gradients as they were"
+    return "the gradients are still scaled", event.backward, "this is the backward of a scaled loss"

@@ -4,7 +4,7 @@ from typing import TypeAlias
 
 from gradlint.domain.fault import training_loop as fault
 from gradlint.domain.refusal import training_loop as refusal
-from gradlint.rules.base import Bad, EventRule, Good, Report
+from gradlint.rules.base import EventRule, Report
 
 _Event: TypeAlias = refusal.ClosureMissing | refusal.ClosureIsValue | fault.ClosureWithoutBackward
 
@@ -35,9 +35,9 @@ class ClosureMissing(EventRule[_Event]):
     code = "GRD508"
     name = "closure-missing"
     effect = "raises"
+    raises = "missing 1 required positional argument"
     torch_says = ("'Tensor' object is not callable", "missing 1 required positional argument")
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 
 w = torch.zeros(3, requires_grad=True)
@@ -47,11 +47,8 @@ for step in range(3):
     loss = (w - 1).pow(2).sum()
     loss.backward()
     optimizer.step()  # GRD508
-""",
-        error="missing 1 required positional argument",
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 
 w = torch.zeros(3, requires_grad=True)
@@ -67,9 +64,8 @@ def closure():
 
 for step in range(3):
     optimizer.step(closure)
-""",
-        shows="torch.allclose(w, torch.ones(3), atol=1e-4)",
-    )
+"""
+    good_shows = "torch.allclose(w, torch.ones(3), atol=1e-4)"
 
     def check(self, event: _Event) -> Report | None:
         """Report at the step that needs a function, or whose function does too little."""

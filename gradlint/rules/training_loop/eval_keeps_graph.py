@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from gradlint.domain.fault import training_loop as fault
 from gradlint.rules.authoring.repairs import detached
-from gradlint.rules.base import Bad, EventRule, Good, Report
+from gradlint.rules.base import EventRule, Report
 
 
 class EvalKeepsGraph(EventRule[fault.EvalKeepsGraph]):
@@ -33,8 +33,7 @@ class EvalKeepsGraph(EventRule[fault.EvalKeepsGraph]):
     name = "eval-keeps-graph"
     effect = "leak"
     fix = "safe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -46,11 +45,9 @@ total = 0.0
 for x in torch.randn(10, 8, 4):
     total += model(x).pow(2).mean()  # GRD512
 print(total / 10)
-""",
-        shows="graph_size(total) > 30",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "graph_size(total) > 30"
+    good = """\
 import torch
 from torch import nn
 
@@ -63,9 +60,8 @@ with torch.no_grad():
     for x in torch.randn(10, 8, 4):
         outputs.append(model(x))
         total += outputs[-1].pow(2).mean()
-""",
-        shows="not total.requires_grad",
-    )
+"""
+    good_shows = "not total.requires_grad"
 
     def check(self, event: fault.EvalKeepsGraph) -> Report | None:
         """Report where the list or sum grows; the related place is the value with a graph."""
@@ -74,6 +70,6 @@ with torch.no_grad():
             event.node,
             f"{what} keeps the graphs and activations of all iterations, and no backward runs through them",
             hint="run the loop under `torch.no_grad()`, or keep `.item()` or `.detach()` of the outputs",
-            related=() if event.term is None else ((event.term, "this value has a graph"),),
+            related=((event.term, "this value has a graph"),),
             repair=None if event.nested else detached(event.node),
         )

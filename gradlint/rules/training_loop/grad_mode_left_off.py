@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.fault import training_loop as fault
-from gradlint.rules.base import Bad, EventRule, Good, Report
-
-_RAISES = "does not require grad"
+from gradlint.rules.base import EventRule, Report
 
 
 class GradModeLeftOff(EventRule[fault.GraphSwitchedOff | fault.LeftFrozen]):
@@ -33,8 +31,8 @@ class GradModeLeftOff(EventRule[fault.GraphSwitchedOff | fault.LeftFrozen]):
     code = "GRD514"
     name = "grad-mode-left-off"
     effect = "silent"
-    bad = Bad(
-        """\
+    raises = "does not require grad"
+    bad = """\
 import torch
 from torch import nn
 
@@ -44,11 +42,8 @@ for epoch in range(3):
         model(x).pow(2).mean().backward()  # raises
     torch.set_grad_enabled(False)  # GRD514
     print(model(torch.randn(8, 4)).mean())
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 from torch import nn
 
@@ -59,8 +54,7 @@ for epoch in range(3):
         model(x).pow(2).mean().backward()
     torch.set_grad_enabled(False)
     print(model(torch.randn(8, 4)).mean())
-""",
-    )
+"""
 
     def check(self, event: fault.GraphSwitchedOff | fault.LeftFrozen) -> Report | None:
         """Report at the switch, which was on when the same thing was trained before."""

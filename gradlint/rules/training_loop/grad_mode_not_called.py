@@ -4,9 +4,7 @@ import libcst as cst
 
 from gradlint.domain.refusal import training_loop as refusal
 from gradlint.rules.authoring.phrases import source
-from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
-
-_RAISES = "context manager"
+from gradlint.rules.base import Change, EventRule, Repair, Report
 
 
 class GradModeNotCalled(EventRule[refusal.GradModeNotCalled]):
@@ -35,29 +33,25 @@ class GradModeNotCalled(EventRule[refusal.GradModeNotCalled]):
     code = "GRD513"
     name = "grad-mode-not-called"
     effect = "raises"
+    raises = "context manager"
     fix = "safe"
-    torch_says = (_RAISES, "context manager protocol")
-    bad = Bad(
-        """\
+    torch_says = (raises, "context manager protocol")
+    bad = """\
 import torch
 from torch import nn
 
 model = nn.Linear(4, 1)
 with torch.no_grad:  # GRD513
     print(model(torch.randn(2, 4)))
-""",
-        error=_RAISES,
-    )
-    good = Good(
-        """\
+"""
+    good = """\
 import torch
 from torch import nn
 
 model = nn.Linear(4, 1)
 with torch.no_grad():
     print(model(torch.randn(2, 4)))
-""",
-    )
+"""
 
     def check(self, event: refusal.GradModeNotCalled) -> Report | None:
         """Report a class that is used as a context manager."""
@@ -65,10 +59,9 @@ with torch.no_grad():
         context = event.node.item
         text = source(context)
         takes_mode = event.mode.endswith("set_grad_enabled")
-        repair = Repair(f"call `{text}`", (Change(context, f"{text}()"),))
         return Report(
             context,
             f"`{text}` is a class and must be called: Python raises here",
             hint=f"write `with {text}({'False' if takes_mode else ''}):`",
-            repair=None if takes_mode else repair,
+            repair=None if takes_mode else Repair(f"call `{text}`", (Change(context, f"{text}()"),)),
         )

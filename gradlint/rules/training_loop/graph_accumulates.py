@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from gradlint.domain.fault import training_loop as fault
 from gradlint.rules.authoring.repairs import detached
-from gradlint.rules.base import Bad, EventRule, Good, Report
+from gradlint.rules.base import EventRule, Report
 
 
 class GraphAccumulates(EventRule[fault.GraphAccumulates]):
@@ -34,8 +34,7 @@ class GraphAccumulates(EventRule[fault.GraphAccumulates]):
     name = "graph-accumulates"
     effect = "leak"
     fix = "safe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -48,11 +47,9 @@ for x in torch.randn(10, 8, 4):
     loss.backward()
     optimizer.step()
     total += loss  # GRD510
-""",
-        shows="graph_size(total) > 30",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "graph_size(total) > 30"
+    good = """\
 import torch
 from torch import nn
 
@@ -63,9 +60,8 @@ for x in torch.randn(10, 8, 4):
     loss.backward()
     total += loss.item()
     history.append(loss.detach())
-""",
-        shows="isinstance(total, float)",
-    )
+"""
+    good_shows = "isinstance(total, float)"
 
     def check(self, event: fault.GraphAccumulates) -> Report | None:
         """Report where the list or sum grows; the related place is the value with a graph."""
@@ -75,6 +71,6 @@ for x in torch.randn(10, 8, 4):
             event.node,
             f"{what} keeps the graphs of all iterations, {why}: memory grows with each iteration",
             hint="add the number (`loss.item()`) or the value without its graph (`loss.detach()`)",
-            related=() if event.term is None else ((event.term, "this value has a graph"),),
+            related=((event.term, "this value has a graph"),),
             repair=None if event.nested else detached(event.node),
         )

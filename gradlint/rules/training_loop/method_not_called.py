@@ -4,7 +4,7 @@ import libcst as cst
 
 from gradlint.domain.fault import training_loop as fault
 from gradlint.rules.authoring.phrases import source
-from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
+from gradlint.rules.base import Change, EventRule, Repair, Report
 
 
 class MethodNotCalled(EventRule[fault.MethodNotCalled]):
@@ -32,8 +32,7 @@ class MethodNotCalled(EventRule[fault.MethodNotCalled]):
     name = "method-not-called"
     effect = "silent"
     fix = "unsafe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -43,11 +42,9 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 optimizer.zero_grad()
 model(torch.randn(8, 4)).pow(2).mean().backward()
 optimizer.step  # GRD515
-""",
-        shows="torch.equal(model.weight, before)",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "torch.equal(model.weight, before)"
+    good = """\
 import torch
 from torch import nn
 
@@ -56,8 +53,7 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 optimizer.zero_grad()
 model(torch.randn(8, 4)).pow(2).mean().backward()
 optimizer.step()
-""",
-    )
+"""
 
     def check(self, event: fault.MethodNotCalled) -> Report | None:
         """Report the method."""

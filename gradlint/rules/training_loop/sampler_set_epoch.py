@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.fault import training_loop as fault
-from gradlint.rules.base import Bad, EventRule, Good, Report
+from gradlint.rules.base import EventRule, Report
 
 
 class SamplerSetEpoch(EventRule[fault.EpochNotSet]):
@@ -30,8 +30,7 @@ class SamplerSetEpoch(EventRule[fault.EpochNotSet]):
     code = "GRD507"
     name = "sampler-set-epoch"
     effect = "fragile"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
@@ -44,11 +43,9 @@ for epoch in range(3):
     for (batch,) in loader:  # GRD507
         (w * batch).sum().backward()
         seen.append(batch.tolist())
-""",
-        shows="seen[0] == seen[1] == seen[2]",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "seen[0] == seen[1] == seen[2]"
+    good = """\
 import torch
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
@@ -60,9 +57,8 @@ for epoch in range(3):
     sampler.set_epoch(epoch)
     for (batch,) in loader:
         seen.append(batch.tolist())
-""",
-        shows="not seen[0] == seen[1] == seen[2]",
-    )
+"""
+    good_shows = "not seen[0] == seen[1] == seen[2]"
 
     def check(self, event: fault.EpochNotSet) -> Report | None:
         """Report at the second loop over the data."""
@@ -70,5 +66,5 @@ for epoch in range(3):
             event.node,
             "the sampler has not been told the epoch: these are the batches of the epoch before, in the same order",
             hint="call `sampler.set_epoch(epoch)` at the beginning of each epoch",
-            related=() if event.sampler is None else ((event.sampler, "the sampler is made here"),),
+            related=((event.sampler, "the sampler is made here"),),
         )

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.fault import training_loop as fault
-from gradlint.rules.base import Bad, EventRule, Good, Report
+from gradlint.rules.base import EventRule, Report
 
 
 class SchedulerBeforeOptimizer(EventRule[fault.SchedulerBeforeOptimizer]):
@@ -29,8 +29,7 @@ class SchedulerBeforeOptimizer(EventRule[fault.SchedulerBeforeOptimizer]):
     code = "GRD506"
     name = "scheduler-before-optimizer"
     effect = "fragile"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -42,11 +41,9 @@ for epoch in range(2):
     optimizer.zero_grad()
     model(torch.randn(4, 3)).pow(2).mean().backward()
     optimizer.step()
-""",
-        shows="scheduler.last_epoch == 2",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "scheduler.last_epoch == 2"
+    good = """\
 import torch
 from torch import nn
 
@@ -58,9 +55,8 @@ for epoch in range(2):
     model(torch.randn(4, 3)).pow(2).mean().backward()
     optimizer.step()
     scheduler.step()
-""",
-        shows="scheduler.last_epoch == 2",
-    )
+"""
+    good_shows = "scheduler.last_epoch == 2"
 
     def check(self, event: fault.SchedulerBeforeOptimizer) -> Report | None:
         """Report at the first step of the scheduler."""

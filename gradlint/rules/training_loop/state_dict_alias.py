@@ -4,7 +4,7 @@ import libcst as cst
 
 from gradlint.domain.fault import training_loop as fault
 from gradlint.rules.authoring.phrases import source
-from gradlint.rules.base import Bad, Change, EventRule, Good, Repair, Report
+from gradlint.rules.base import Change, EventRule, Repair, Report
 
 
 class StateDictAlias(EventRule[fault.StateDictAlias | fault.ParameterMinusItself]):
@@ -35,8 +35,7 @@ class StateDictAlias(EventRule[fault.StateDictAlias | fault.ParameterMinusItself
     name = "state-dict-alias"
     effect = "silent"
     fix = "unsafe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -53,11 +52,9 @@ for x in torch.randn(10, 8, 4):
     optimizer.step()
 last = model.weight.detach().clone()
 model.load_state_dict(best)
-""",
-        shows="torch.equal(model.weight, last)",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "torch.equal(model.weight, last)"
+    good = """\
 import copy
 
 import torch
@@ -71,8 +68,7 @@ for x in torch.randn(10, 8, 4):
     model(x).pow(2).mean().backward()
     optimizer.step()
 model.load_state_dict(best)
-""",
-    )
+"""
 
     def check(self, event: fault.StateDictAlias | fault.ParameterMinusItself) -> Report | None:
         """Report the line that stores the dict, or the one that subtracts a parameter from itself."""
@@ -81,16 +77,14 @@ model.load_state_dict(best)
                 event.node,
                 "both sides are the same parameter: the difference is zero, and so is its gradient",
                 hint="store a copy of the old value: `p.detach().clone()`",
-                related=() if event.parameter is None else ((event.parameter, "both sides are this parameter"),),
+                related=((event.parameter, "both sides are this parameter"),),
             )
         node = event.node
-        repair = Repair(
-            "use `copy.deepcopy`", (Change(node, f"copy.deepcopy({source(node)})"),), safe=False, imports=("copy",)
-        )
+        copied = (Change(node, f"copy.deepcopy({source(node)})"),)
         return Report(
             node,
             "this state dict shares memory with the parameters: each optimizer step changes it",
             hint="store `copy.deepcopy(...)` of it, or save it to a file immediately",
             related=((event.loaded, "this loads the current weights, not the stored ones"),),
-            repair=repair if isinstance(node, cst.Call) else None,
+            repair=Repair("use `copy.deepcopy`", copied, False, ("copy",)) if isinstance(node, cst.Call) else None,
         )

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.fault import training_loop as fault
-from gradlint.rules.base import Bad, EventRule, Good, Reading, Repair, Report
+from gradlint.rules.base import EventRule, Reading, Repair, Report
 
 
 class StateNotDetached(EventRule[fault.StateNotDetached]):
@@ -32,8 +32,7 @@ class StateNotDetached(EventRule[fault.StateNotDetached]):
     name = "state-not-detached"
     effect = "leak"
     fix = "unsafe"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -46,11 +45,9 @@ for x in torch.randn(10, 4):
     optimizer.zero_grad()
     loss.backward(retain_graph=True)
     optimizer.step()
-""",
-        shows="graph_size(state) > 20",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "graph_size(state) > 20"
+    good = """\
 import torch
 from torch import nn
 
@@ -63,9 +60,8 @@ for x in torch.randn(10, 4):
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-""",
-        shows="graph_size(state) < 10",
-    )
+"""
+    good_shows = "graph_size(state) < 10"
 
     def check(self, event: fault.StateNotDetached) -> Report | None:
         """Report the state of the second iteration; the related place computes that of the first."""
@@ -75,6 +71,6 @@ for x in torch.randn(10, 4):
             "them again, and memory grows",
             hint="detach the state at the end of each iteration, `state = state.detach()`, and remove "
             "`retain_graph=True`",
-            related=() if event.former is None else ((event.former, "the iteration before computes the state here"),),
+            related=((event.former, "the iteration before computes the state here"),),
             repair=Repair("detach the state of the iteration before", (Reading(event.node, "detach"),), False),
         )

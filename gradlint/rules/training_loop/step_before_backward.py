@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.fault import training_loop as fault
-from gradlint.rules.base import Bad, EventRule, Good, Report
-
-_FILLS = "this backward fills the gradients"
+from gradlint.rules.base import EventRule, Report
 
 
 class StepBeforeBackward(EventRule[fault.StepBeforeBackward]):
@@ -30,8 +28,7 @@ class StepBeforeBackward(EventRule[fault.StepBeforeBackward]):
     code = "GRD503"
     name = "step-before-backward"
     effect = "silent"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -43,11 +40,9 @@ for step in range(3):
     loss = model(torch.randn(4, 3)).pow(2).mean()
     optimizer.step()  # GRD503
     loss.backward()
-""",
-        shows="torch.equal(model.weight, before)",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "torch.equal(model.weight, before)"
+    good = """\
 import torch
 from torch import nn
 
@@ -58,20 +53,18 @@ for step in range(3):
     loss = model(torch.randn(4, 3)).pow(2).mean()
     loss.backward()
     optimizer.step()
-""",
-        shows="model.weight.grad is not None",
-    )
+"""
+    good_shows = "model.weight.grad is not None"
 
     def check(self, event: fault.StepBeforeBackward) -> Report | None:
         """Report at the step, with the backward that comes after it and what becomes of its gradients."""
+        fate, end = "are cleared before the next one", ""
         if event.cleared is None:
-            fate, related = "no step uses", [(event.backward, f"{_FILLS}, and no step follows")]
-        else:
-            fate = "are cleared before the next one"
-            related = [(event.backward, _FILLS), (event.cleared, "and they are thrown away here")]
+            fate, end = "no step uses", ", and no step follows"
+        fills = f"this backward fills the gradients{end}"
         return Report(
             event.node,
             f"this step comes before the backward, whose gradients {fate}: nothing is trained",
             hint="call `backward` first, then `step`",
-            related=tuple(related),
+            related=((event.backward, fills), (event.cleared, "and they are thrown away here")),
         )

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.fault import training_loop as fault
-from gradlint.rules.base import Bad, EventRule, Good, Report
+from gradlint.rules.base import EventRule, Report
 
 
 class TrainModeMissing(EventRule[fault.TrainModeMissing]):
@@ -30,8 +30,7 @@ class TrainModeMissing(EventRule[fault.TrainModeMissing]):
     code = "GRD517"
     name = "train-mode-missing"
     effect = "silent"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -45,11 +44,9 @@ for epoch in range(3):
     model.eval()  # GRD517
     with torch.no_grad():
         print(model(torch.randn(8, 4)).pow(2).mean())
-""",
-        shows="not model.training",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "not model.training"
+    good = """\
 import torch
 from torch import nn
 
@@ -64,8 +61,7 @@ for epoch in range(3):
     model.eval()
     with torch.no_grad():
         print(model(torch.randn(8, 4)).pow(2).mean())
-""",
-    )
+"""
 
     def check(self, event: fault.TrainModeMissing) -> Report | None:
         """Report at the `eval()`; the backward shows which iteration runs in evaluation mode."""

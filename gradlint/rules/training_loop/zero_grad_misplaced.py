@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.fault import training_loop as fault
-from gradlint.rules.base import Bad, EventRule, Good, Report
+from gradlint.rules.base import EventRule, Report
 
 
 class ZeroGradMisplaced(EventRule[fault.ZeroGradMisplaced]):
@@ -28,8 +28,7 @@ class ZeroGradMisplaced(EventRule[fault.ZeroGradMisplaced]):
     code = "GRD502"
     name = "zero-grad-misplaced"
     effect = "silent"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -41,11 +40,9 @@ for step in range(3):
     loss.backward()
     optimizer.zero_grad()  # GRD502
     optimizer.step()
-""",
-        shows="torch.equal(model.weight, before)",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "torch.equal(model.weight, before)"
+    good = """\
 import torch
 from torch import nn
 
@@ -56,9 +53,8 @@ for step in range(3):
     loss = model(torch.randn(4, 3)).pow(2).mean()
     loss.backward()
     optimizer.step()
-""",
-        shows="model.weight.grad is not None",
-    )
+"""
+    good_shows = "model.weight.grad is not None"
 
     def check(self, event: fault.ZeroGradMisplaced) -> Report | None:
         """Report where the gradients are cleared, between the backward that fills them and the step."""
@@ -66,8 +62,5 @@ for step in range(3):
             event.node,
             "this throws away the gradients that the step behind it should use: nothing is trained",
             hint="clear the gradients before the backward, or behind the step",
-            related=(
-                (event.backward, "this backward filled the gradients"),
-                (event.step, "this step finds none"),
-            ),
+            related=((event.backward, "this backward filled the gradients"), (event.step, "this step finds none")),
         )

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.fault import training_loop as fault
-from gradlint.rules.base import Bad, EventRule, Good, Report
+from gradlint.rules.base import EventRule, Report
 
 
 class ZeroGradMissing(EventRule[fault.ZeroGradMissing]):
@@ -30,8 +30,7 @@ class ZeroGradMissing(EventRule[fault.ZeroGradMissing]):
     code = "GRD501"
     name = "zero-grad-missing"
     effect = "silent"
-    bad = Bad(
-        """\
+    bad = """\
 import torch
 from torch import nn
 
@@ -42,11 +41,9 @@ for step in range(3):
     loss = model(x).sum()
     loss.backward()  # GRD501
     optimizer.step()
-""",
-        shows="model.weight.grad.tolist() == [[3.0, 3.0, 3.0]]",
-    )
-    good = Good(
-        """\
+"""
+    bad_shows = "model.weight.grad.tolist() == [[3.0, 3.0, 3.0]]"
+    good = """\
 import torch
 from torch import nn
 
@@ -57,9 +54,8 @@ for step in range(3):
     loss = model(torch.randn(4, 3)).pow(2).mean()
     loss.backward()
     optimizer.step()
-""",
-        shows="model.weight.grad is not None",
-    )
+"""
+    good_shows = "model.weight.grad is not None"
 
     def check(self, event: fault.ZeroGradMissing) -> Report | None:
         """Report at the backward that adds to the gradients; the step is the one that has used them."""

@@ -131,9 +131,7 @@ def _filtered(
 
 
 def _comprehension(
-    scope: Scope,
-    node: cst.ListComp | cst.SetComp | cst.DictComp | cst.GeneratorExp,
-    dest: Dest | None,
+    scope: Scope, node: cst.ListComp | cst.SetComp | cst.DictComp | cst.GeneratorExp, dest: Dest | None
 ) -> Operand:
     out = lower_comprehension(scope, node)
     if dest is not None:

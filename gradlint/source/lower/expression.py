@@ -151,11 +151,7 @@ def _index_element(scope: Scope, node: cst.BaseSlice) -> tuple[bool, Operand]:
 def _call(scope: Scope, node: cst.Call, dest: Dest | None) -> Operand:
     func = lower_expression(scope, node.func)
     args = [
-        Arg(
-            lower_expression(scope, arg.value),
-            arg.keyword.value if arg.keyword is not None else None,
-            arg.star,
-        )
+        Arg(lower_expression(scope, arg.value), arg.keyword.value if arg.keyword is not None else None, arg.star)
         for arg in node.args
     ]
     out = scope.temp() if dest is None else dest

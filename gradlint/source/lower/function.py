@@ -69,12 +69,7 @@ def lower_parameters(scope: Scope, node: cst.Parameters) -> tuple[list[Param], d
 
 
 def _add(
-    scope: Scope,
-    params: list[Param],
-    defaults: dict[str, Operand],
-    param: cst.Param,
-    kind: str,
-    keyword_only: bool,
+    scope: Scope, params: list[Param], defaults: dict[str, Operand], param: cst.Param, kind: str, keyword_only: bool
 ) -> None:
     name = param.name.value
     annotation = param.annotation.annotation if param.annotation is not None else None

@@ -79,7 +79,7 @@ def call(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value
 
 
 def _fits(machine: Machine, state: State, asked: Asked, output: Value, node: cst.CSTNode) -> bool:
-    """Whether the output is what the transform wants, as far as is known."""
+    """Return whether the output is what the transform wants, as far as is known."""
     if asked.name not in ("grad", "grad_and_value"):
         if not only_tensors(machine, state, asked.name, output, node):
             return False
@@ -165,7 +165,7 @@ def pull(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value
 
 
 def _alike(machine: Machine, state: State, name: str, given: Value, wanted: Value, node: cst.CSTNode) -> bool:
-    """Whether tangents fit what they belong to: the same nesting, and the same sizes."""
+    """Return whether tangents fit what they belong to: the same nesting, and the same sizes."""
     one, other = structure(state, given), structure(state, wanted)
     if one is None or other is None:
         return True

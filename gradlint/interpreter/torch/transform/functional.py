@@ -82,7 +82,7 @@ _CREATE_GRAPH = {"jacobian": 2, "hessian": 2, "vjp": 3, "jvp": 3, "vhp": 3, "hvp
 
 
 def _fits(machine: Machine, state: State, name: str, output: Value, node: cst.CSTNode) -> bool:
-    """Whether the function gives tensors, and one number where a second derivative is taken."""
+    """Return whether the function gives tensors, and one number where a second derivative is taken."""
     several = output if type(output) is tuple else (output,)
     for one in several:
         other = no_tensor(state, one)
@@ -104,7 +104,7 @@ def _fits(machine: Machine, state: State, name: str, output: Value, node: cst.CS
 def _depends(
     machine: Machine, state: State, name: str, inner: tuple[Value, ...], output: Value, node: cst.CSTNode
 ) -> bool:
-    """Whether each output may depend on each input, as `strict` asks."""
+    """Return whether each output may depend on each input, as `strict` asks."""
     for one in output if type(output) is tuple else (output,):
         record = tensor_of(state, one)
         if record is None:
@@ -122,7 +122,7 @@ def _depends(
 
 
 def _behind(root: Node) -> set[int] | None:
-    """All nodes that a gradient may come to; None where that is not known."""
+    """Return all nodes that a gradient may come to; None where that is not known."""
     nodes = list(reachable([root], certain_inputs))
     if any(one.tracked is None or any(edge.flows is None for edge in one.edges) for one in nodes):
         return None
@@ -132,7 +132,7 @@ def _behind(root: Node) -> set[int] | None:
 def _vector(
     machine: Machine, state: State, name: str, vector: Value, given: tuple[Value, ...], output: Value, node: cst.CSTNode
 ) -> bool:
-    """Whether `v` fits: what it belongs to are the outputs of `vjp`, and the inputs of the others."""
+    """Return whether `v` fits: what it belongs to are the outputs of `vjp`, and the inputs of the others."""
     wanted = given if name != "vjp" else output if type(output) is tuple else (output,)
     records = [tensor_of(state, one) for one in wanted]
     if vector is None:
@@ -194,7 +194,7 @@ def _constants(
 
 
 def _takes_leaves(root: Node, own: set[int]) -> bool:
-    """Whether a gradient would flow back to a leaf that is none of the function's own arguments."""
+    """Return whether a gradient would flow back to a leaf that is none of the function's own arguments."""
     return any(one.leaf is not None and one.id not in own for one in reachable([root], certain_inputs))
 
 

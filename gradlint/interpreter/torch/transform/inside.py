@@ -47,18 +47,18 @@ RAISED = Unknown("raised")
 
 
 def is_raised(value: Value) -> bool:
-    """Whether torch raised, or what would follow is not known."""
+    """Return whether torch raised, or what would follow is not known."""
     return isinstance(value, Unknown) and value.kind == "raised"
 
 
 def run(machine: Machine, state: State, level: Level, function: Value, args: Args, node: cst.CSTNode) -> Value:
-    """What the function gives; `raised` where torch certainly refuses something in it, or its paths part."""
+    """Return what the function gives; `raised` where torch certainly refuses something in it, or its paths part."""
     with entered(machine, level):
         return run_plain(machine, state, function, args, node)
 
 
 def run_plain(machine: Machine, state: State, function: Value, args: Args, node: cst.CSTNode) -> Value:
-    """What a function gives that runs as it is; `raised` as in `run`."""
+    """Return what a function gives that runs as it is; `raised` as in `run`."""
     before, dropped = len(machine.events), machine.give_ups["paths dropped"]
     value = machine.call(state, function, args, node)
     if machine.give_ups["paths dropped"] > dropped or any(_refuses(one) for one in machine.events[before:]):
@@ -74,7 +74,7 @@ def _refuses(event: object) -> bool:
 
 
 def chosen(machine: Machine, asked: Asked, args: Args, node: cst.CSTNode) -> tuple[int, ...] | None:
-    """The positions of the arguments that are differentiated by; None where torch refuses, or they are not known."""
+    """Return the positions of the arguments to differentiate; None where torch refuses, or they are not known."""
     which = asked.which
     several = which if type(which) is tuple else (which,)
     if isinstance(which, Ref):
@@ -107,7 +107,7 @@ def chosen(machine: Machine, asked: Asked, args: Args, node: cst.CSTNode) -> tup
 
 
 def differentiable(machine: Machine, state: State, name: str, values: Iterable[Value], node: cst.CSTNode) -> bool:
-    """Whether all leaves can be differentiated by, as far as is known; torch refuses numbers and integer tensors."""
+    """Return whether all leaves may be differentiated, as far as known; torch refuses numbers and integers."""
     for value in values:
         for leaf in leaves(state, value) or ():
             other = no_tensor(state, leaf)
@@ -144,7 +144,7 @@ def _twin(state: State, record: Tensor, node: cst.CSTNode) -> Ref:
 
 
 def tensors_of(state: State, values: Iterable[Value]) -> tuple[Tensor, ...]:
-    """All tensors among the leaves."""
+    """Return all tensors among the leaves."""
     found = [tensor_of(state, leaf) for value in values for leaf in leaves(state, value) or (value,)]
     return tuple(one for one in found if one is not None)
 
@@ -155,7 +155,7 @@ def tensors_of(state: State, values: Iterable[Value]) -> tuple[Tensor, ...]:
 def only_tensors(
     machine: Machine, state: State, name: str, value: Value, node: cst.CSTNode, reason: Mismatch = "output-kind"
 ) -> bool:
-    """Whether all that the function gives are tensors, as far as is known."""
+    """Return whether all that the function gives are tensors, as far as is known."""
     for leaf in leaves(state, value) or ():
         other = no_tensor(state, leaf)
         if other is not None:
@@ -167,7 +167,7 @@ def only_tensors(
 def with_aux(
     machine: Machine, state: State, asked: Asked, value: Value, node: cst.CSTNode
 ) -> tuple[Value, Value] | None:
-    """The output and what comes with it, where `has_aux` is set."""
+    """Return the output and what comes with it, where `has_aux` is set."""
     if asked.aux is False:
         return value, None
     if asked.aux is not True:

@@ -48,7 +48,7 @@ def _maps(machine: Machine) -> Iterable[Level]:
 
 
 def _differs(level: Level, node: Node) -> bool:
-    """Whether a value was certainly computed from values that differ; as far as is looked."""
+    """Return whether a value was certainly computed from values that differ; as far as is looked."""
     if not level.mapped:
         return False
     return any(one.id in level.mapped for one in reachable([node], back_to(level.since, inputs), _MOST))
@@ -59,7 +59,7 @@ _MOST = 200
 
 
 def mapped(machine: Machine, record: Tensor) -> Level | None:
-    """The `vmap` below which a tensor certainly stands for several."""
+    """Return the `vmap` below which a tensor certainly stands for several."""
     return next((level for level in _maps(machine) if _differs(level, record.node)), None)
 
 
@@ -67,7 +67,7 @@ def mapped(machine: Machine, record: Tensor) -> Level | None:
 
 
 def captured(machine: Machine, state: State, ref: Ref, op: str, sources: Sequence[Edge], node: cst.CSTNode) -> bool:
-    """A write in place that a transform refuses; True where it raises."""
+    """Report a write in place that a transform refuses; return True where it raises."""
     record = tensor_at(state, ref)
     for level in machine.transforms:
         if level.kind != "map":
@@ -81,7 +81,7 @@ def captured(machine: Machine, state: State, ref: Ref, op: str, sources: Sequenc
 
 
 def _is_one(state: State, level: Level, record: Tensor) -> bool:
-    """Whether a tensor is certainly the same for all runs: made before, or of nothing."""
+    """Return whether a tensor is certainly the same for all runs: made before, or of nothing."""
     base = state.heap[record.view.base] if record.view is not None else record
     assert isinstance(base, Tensor)
     if base.memory < level.since:
@@ -102,7 +102,7 @@ _OF_VALUES: dict[str, Unsupported] = {
 
 
 def refuses_method(machine: Machine, state: State, ref: Ref, name: str, node: cst.CSTNode) -> bool:
-    """Whether a method of a tensor raises in a transform."""
+    """Return whether a method of a tensor raises in a transform."""
     if name in _METHODS:
         unsupported(machine, node, "method", name)
         return True
@@ -112,7 +112,7 @@ def refuses_method(machine: Machine, state: State, ref: Ref, name: str, node: cs
 def refuses_number(
     machine: Machine, state: State, ref: Ref, reason: Unsupported, node: cst.CSTNode, op: str = ""
 ) -> bool:
-    """Whether a Python value is made of values that differ."""
+    """Return whether a Python value is made of values that differ."""
     level = mapped(machine, tensor_at(state, ref))
     if level is not None:
         unsupported(machine, node, reason, op, level)
@@ -143,12 +143,12 @@ def refuses_operation(
 
 
 def _tracks(name: str, flags: dict[str, object]) -> bool:
-    """Whether a batch norm is a module that certainly writes to its running statistics."""
+    """Return whether a batch norm is a module that certainly writes to its running statistics."""
     return is_module(name) and flags.get("training") is True and flags.get("track_running_stats", True) is True
 
 
 def refuses_random(machine: Machine, node: cst.CSTNode) -> bool:
-    """Whether random numbers may not be drawn here."""
+    """Return whether random numbers may not be drawn here."""
     level = next((one for one in machine.transforms if not one.random), None)
     if level is not None:
         unsupported(machine, node, "random", "", level)
@@ -156,7 +156,7 @@ def refuses_random(machine: Machine, node: cst.CSTNode) -> bool:
 
 
 def _drops(flags: dict[str, object]) -> bool:
-    """Whether a dropout certainly draws: a function does so unless it is told not to, a module in training."""
+    """Return whether a dropout certainly draws: a function does so unless it is told not to, a module in training."""
     if flags.get("p") == 0:
         return False
     return flags.get("training") is True
@@ -171,7 +171,7 @@ def refuses_mask(machine: Machine, state: State, index: Value, node: cst.CSTNode
 
 
 def refuses_custom(machine: Machine, has_setup: bool, maps: bool, name: str, node: cst.CSTNode) -> bool:
-    """A custom function needs `setup_context` below any transform, and a rule for `vmap` below that."""
+    """Refuse a custom function without `setup_context`, or below `vmap` without a rule for it."""
     if not has_setup:
         unsupported(machine, node, "no-setup-context", name)
         return True

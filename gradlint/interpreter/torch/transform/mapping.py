@@ -81,7 +81,7 @@ class _Run:
         return None
 
     def split(self, value: Value, dim: Value) -> Value:
-        """An argument as the function sees it."""
+        """Return an argument as the function sees it."""
         if dim is None:
             return value
         if type(dim) is not int:
@@ -121,7 +121,7 @@ class _Run:
         )  # fmt: skip
 
     def joined(self, value: Value) -> Value:
-        """What the caller gets: the results side by side."""
+        """Return what the caller gets: the results side by side."""
         out = self.asked.out_dims
         parts = [(value, out)]
         if type(out) is tuple and type(value) is tuple and len(out) == len(value):
@@ -169,7 +169,7 @@ _RANDOMNESS = frozenset({"error", "different", "same"})
 
 
 def mapped_here(level: Level, machine: Machine, record: Tensor) -> bool:
-    """Whether a result differs from run to run; the level is no more under way."""
+    """Return whether a result differs from run to run; the level is no more under way."""
     machine.transforms.append(level)
     found = mapped(machine, record)
     machine.transforms.remove(level)

@@ -14,7 +14,7 @@ Shape: TypeAlias = "tuple[Shape, ...] | str"
 
 
 def leaves(state: State, value: Value) -> list[Value] | None:
-    """The leaves of a nested value; None where there may be others."""
+    """Return the leaves of a nested value; None where there may be others."""
     items = _items(state, value)
     if items is None:
         return None
@@ -44,7 +44,7 @@ def _items(state: State, value: Value) -> tuple[Value, ...] | None:
 
 
 def structure(state: State, value: Value) -> Shape | None:
-    """How a value is nested, where that is known."""
+    """Return how a value is nested, where that is known."""
     items = _items(state, value)
     if items is None:
         return None
@@ -59,7 +59,7 @@ def structure(state: State, value: Value) -> Shape | None:
 
 
 def changed(state: State, value: Value, change: Callable[[Value], Value]) -> Value:
-    """The same nesting with other leaves."""
+    """Return the same nesting with other leaves."""
     if type(value) is tuple:
         return tuple(changed(state, item, change) for item in value)
     record = state.heap.get(value.id) if isinstance(value, Ref) else None
@@ -73,7 +73,7 @@ def changed(state: State, value: Value, change: Callable[[Value], Value]) -> Val
 
 
 def no_tensor(state: State, value: Value) -> str | None:
-    """What a leaf is that is certainly no tensor: a constant as Python writes it, "number", "array" or "string"."""
+    """Return what a leaf is that is certainly no tensor: a literal, "number", "array" or "string"."""
     if value is None or isinstance(value, (bool, int, float, complex, str)):
         return repr(value)
     if is_scalar(value):
@@ -84,7 +84,7 @@ def no_tensor(state: State, value: Value) -> str | None:
 
 
 def tensor_of(state: State, value: Value) -> Tensor | None:
-    """The tensor that a leaf is."""
+    """Return the tensor that a leaf is."""
     ref = state.tensor_of(value) if isinstance(value, Unknown) else value
     record = state.heap.get(ref.id) if isinstance(ref, Ref) else None
     return record if isinstance(record, Tensor) else None
