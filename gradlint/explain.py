@@ -129,7 +129,9 @@ def _notes(one: Seen, places: Places) -> list[Note]:
     if one.made is not None:
         notes.append(Note(f"made by `{one.made[0]}`", _row(one.made[1], places)))
     for saver in one.savers:
-        notes.append(Note(f"saved at v{saver.version} by `{saver.op}` for its backward", _row(saver.node, places)))
+        notes.append(
+            Note(f"saved at v{saver.version} by `{saver.node.op}` for its backward", _row(saver.node.syntax, places))
+        )
     if one.reason is not None:
         notes.append(Note(one.reason.text, _row(one.reason.node, places)))
     return notes

@@ -8,9 +8,10 @@ from collections.abc import Callable
 import pytest
 
 from gradlint.detect import ALL
-from gradlint.domain.announcement import Announcement, method_of
+from gradlint.domain.announcement import KINDS as TYPES
+from gradlint.domain.announcement import method_of
 
-KINDS = {method_of(kind): kind for kind in Announcement.__args__}
+KINDS = {method_of(kind): kind for kind in TYPES}
 METHODS = [
     pytest.param(name, method, id=f"{family.__name__}.{name}")
     for family in ALL

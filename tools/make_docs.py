@@ -82,7 +82,7 @@ def main(arguments: Sequence[str]) -> int:
 def announcements() -> str:
     """The page about the protocol between machines and detectors, from the docstrings of its types."""
     intro = inspect.cleandoc(announcement.__doc__ or "").partition("\n\n")[2]
-    sections = "\n".join(_announcement(kind) for kind in announcement.Announcement.__args__)
+    sections = "\n".join(_announcement(kind) for kind in announcement.KINDS)
     return f"# Announcements\n\n{intro}\n\nThe order is that of `gradlint/domain/announcement.py`.\n\n{sections}"
 
 
@@ -90,7 +90,7 @@ def _announcement(kind: type) -> str:
     """One type: what it says, its fields, and who hears it."""
     method = announcement.method_of(kind)
     heard = sorted(one.__name__ for one in ALL if hasattr(one, method))
-    fields = "\n".join(f"- `{name}: {one.__forward_arg__}`" for name, one in kind.__annotations__.items())
+    fields = "\n".join(f"- `{name}: {one}`" for name, one in kind.__annotations__.items())
     return (
         f"## {kind.__name__}\n\n{inspect.cleandoc(kind.__doc__ or '')}\n\n{fields}\n\nHeard by: {', '.join(heard)}.\n"
     )

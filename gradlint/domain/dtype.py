@@ -20,13 +20,7 @@ either sort. A lower level changes the result only if its kind is higher."""
 DEFAULT: str = "float32"
 
 FLOATS: tuple[str, ...] = ("bfloat16", "float16", "float32", "float64")
-EIGHT_BIT_FLOATS: tuple[str, ...] = (
-    "float8_e4m3fn",
-    "float8_e5m2",
-    "float8_e4m3fnuz",
-    "float8_e5m2fnuz",
-    "float8_e8m0fnu",
-)
+EIGHT_BIT_FLOATS = tuple(f"float8_{layout}" for layout in ("e4m3fn", "e5m2", "e4m3fnuz", "e5m2fnuz", "e8m0fnu"))
 INTS: tuple[str, ...] = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 COMPLEXES: tuple[str, ...] = ("complex32", "complex64", "complex128")
 
@@ -204,17 +198,17 @@ def _map(dtype: DType, change: Callable[[str], str]) -> DType:
 
 
 def promote(*dtypes: DType) -> DType:
-    """Return the type in which tensors with dimensions of these types meet, as `torch.promote_types` says."""
+    """Return the type to which tensors with dimensions promote, as `torch.promote_types` says."""
     return result_type([Ranked(dtype, "tensor") for dtype in dtypes])
 
 
 def result_type(operands: Iterable[Ranked]) -> DType:
-    """Return the type in which operands of several levels meet, as `torch.result_type` says; None for none."""
-    return _meet(frozenset(operands))
+    """Return the type to which operands of several levels promote, as `torch.result_type` says; None for none."""
+    return _promoted(frozenset(operands))
 
 
 @lru_cache(maxsize=4096)
-def _meet(operands: frozenset[Ranked]) -> DType:
+def _promoted(operands: frozenset[Ranked]) -> DType:
     """Try every type and level that the operands may have, and keep what all of them agree on."""
     if len(operands) == 1:
         (only,) = operands
@@ -227,7 +221,7 @@ def _meet(operands: frozenset[Ranked]) -> DType:
         names = _REAL_NUMBERS if operand.dtype is None else members(operand.dtype)
         choices.append([Ranked(name, level) for name in names for level in levels])
     # A choice that torch refuses to promote is none that a running program can have taken.
-    return collapse({met for choice in product(*choices) if (met := _promote_known(choice)) is not None})
+    return collapse({one for choice in product(*choices) if (one := _promote_known(choice)) is not None})
 
 
 def _promote_known(operands: Iterable[Ranked]) -> DType:
@@ -238,10 +232,10 @@ def _promote_known(operands: Iterable[Ranked]) -> DType:
             return None
         if level == "number":
             name = _number_type(name)
-        met = _promote_pair(best.get(level, name), name)
-        if met is None:
+        promoted = _promote_pair(best.get(level, name), name)
+        if promoted is None:
             return None
-        best[level] = met
+        best[level] = promoted
     lower = _combine(best.get("scalar"), best.get("number"))
     return _combine(best.get("tensor"), lower)
 
@@ -286,7 +280,7 @@ def _promote_pair(one: str, other: str) -> DType:
 
 
 def _promote_ints(one: str, other: str) -> DType:
-    """Signed types meet in the wider one; an unsigned byte beside int8 needs int16."""
+    """Signed types promote to the wider one; an unsigned byte beside int8 needs int16."""
     unsigned = [name for name in (one, other) if name.startswith("u")]
     if not unsigned:
         return max(one, other, key=_WIDTH.__getitem__)

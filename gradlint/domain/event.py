@@ -47,7 +47,7 @@ class Refusal(Event):
 class Reveal(Event):
     """`reveal(value)`: what the machine knows of a value, as text and as facts.
 
-    `asked`: the program has imported the function from gradlint, so that its author is told; a specification has not.
+    `asked`: the program has imported the function from gradlint, for a report; a specification has not.
     """
 
     text: str

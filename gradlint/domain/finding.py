@@ -70,7 +70,7 @@ Fact: TypeAlias = "tuple[str, str | int | float | bool]"
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the fault behind a finding says of itself, for those who look on: confirmation, formats.
+    """What the fault that a finding names says of itself, for those who look on: confirmation, formats.
 
     `fault` is the name of its type; `facts` are its fields that are texts, numbers or flags; `places` are those that
     are places in the program, by field; a field that holds several places stands there several times.

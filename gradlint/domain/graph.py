@@ -1,9 +1,9 @@
-"""The graph behind a value: torch's tape and the provenance of values in one.
+"""The graph of a value: torch's tape and the provenance of values in one.
 
 Every operation on tensors makes a `Node`. Where autograd records the operation the node is *tracked* and is torch's
 `grad_fn`; where it does not, the node says where the value came from all the same. An edge on which no gradient
-flows back, though a value flowed forward, is a *cut*; it has a kind and a place. So `depends_on` is what a walk over
-all edges finds, `reaches` what a walk over the differentiable edges of tracked nodes finds (design, section 1).
+flows back, though a value flowed forward, is a *cut*; it has a kind and a place. So `depends_on` is what a traversal of
+all edges finds, `reaches` what one of the differentiable edges of tracked nodes finds (design, section 1).
 
 Nodes are frozen, and shared by the states that a program splits into. What changes with time (which nodes are freed,
 how far a version counter has moved) is kept in the state.
@@ -43,7 +43,7 @@ def fresh_number() -> int:
 
 @contextmanager
 def ancient() -> Iterator[None]:
-    """Yield what is made in here counts as older than all else: other files of a program, whenever they are read."""
+    """Let what the block makes count as older than all else: other files of a program, whenever they are read."""
     global _numbers
     former, _numbers = _numbers, _ancient
     try:
@@ -55,7 +55,7 @@ def ancient() -> Iterator[None]:
 class Saved(NamedTuple):
     """A tensor kept for backward: which version counter and memory, and how many writes each had seen by then.
 
-    `node` is the graph behind it where it may require grad: a second derivative goes there. `own`: it is a result of
+    `node` is its graph where it may require grad: a second derivative goes there. `own`: it is a result of
     the operation that saves it, so that this graph is the operation's own node.
     """
 
@@ -100,7 +100,7 @@ class Node:
     raises. `saved` is certain, `maybe_saved` says that it may keep more. `leaf` is the tensor that a gradient is
     accumulated into. `cut` names why nothing flows through an untracked node, `place` where that was decided, if
     elsewhere: the `no_grad` block, the flag that makes a leaf; and where a value was made of which nothing else is
-    known. `key`: what a leaf is known by on all paths. `live`: some leaf, or something unknown, stands behind it;
+    known. `key`: what a leaf is known by on all paths. `live`: some leaf, or something unknown, is reachable from it;
     where it does not, no gradient could flow anyway. `operands` are the arguments by parameter name, with a `Term`
     for a tensor: with them, a value is known as the formula that it was computed by.
     """

@@ -1,7 +1,7 @@
-"""Where two states meet: they become one if they agree in all that autograd can see.
+"""The join of two states: they become one if they agree in all that autograd can see.
 
-Numbers, strings and flags that differ are forgotten (they become unknown); tensors must have the same graph behind
-them up to the renaming of what was made since the fork. Where the two do not agree they go on side by side.
+Numbers, strings and flags that differ are forgotten (they become unknown); tensors must have the same graph
+up to the renaming of what was made since the fork. Where the two do not agree they go on side by side.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Join:
         if ours is theirs:
             return []
         changes: list[tuple[int, str | int, Value]] = []
-        # Nearly all are the same: they are passed over without a turn of Python's own loop.
+        # Nearly all are the same: they are passed over without an iteration of Python's own.
         for name in compress(ours, map(is_not, ours.values(), map(theirs.get, ours, repeat(MISSING)))):
             if type(name) is int and name not in outs:
                 continue
@@ -230,7 +230,7 @@ class Join:
         return ours
 
     def _plain_data(self, ours: Ref, theirs: Ref) -> Ref:
-        """Two tensors with no leaf behind them are alike to autograd: `x = x.cuda()` under a flag.
+        """Join two tensors without a leaf, which are alike to autograd: `x = x.cuda()` under a flag.
 
         What stands for both is a tensor of its own, of which is known what is known of both.
         """
@@ -423,9 +423,7 @@ def _behave_alike(ours: ModuleState, theirs: ModuleState) -> bool:
 
 
 def _origin(value: Value) -> Node | None:
-    """Return the graph behind a value that is not known; a value that is neither such nor plain may not be
-    forgotten.
-    """
+    """Return the graph of an unknown value; a value that is neither unknown nor plain may not be forgotten."""
     if isinstance(value, Unknown):
         return value.origin if value.origin is not None and value.origin.live else None
     if not isinstance(value, _PLAIN):

@@ -1,4 +1,4 @@
-"""What two values have in common, where two paths meet."""
+"""What two values have in common, where two paths are joined."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def same_dim(one: Dim, other: Dim) -> bool | None:
 
 
 def broadcast(one: Shape, other: Shape) -> Shape:
-    """Return the shape in which two tensors meet; unknown when they cannot meet."""
+    """Return the shape to which two tensors broadcast; unknown when they cannot."""
     if one is None or other is None:
         return None
     if one == other:
@@ -107,7 +107,7 @@ def broadcast(one: Shape, other: Shape) -> Shape:
     extra = len(one) - len(other)
     dims = list(one[:extra])
     for mine, theirs in zip(one[extra:], other, strict=True):
-        dim = _meet(mine, theirs)
+        dim = _broadcast_dim(mine, theirs)
         if dim is None:
             return None
         dims.append(dim)
@@ -115,15 +115,15 @@ def broadcast(one: Shape, other: Shape) -> Shape:
 
 
 def broadcast_all(shapes: Iterable[Shape]) -> Shape:
-    """Return the shape in which several tensors meet; no tensors meet in a scalar."""
+    """Return the shape to which several tensors broadcast; that of none is a scalar."""
     result: Shape = SCALAR
     for shape in shapes:
         result = broadcast(result, shape)
     return result
 
 
-def _meet(one: Dim, other: Dim) -> Dim | None:
-    """Return one size of a broadcast, or None when the two cannot meet.
+def _broadcast_dim(one: Dim, other: Dim) -> Dim | None:
+    """Return one size of a broadcast, or None when the two do not broadcast.
 
     A size of one gives way. Beside any other number a symbol has to be that number or one, so the number
     stays; a symbol of two or more stays for the same reason beside another symbol.
@@ -210,7 +210,7 @@ def _either(one: Dim, other: Dim) -> Sym:
 def covers(shape: Shape, sizes: Sequence[int], valuation: dict[Sym, int]) -> bool:
     """Return whether a concrete shape lies inside a partly known one.
 
-    `valuation` says what the symbols stand for; those it does not name yet take the size they meet first, so
+    `valuation` says what the symbols stand for; those it does not name yet take the first size they get, so
     that a second shape judged with the same valuation has to agree.
     """
     if shape is None:

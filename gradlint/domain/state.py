@@ -1,13 +1,13 @@
 """A state of the abstract machine: what one path through the program has made so far.
 
 States are copied on write: a fork shares everything with its parent until one of the two changes something. `dirty`
-holds the addresses and frames written since the fork, so that meeting again compares only these.
+holds the addresses and frames written since the fork, so that a join compares only these.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from itertools import compress
 from operator import is_not
@@ -100,10 +100,11 @@ class Frame(NamedTuple):
 
 def rebound(now: Names, before: Names) -> Iterator[str | int]:
     """Return the names of a frame that had another value before; those that are new are left out."""
-    # Nearly all are the same: they are passed over without a turn of Python's own loop.
+    # Nearly all are the same: they are passed over without an iteration of Python's own.
     return compress(before, map(is_not, before.values(), map(now.get, before, before.values())))
 
 
+@dataclass(slots=True, eq=False)
 class State:
     """Heap, frames, and what is known of the path: the truth of tests, the grad mode.
 
@@ -111,56 +112,29 @@ class State:
     of which a result was detached in place, so that it is unknown what a backward through the others finds.
     """
 
-    __slots__ = (
-        "_owned",
-        "_owns_heap",
-        "blocked",
-        "dirty",
-        "dirty_frames",
-        "escaped",
-        "facts",
-        "frame",
-        "frames",
-        "freed",
-        "grad",
-        "heap",
-        "history",
-        "inference",
-        "locals",
-        "marks",
-        "off",
-        "once",
-        "severed",
-        "site",
-        "spent",
-        "trained",
-        "twice",
-    )
-
-    def __init__(self) -> None:
-        self.heap: dict[int, Record] = {}
-        self.frames: dict[int, Frame] = {}
-        self.facts: dict[object, object] = {}
-        self.escaped = 0
-        self.freed: dict[int, cst.CSTNode | None] = {}
-        self.trained = 0
-        self.spent: frozenset[int] = frozenset()
-        self.once: frozenset[int] = frozenset()
-        self.twice: frozenset[int] = frozenset()
-        self.marks: frozenset[PathFact] = frozenset()
-        self.severed: frozenset[int] = frozenset()
-        self.history: Fork | None = None
-        self.grad: Tri = True
-        self.blocked: Blocked | None = None
-        self.inference: Tri = False
-        self.off: tuple[int, cst.CSTNode] | None = None
-        self.site: Site = None
-        self.frame = 0
-        self.locals: Names = {}
-        self.dirty: set[int] = set()
-        self.dirty_frames: set[int] = set()
-        self._owns_heap = True
-        self._owned: set[int] = set()
+    heap: dict[int, Record] = field(default_factory=dict)
+    frames: dict[int, Frame] = field(default_factory=dict)
+    facts: dict[object, object] = field(default_factory=dict)
+    escaped: int = 0
+    freed: dict[int, cst.CSTNode | None] = field(default_factory=dict)
+    trained: int = 0
+    spent: frozenset[int] = frozenset()
+    once: frozenset[int] = frozenset()
+    twice: frozenset[int] = frozenset()
+    marks: frozenset[PathFact] = frozenset()
+    severed: frozenset[int] = frozenset()
+    history: Fork | None = None
+    grad: Tri = True
+    blocked: Blocked | None = None
+    inference: Tri = False
+    off: tuple[int, cst.CSTNode] | None = None
+    site: Site = None
+    frame: int = 0
+    locals: Names = field(default_factory=dict)
+    dirty: set[int] = field(default_factory=set)
+    dirty_frames: set[int] = field(default_factory=set)
+    _owns_heap: bool = True
+    _owned: set[int] = field(default_factory=set)
 
     def fork(self) -> State:
         """Return a second state that goes on from here; its dirt is counted from now."""
@@ -210,7 +184,7 @@ class State:
         return Ref(address)
 
     def admit(self, frames: dict[int, Frame], heap: dict[int, Record]) -> None:
-        """Take in what another file left behind; what is here already stays as it is."""
+        """Take in what another file left; what is here already stays as it is."""
         self.frames = {**frames, **self.frames}
         self.heap = {**heap, **self.heap}
         self._owns_heap = True
@@ -285,7 +259,7 @@ class State:
         self.freed = {**self.freed, **dict.fromkeys(nodes, syntax)}
 
     def sever(self, node: Node) -> None:
-        """A result of a node is detached in place: what a backward freed, or will free, may not be behind the rest."""
+        """Note that a result of a node is detached in place: a backward through the rest may not reach it."""
         self.severed |= {node.id}
         self.freed = {number: place for number, place in self.freed.items() if number != node.id}
 
@@ -298,12 +272,12 @@ class State:
         self.spent = self.spent.union(roots)
 
     def retain(self, nodes: frozenset[int]) -> None:
-        """Remember what backwards that retain the graph have walked, once and more often."""
+        """Remember what backwards that retain the graph have run through, once and more often."""
         self.twice |= self.once & nodes
         self.once |= nodes
 
     def escape(self) -> None:
-        """A graph went where gradlint does not look: the gradients of what is older may have been filled there."""
+        """Note that a graph went where gradlint does not look: gradients of older leaves may have been filled there."""
         self.escaped = fresh_number()
 
     # The path.
@@ -333,7 +307,5 @@ class State:
         self.marks = self.marks | {fact} if holds else self.marks - {fact}
 
     def undecided_since(self, address: int) -> bool:
-        """Return whether this path went one of two ways since something was made: such forks are facts by their
-        numbers.
-        """
+        """Return whether this path has forked since something was made: forks are facts by their numbers."""
         return any(type(key) is int and key > address for key in self.facts)

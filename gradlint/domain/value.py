@@ -43,7 +43,7 @@ class Unknown:
     """A value that is not known: a symbol, equal only to itself.
 
     `kind` says what it certainly is ("number", "int", "bool", "str", "array", "tensor", ...) or is None; `origin` is
-    the graph behind it where it was computed from tensors; `key` is what it was made of, so that the same
+    its graph where it was computed from tensors; `key` is what it was made of, so that the same
     expression over unchanged unknowns is the same symbol (the same test goes the same way twice).
     """
 
@@ -112,7 +112,7 @@ class Partial(NamedTuple):
 
 
 class Super(NamedTuple):
-    """super(): attribute look-up starts behind `owner` in the order of the receiver's class."""
+    """super(): attribute look-up starts after `owner` in the order of the receiver's class."""
 
     owner: Value
     receiver: Value
@@ -122,7 +122,7 @@ class Super(NamedTuple):
 class NoGradient:
     """The None that `.grad` is where no backward has filled it: like None, and it knows whose it is.
 
-    `since` is the age of the None, or -1 for that of a non-leaf, of which another event has told, at `read`.
+    `since` is the age of the None, or -1 for that of a non-leaf, which another event has reported, at `read`.
     Of a leaf, `read` is where it was read on one of two ways.
     """
 
@@ -162,7 +162,7 @@ class Args(NamedTuple):
         return name in self.keywords or position < len(self.positional)
 
     def prepend(self, value: Value) -> Args:
-        """Return the arguments of the function behind a method."""
+        """Return the arguments of the function that a method binds."""
         return Args((value, *self.positional), self.keywords, self.open, self.hidden)
 
     def values(self) -> Iterable[Value]:
@@ -190,8 +190,8 @@ Value: TypeAlias = (
     " | Suspended | tuple[Value, ...] | slice | Constant"
 )
 """All that a variable can hold. `Join.value`, `truth` and `believed` name each case, and mypy asks them to: whoever
-adds a class here says what becomes of it where paths meet, in a test, and in what is shown of it. A new class is a
-dataclass: mypy takes a `NamedTuple` for a case of tuples.
+adds a class here says what becomes of it in a join, in a test, and in what is shown of it. A new class is a dataclass:
+mypy takes a `NamedTuple` for a case of tuples.
 """
 
 

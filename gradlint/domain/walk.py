@@ -1,4 +1,4 @@
-"""The one walk over graphs, from what is given back to what it was computed from.
+"""The one traversal of graphs, from what is given back to what it was computed from.
 
 Where a walk goes is a function from a node to the next ones: `inputs`, `gradient_inputs`, `certain_inputs`, or one that
 knows where to stop. Edges lead to older nodes, so that a walk in search of one may end at its age: see `back_to`.

@@ -6,10 +6,14 @@ from collections.abc import Iterator
 from types import EllipsisType
 from typing import NamedTuple
 
+import libcst as cst
+
+from gradlint.domain.event import Reveal
 from gradlint.domain.graph import Node
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import State
 from gradlint.domain.value import (
+    Args,
     Bound,
     Class,
     Context,
@@ -30,6 +34,7 @@ from gradlint.domain.value import (
     Value,
     assert_never,
 )
+from gradlint.domain.walk import inputs, reachable
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.optim import is_optimizer_path
 from gradlint.interpreter.torch.parameters import held_by_optimizer, module_base, optimizer_state, parameters_of
@@ -107,15 +112,9 @@ def text_of(state: State, record: Tensor) -> str:
 
 def saves_of(state: State, record: Tensor) -> Iterator[Save]:
     """Yield the nodes of the tape, reachable from any tensor of the state, that have saved this tensor."""
-    stack = [one.node for one in state.heap.values() if isinstance(one, Tensor)]
-    seen: set[int] = set()
-    while stack and len(seen) < MOST_NODES:
-        node = stack.pop()
-        if node.id in seen:
-            continue
-        seen.add(node.id)
+    starts = [one.node for one in state.heap.values() if isinstance(one, Tensor)]
+    for node in reachable(starts, inputs, MOST_NODES):
         yield from (Save(node, one.label, one.version) for one in node.saved if one.counter == record.counter)
-        stack.extend(edge.node for edge in node.edges)
 
 
 def _object(state: State, ref: Ref, record: Instance) -> Belief:
@@ -167,3 +166,32 @@ def _plain(value: Value | Class) -> Belief:
     if value is None or isinstance(value, (bool, int, float, complex, str, bytes, tuple, slice, EllipsisType)):
         return Belief("constant", repr(value)[:80], {})
     return assert_never(value)
+
+
+def reveal(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """Emit what is known of the argument, and pass it on."""
+    value = args.get(0, "value")
+    tensor = known_tensor(machine, state, value)
+    if tensor is not None:
+        record = state[tensor]
+        assert isinstance(record, Tensor)
+        machine.events.append(Reveal(node, text_of(state, record), facts_of(state, record)))
+    else:
+        machine.events.append(Reveal(node, _short(value)))
+    return value
+
+
+def reveal_to_user(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """`gradlint.reveal(value)`: emit what `gradlint explain` says of the argument, and pass it on."""
+    value = args.get(0, "value")
+    known = belief(machine, state, value)
+    machine.events.append(Reveal(node, known.text, known.facts, asked=True))
+    return value
+
+
+def _short(value: Value) -> str:
+    if isinstance(value, Unknown):
+        return f"unknown {value.kind}" if value.kind else "unknown"
+    if isinstance(value, Ref):
+        return "object"
+    return repr(value)

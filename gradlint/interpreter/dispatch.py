@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TypeGuard
-
 import libcst as cst
 
 from gradlint.domain.announcement import NumberBackpropagated, StateDictLoaded, StateDictTaken
@@ -112,7 +110,7 @@ def _arguments(machine: Machine, state: State, instr: Call) -> Args:
 
 
 def as_function(machine: Machine, state: State, func: Value, args: Args) -> tuple[Function, Args] | None:
-    """Return the program's function behind a callable value, with the arguments it gets; None for anything else."""
+    """Return the program's function that a callable value runs, with the arguments it gets; None for anything else."""
     kind = type(func)
     if kind is Unknown:
         return None
@@ -246,11 +244,6 @@ def _unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cs
     return unknown_call(machine, state, args.values(), node)
 
 
-def _is_method(value: Value) -> TypeGuard[Bound]:
-    """Return whether a value is a method of an object of the program."""
-    return isinstance(value, Bound) and isinstance(value.receiver, Ref)
-
-
 def _method_of_unknown(
     machine: Machine, state: State, receiver: Value, name: str, args: Args, node: cst.CSTNode
 ) -> Value:
@@ -262,7 +255,8 @@ def _method_of_unknown(
         # An array of numpy is viewed as another type, never by sizes.
         by_sizes = name == "view" and any(type(size) is int for size in args.positional)
         tensor = shown_tensor(machine, state, receiver, "unsqueeze" if by_sizes else name)
-        if tensor is None and _is_result(receiver, name):
+        if tensor is None and name in OF_RESULTS and receiver.origin is not None and receiver.origin.tracked is True:
+            # A result of a network, with its graph; tensors have methods of numbers, other results have not.
             tensor = as_tensor(machine, state, receiver, node)
         if tensor is not None:
             return call_tensor_method(machine, state, tensor, name, args, node)
@@ -273,7 +267,8 @@ def _method_of_unknown(
         if name == "remove" and not args.positional:
             remove_all(machine, state)
         if name.startswith("register_") and name.endswith("_hook"):
-            machine.hooked_elsewhere.update(one.receiver for one in args.values() if _is_method(one))
+            bound = [one.receiver for one in args.values() if isinstance(one, Bound)]
+            machine.hooked_elsewhere.update(one for one in bound if isinstance(one, Ref))
         if "zero" in name or "clear" in name:
             # Whose gradients an optimizer or a network that is not known clears, nobody can tell.
             invalidate_gradients(machine, state, node)
@@ -284,13 +279,6 @@ def _method_of_unknown(
             machine.announce(state, NumberBackpropagated(node, receiver.origin))
             return Unknown("raised")
     return unknown_call(machine, state, (receiver, *args.values()), node)
-
-
-def _is_result(value: Unknown, name: str) -> bool:
-    """Return whether a method of something that a network has computed, with its graph, is one of numbers: it is a
-    tensor.
-    """
-    return name in OF_RESULTS and value.origin is not None and value.origin.tracked is True
 
 
 splitting(Call, run_call)

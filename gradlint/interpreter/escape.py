@@ -74,7 +74,7 @@ def _forgotten(state: State, value: Value) -> Value:
 
 
 def origins(state: State, values: Iterable[Value]) -> list[Node]:
-    """Return the graphs behind values, looked for in what they hold too, up to `MOST_GRAPHS`."""
+    """Return the graphs that values were computed by, or hold, up to `MOST_GRAPHS`."""
     found: dict[Node, None] = {}
     for value in contents(state, values, all_attributes, calls=True):
         # By its use something unknown may be a tensor, which has a history of its own.

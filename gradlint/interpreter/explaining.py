@@ -11,21 +11,12 @@ from gradlint.domain.announcement import Announcement, Handler
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.state import MISSING, State
 from gradlint.domain.value import Bound, Imported, Instance, Ref, Tensor, Unknown, Value
-from gradlint.interpreter.belief import Belief, belief, saves_of
+from gradlint.interpreter.belief import Belief, Save, belief, saves_of
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.nonscalar import assumed_of
 from gradlint.interpreter.torch.tensor import known_tensor
 from gradlint.source import core
 from gradlint.source.core import Instr
-
-
-class Saver(NamedTuple):
-    """An operation that keeps a tensor for backward, as `label`, at a version of it; `node` is where."""
-
-    node: cst.CSTNode
-    op: str
-    label: str
-    version: int
 
 
 class Reason(NamedTuple):
@@ -46,7 +37,7 @@ class Seen(NamedTuple):
     name: str
     belief: Belief
     made: tuple[str, cst.CSTNode] | None = None
-    savers: tuple[Saver, ...] = ()
+    savers: tuple[Save, ...] = ()
     reason: Reason | None = None
     assumed: tuple[Assumption, ...] = ()
 
@@ -86,7 +77,7 @@ class Explaining:
                 self._look(machine, state, instr.node, name, value)
 
     def gave_up(self, what: str, node: cst.CSTNode | None) -> None:
-        """Write down what is not followed, if it is at a row that is asked for, or concerns all rows behind it."""
+        """Write down what is not followed, if it is at a row that is asked for, or concerns all rows after it."""
         if node is None or what == "paths dropped" or self._is_asked(node):
             self.given_up.append((what, node))
 
@@ -109,8 +100,8 @@ class Explaining:
         assumed = tuple(_assumed(machine, state, name, value))
         self.assumed.update(dict.fromkeys(machine.assumed))
         if isinstance(record, Tensor):
-            savers = tuple(Saver(s.node.syntax, s.node.op, s.label, s.version) for s in saves_of(state, record))
-            self.seen.append(Seen(node, name, known, (record.node.op, record.node.syntax), savers, None, assumed))
+            made = record.node.op, record.node.syntax
+            self.seen.append(Seen(node, name, known, made, tuple(saves_of(state, record)), None, assumed))
         else:
             reason = self._reason(value, name) if isinstance(value, Unknown) else None
             self.seen.append(Seen(node, name, known, reason=reason, assumed=assumed))

@@ -89,9 +89,7 @@ def interpret(
 
 
 def _may_backpropagate(module: cst.Module, path: str, other_files: OtherFiles | None) -> bool:
-    """Return whether the file itself may backpropagate; where others do it for it, nothing here is certainly left
-    undone.
-    """
+    """Return whether the file itself may backpropagate; if others do, nothing here is certainly left undone."""
     own = other_files.unit(path) if other_files is not None and path else None
     return own is None or own.module is not module or any("backward" in word for word in own.words)
 
@@ -111,7 +109,7 @@ def _top_level(machine: Machine, state: State, module: cst.Module) -> State:
 
 
 def _uncalled(machine: Machine, state: State, module: cst.Module) -> None:
-    """Functions and methods that nothing calls, each from the state behind the top level."""
+    """Functions and methods that nothing calls, each from the state after the top level."""
     trials: list[Trial] = []
     for cls in list(machine.program.classes):
         if machine.budget <= 0:
@@ -130,7 +128,7 @@ def _uncalled(machine: Machine, state: State, module: cst.Module) -> None:
 
 
 def _function(machine: Machine, state: State, function: Function, args: Args) -> list[State]:
-    """Run a function once, with arguments that are not known; the states behind it."""
+    """Run a function once, with arguments that are not known; return the states after it."""
     if function.frame not in state.frames:
         return []
     events, backwards = len(machine.events), machine.backwards

@@ -8,12 +8,10 @@ from gradlint.interpreter.dispatch import call_in_place
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.program import BUILTINS, Program
 from gradlint.interpreter.python import (  # noqa: F401 -- each registers its instructions with the machine
-    assignment,
     attribute,
     branch,
     comparison,
     exceptions,
-    expression_statement,
     generators,
     literals,
     loop,

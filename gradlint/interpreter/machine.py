@@ -40,7 +40,7 @@ from gradlint.interpreter.torch.transform.level import Level
 from gradlint.source.core import Block, Code, Const, Instr, Operand
 
 KEPT = 4
-"""How many states may go on side by side behind a branch; more are dropped, and counted."""
+"""How many states may go on side by side after a branch; more are dropped, and counted."""
 
 DEPTH = 12
 """How deep calls of the program's functions are followed."""
@@ -59,7 +59,7 @@ class Exit(NamedTuple):
 
 
 class Region(NamedTuple):
-    """What to restore behind a stretch of the program: the outer dirt, and where its exits begin."""
+    """What to restore after a stretch of the program: the outer dirt, and where its exits begin."""
 
     dirty: set[int]
     frames: set[int]
@@ -147,7 +147,7 @@ class Machine(ABC):
         self._handlers = handlers(())
 
     def assume(self, assumption: Assumption) -> None:
-        """What is run from here on may rest on an assumption."""
+        """Let what is run from here on rest on an assumption."""
         if assumption not in self.assumed:
             self.assumed = (*self.assumed, assumption)
         if assumption not in self.all_assumed:
@@ -155,7 +155,7 @@ class Machine(ABC):
 
     @contextmanager
     def assuming(self) -> Iterator[None]:
-        """Yield what is assumed in here counts for what is run in here."""
+        """Let what is assumed in the block count for what is run in it alone."""
         former = self.assumed
         try:
             yield
@@ -170,22 +170,20 @@ class Machine(ABC):
         self._handlers = handlers(self.listeners)
 
     def announce(self, state: State, announcement: Announcement) -> None:
-        """Tell the listeners what happens on the path of a state."""
+        """Call the listeners with what happens on the path of a state."""
         for hear in self._handlers[type(announcement)]:
             hear(state, announcement)
         if self.observer is not None:
             self.observer.announced(announcement, self._handlers[type(announcement)])
 
     def note_builder(self, node: cst.CSTNode, op: str, built: cst.CSTNode | None) -> None:
-        """A module made by a constructor is called at a node."""
+        """Note that a module made by a constructor is called at a node."""
         known = self._builders.setdefault((node, op), built)
         if known is not built:
             self._builders[node, op] = None
 
     def builder(self, node: cst.CSTNode, op: str) -> cst.CSTNode | None:
-        """Return the constructor of the one module of that class that is called at a node; None if there are
-        several.
-        """
+        """Return the constructor of the one module of a class that is called at a node; None for several."""
         return self._builders.get((node, op))
 
     @property
@@ -242,7 +240,7 @@ class Machine(ABC):
     def join(
         self, states: list[State], outs: tuple[str | int, ...] = (), node: cst.CSTNode | None = None
     ) -> list[State]:
-        """Join the states that agree since the innermost open region began; keep at most `KEPT`, behind `node`."""
+        """Join the states that agree since the innermost open region began; keep at most `KEPT`, after `node`."""
         if len(states) < 2:
             return states
         kept: list[State] = []
@@ -264,7 +262,7 @@ class Machine(ABC):
         return kept
 
     def share_graphs(self, dropped: State) -> None:
-        """A path is not followed any more: what it holds may be backpropagated on it."""
+        """Announce that the graphs of a path that is not followed any more may be backpropagated on it."""
         if self.program.may_backpropagate and self.search.left > 0:
             graphs = tuple(self.search.graphs(dropped, dropped.frames[dropped.frame].values()))
             self.announce(dropped, GraphsShared(self.program.nowhere, graphs))
@@ -288,7 +286,7 @@ class Machine(ABC):
 
     @contextmanager
     def in_own_file(self) -> Iterator[None]:
-        """Code of the file itself runs between that of another file: its steps are its own."""
+        """Run code of the file itself between that of another file: its steps are its own."""
         limit, before, self.foreign_limit = self.foreign_limit, self.budget, None
         try:
             yield
@@ -353,12 +351,10 @@ class Machine(ABC):
         return self.unbound(state, name, number)
 
     def symbol(self, *key: object, kind: str | None = None, syntax: cst.CSTNode | None = None) -> Unknown:
-        """Return the symbol for an expression over unknowns; the same key gives the same symbol, made at the first
-        place.
-        """
+        """Return the symbol for an expression over unknowns: one for each key, made at the first place."""
         try:
             found = self._symbols.get(key)
-        except TypeError:  # An unhashable part, such as a slice: no expression can be told to be the same.
+        except TypeError:  # An unhashable part, such as a slice: no two expressions are known to be the same.
             return Unknown(kind, syntax=syntax)
         if found is None:
             found = self._symbols[key] = Unknown(kind, key=key, syntax=syntax)
@@ -383,7 +379,7 @@ class Machine(ABC):
         """Note that a path passes a place, and that what was emitted `unless` one does is no fault."""
         self.passed.add(place)
 
-    # Regions: stretches of the program at whose end states may meet.
+    # Regions: stretches of the program at whose end states may be joined.
 
     def open(self, state: State) -> Region:
         """Begin to count what a state writes."""
@@ -392,7 +388,7 @@ class Machine(ABC):
         return region
 
     def close(self, states: list[State], region: Region) -> None:
-        """What was written before the region counts again for all that left it."""
+        """Count what was written before the region again, for all states that left it."""
         dirty, frames, first_exit = region
         for state in states:
             state.dirty |= dirty
@@ -421,5 +417,15 @@ def simple(kind: type[Kind], step: Callable[[Machine, State, Kind], None]) -> No
 
 
 def splitting(kind: type[Kind], step: Callable[[Machine, list[State], Kind], list[State]]) -> None:
-    """Register the step of an instruction behind which there may be more states, or fewer."""
+    """Register the step of an instruction after which there may be more states, or fewer."""
     SPLITTING[kind] = step  # type: ignore[assignment]  # As above.
+
+
+def splitting_each(kind: type[Kind], step: Callable[[Machine, State, Kind], list[State]]) -> None:
+    """Register the step of one state; those that went in apart are joined where they agree after it."""
+
+    def steps(machine: Machine, states: list[State], instr: Kind) -> list[State]:
+        after = [end for state in states for end in step(machine, state, instr)]
+        return machine.join(after) if len(states) > 1 else after
+
+    splitting(kind, steps)

@@ -1,4 +1,4 @@
-"""The program around the machine: names that the file imports, its functions and classes, and what is opaque."""
+"""The program around the machine: names that the file imports, its functions and classes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _CANONICAL = (
 
 
 class Program:
-    """What one file defines, and how its names are resolved: in the file, in its other_files, in libraries.
+    """What one file defines, and how its names are resolved: in the file, in other files, in libraries.
 
     `may_backpropagate`: the file may name `backward`.
     """
@@ -89,7 +89,7 @@ class Program:
         return None if self.loading is None else self.loading.other_files.below(path, name)
 
     def loaded(self, path: str, give_ups: Counter[str]) -> Loaded | None:
-        """Return what another file leaves behind, asked for once; None where it is not known."""
+        """Return what another file leaves, asked for once; None where it is not known."""
         if self.loading is not None and path not in self.admitted:
             if len(self.admitted) < UNITS:
                 self.admitted[path] = self.loading.load(path)

@@ -25,7 +25,7 @@ _LARGE = 200
 """How many items a bounded container may hold before its bound is none to speak of."""
 
 MOST_OBJECTS = 100_000
-"""How many objects are looked at for the graphs that dropped paths hold; behind that, the file counts as not read."""
+"""How many objects are looked at for the graphs that dropped paths hold; after that, the file counts as not read."""
 
 
 class Held(NamedTuple):
@@ -82,9 +82,7 @@ def _hold(found: dict[Place, tuple[Held, ...]], state: State, place: Place, valu
 
 
 def root_of(state: State, value: Value) -> Root | None:
-    """Return the root of a tensor, or of a value that is not known: a graph, or the value itself if arithmetic has
-    made it.
-    """
+    """Return the root of a tensor or an unknown value: its graph, or the value itself if arithmetic has made it."""
     shown = state.tensor_of(value) if isinstance(value, Unknown) else value
     record = state.heap.get(shown.id) if isinstance(shown, Ref) else None
     if isinstance(record, Tensor):

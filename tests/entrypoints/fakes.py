@@ -17,7 +17,6 @@ from gradlint.rules.files.unreadable_file import UnreadableFile
 from gradlint.source.unit import OtherFiles, Unit
 
 
-@dataclass(frozen=True)
 class Fault(Event):
     """A name that begins with `fault_`, and the node of the first one in the file."""
 

@@ -23,7 +23,7 @@ class RootWithoutGraph(Fault):
 class GradientWithoutGraph(Fault):
     """A gradient was computed without a graph, and the loss of `backward` is to differentiate it.
 
-    `term` is the constant that the loss has of it; without one, nothing else is behind the loss, and torch raises.
+    `term` is the constant that the loss has of it; without one, the loss depends on nothing else, and torch raises.
     """
 
     backward: cst.CSTNode
@@ -48,13 +48,13 @@ class NonleafGradRead(Fault):
 
 
 class GraphRetained(Fault):
-    """A backward in a loop retains a graph that no other walks."""
+    """A backward in a loop retains a graph that no other runs through."""
 
 
 class GradientCycle(Fault):
     """A backward with `create_graph=True` after which no `.grad` is dropped.
 
-    `used`: a later backward walks the graph of such a gradient, or may.
+    `used`: a later backward runs through the graph of such a gradient, or may.
     """
 
     used: bool

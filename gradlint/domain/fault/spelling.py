@@ -47,7 +47,7 @@ class RemovedArgument(Fault):
 
 
 class FactorsFirst(Fault):
-    """The `factors` of an operation stand before the tensors, and not behind them by name."""
+    """The `factors` of an operation stand before the tensors, and not after them by name."""
 
     op: str
     factors: tuple[str, ...]

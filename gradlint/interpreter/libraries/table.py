@@ -9,13 +9,13 @@ from gradlint.domain.refusal.tensors import DeepcopiedNonleaf, NumpyOnGrad
 from gradlint.domain.shape import is_single
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Instance, Mapping, Ref, Sequence, Unknown, Value
+from gradlint.interpreter.belief import reveal_to_user
 from gradlint.interpreter.escape import origins, unknown_call
 from gradlint.interpreter.libraries.accelerate import MAKERS
 from gradlint.interpreter.libraries.numpy_arrays import NUMPY_TYPES
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.python.instances import field
-from gradlint.interpreter.reveal import reveal_to_user
 from gradlint.interpreter.torch.functions import limits
 from gradlint.interpreter.torch.methods import call_tensor_method
 from gradlint.interpreter.torch.operands import operand_of, tensors_in

@@ -15,6 +15,7 @@ from gradlint.domain.value import (
     External,
     File,
     Function,
+    Imported,
     Instance,
     Mapping,
     NoGradient,
@@ -36,7 +37,6 @@ from gradlint.interpreter.torch.methods import METHODS
 from gradlint.interpreter.torch.module import module_attribute, set_module_attribute
 from gradlint.interpreter.torch.names import method_fact
 from gradlint.interpreter.torch.tensor import LIMITS, absent_gradient, shown_tensor
-from gradlint.interpreter.world.imports import member
 from gradlint.source.core import Attr, SetAttr
 
 
@@ -62,7 +62,7 @@ def get_attribute(machine: Machine, state: State, obj: Value, name: str, node: c
     if isinstance(obj, Unknown):
         return _of_unknown(machine, state, obj, name, node)
     if isinstance(obj, File):
-        return member(machine, state, obj, name)
+        return machine.imported(state, Imported(obj.path, name))
     if isinstance(obj, Super):
         return _of_super(machine, state, obj, name)
     if type(obj) is tuple and name in _FIELDS and _FIELDS[name] < len(obj):
@@ -80,21 +80,9 @@ _OF_CTX = frozenset({"save_for_backward", "mark_dirty", "mark_non_differentiable
 
 _OF_TYPES = {"is_floating_point": dtypes.is_floating, "is_complex": dtypes.is_complex}
 _FIELDS = {
-    "values": 0,
-    "eigenvalues": 0,
-    "Q": 0,
-    "U": 0,
-    "sign": 0,
-    "L": 0,
-    "solution": 0,
-    "P": 0,
-    "indices": 1,
-    "eigenvectors": 1,
-    "R": 1,
-    "S": 1,
-    "logabsdet": 1,
-    "Vh": 2,
-    "V": 2,
+    **dict.fromkeys(("values", "eigenvalues", "Q", "U", "sign", "L", "solution", "P"), 0),
+    **dict.fromkeys(("indices", "eigenvectors", "R", "S", "logabsdet"), 1),
+    **dict.fromkeys(("Vh", "V"), 2),
 }
 """The fields of torch's named tuples (`max(dim)`, `sort`, `svd`, ...); a program's own tuples have none of these."""
 
@@ -137,14 +125,10 @@ def _of_instance(machine: Machine, state: State, obj: Ref, record: Instance, nam
         base = library_base(state, record.cls)
         if base is not None:
             return module_attribute(machine, state, obj, record, base, name, node)
-        return _unset(machine, state, obj, name)
+        # A method that has not run yet may set it, or code elsewhere: unknown, and the same until it is set.
+        return machine.symbol("attr", obj, name)
     assert isinstance(record.cls, External)
     return module_attribute(machine, state, obj, record, record.cls.path, name, node)
-
-
-def _unset(machine: Machine, state: State, obj: Ref, name: str) -> Value:
-    """Return an attribute set by a method that has not run yet, or from outside: unknown, the same until it is set."""
-    return machine.symbol("attr", obj, name)
 
 
 def _bind(machine: Machine, state: State, obj: Ref, value: Value, node: cst.CSTNode) -> Value:
@@ -165,7 +149,7 @@ def _bind(machine: Machine, state: State, obj: Ref, value: Value, node: cst.CSTN
 
 
 def _cached(machine: Machine, state: State, obj: Ref, function: Value, node: cst.CSTNode) -> Value:
-    """Return a property that is called once: its value stays as an attribute, with the graph behind it."""
+    """Return a property that is called once: its value stays as an attribute, with its graph."""
     value = machine.call(state, function, Args((obj,)), node)
     instance = state[obj]
     if isinstance(function, Function) and isinstance(instance, Instance):
@@ -209,7 +193,9 @@ def _of_unknown(machine: Machine, state: State, obj: Unknown, name: str, node: c
     if obj.kind == "object":
         look_at_saved(machine, state, obj, name, node)
     if name == "detach_" and obj.key is not None and obj.key[0] == PART:
-        _cut_whole(state, obj.key[1])
+        whole = obj.key[1]
+        if isinstance(whole, Unknown) and whole.origin is not None:
+            state.sever(whole.origin)
     ref = shown_tensor(machine, state, obj, name)
     if ref is not None:
         return tensor_attribute(machine, state, ref, name, node)
@@ -220,12 +206,6 @@ def _of_unknown(machine: Machine, state: State, obj: Unknown, name: str, node: c
         # A result of a call that is not known: a tensor, or an object that holds some.
         return Bound(obj, name) if method_fact(name) or name in METHODS else Unknown(None, obj.origin, None, node)
     return machine.symbol("attr", obj, name)
-
-
-def _cut_whole(state: State, whole: object) -> None:
-    """A part of something with a graph is taken off it in place."""
-    if isinstance(whole, Unknown) and whole.origin is not None:
-        state.sever(whole.origin)
 
 
 def set_attr(machine: Machine, state: State, instr: SetAttr) -> None:
@@ -279,7 +259,7 @@ def delete_attribute(state: State, obj: Value, name: Value) -> None:
 
 
 def loosen(state: State, obj: Ref, record: Instance) -> None:
-    """What is registered in a module may change behind gradlint's back from here on."""
+    """What is registered in a module may change unseen from here on."""
     state.put(obj.id, record._replace(open=True, module=record.module._replace(loose=True)))
 
 

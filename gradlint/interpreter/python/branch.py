@@ -43,9 +43,9 @@ def truth(state: State, value: Value) -> bool | None:
             if record.items:
                 return True
             return None if record.open else False
-        if isinstance(record, (Class, Instance)):
-            return True if not isinstance(record, Instance) or not _sized(state, record) else None
-        return None
+        if isinstance(record, Instance):
+            return None if _sized(state, record) else True
+        return True if isinstance(record, Class) else None
     if isinstance(value, NoGradient):
         return False
     if isinstance(value, (External, Function, Bound)):
@@ -108,7 +108,7 @@ def assume(state: State, value: Value, holds: bool, fork: int | None = None) -> 
 
 
 def run_if(machine: Machine, states: list[State], instr: If) -> list[State]:
-    """Both ways where the test is unknown; behind the branch, states that agree meet."""
+    """Run both ways where the test is unknown; after the branch, states that agree are joined."""
     if len(states) == 1:
         return _branch(machine, states[0], instr)
     after: list[State] = []
@@ -121,7 +121,8 @@ def _branch(machine: Machine, state: State, instr: If) -> list[State]:
     machine.budget -= 1
     test = machine.read(state, instr.test)
     if machine.transforms:
-        _tested(machine, state, test, instr)
+        # A transform may hold several values where the program sees one.
+        refuses_test(machine, state, test, getattr(instr.node, "test", instr.node))
     known = truth(state, test)
     if known is not None:
         return machine.run(instr.then if known else instr.orelse, [state])
@@ -135,11 +136,6 @@ def _branch(machine: Machine, state: State, instr: If) -> list[State]:
     after = machine.join(after, () if instr.out is None else (instr.out,), instr.node)
     machine.close(after, region)
     return after
-
-
-def _tested(machine: Machine, state: State, test: Value, instr: If) -> None:
-    """A test of values of which a transform has several."""
-    refuses_test(machine, state, test, getattr(instr.node, "test", instr.node))
 
 
 def run_assume(machine: Machine, state: State, instr: Assume) -> None:

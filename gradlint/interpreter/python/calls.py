@@ -1,4 +1,4 @@
-"""Calls of the program's own functions: parameters bound to actual values, the body run, its ways out met."""
+"""Calls of the program's own functions: parameters bound to actual values, the body run, its ways out joined."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from gradlint.interpreter.machine import DEPTH, Exit, Machine, Region, splitting
 from gradlint.interpreter.python.annotations import parameter
 from gradlint.interpreter.python.consumer import Consumer
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode
-from gradlint.source.core import Code, Return
+from gradlint.source.core import Return
 
 
 def invoke(
     machine: Machine, state: State, function: Function, args: Args, node: cst.CSTNode
 ) -> list[tuple[State, Value]]:
     """Call a function; each outcome is a state back in the caller's frame, and the value returned."""
-    if _generates(function.code):
+    if function.code.body and function.code.is_generator:  # Which shows when the body is lowered.
         return [(state, state.new(Suspended(function, args, node)))]
     return run_body(machine, state, function, args, node)
 
@@ -72,7 +72,7 @@ def run_body(
 def _run_other_file(
     machine: Machine, state: State, function: Function, args: Args, node: cst.CSTNode, consumer: Consumer | None
 ) -> list[tuple[State, Value]]:
-    """Return a call into another file, which has steps of its own: they are not taken from those of this file."""
+    """Run a call into another file, which has steps of its own: they are not taken from those of this file."""
     if machine.allowance <= 0:
         return _unfollowed(machine, state, function, args, node, "calls into other files")
     before, machine.foreign_limit = machine.budget, machine.budget - machine.allowance
@@ -88,7 +88,7 @@ def _run_other_file(
 
 
 def _recursion(state: State, function: Function, args: Args) -> int:
-    """Return how often a function may stand in its own way: more often where it may count or walk down to an end."""
+    """Return how deep a function may recurse: deeper where it may count or descend to an end."""
     for value in args.positional[function.owner is not None :]:
         if type(value) is int or (isinstance(value, Ref) and isinstance(state.heap.get(value.id), Instance)):
             return _BOUNDED
@@ -101,19 +101,13 @@ _BOUNDED = 5
 def _unfollowed(
     machine: Machine, state: State, function: Function, args: Args, node: cst.CSTNode, reason: str
 ) -> list[tuple[State, Value]]:
-    """Return a call that is given up: of a method, the object may have attributes now that were not seen."""
+    """Give up a call: of a method, the object may have attributes now that were not seen."""
     machine.give_up(reason, node)
     result = unknown_call(machine, state, args.values(), node)
     receiver = args.positional[0] if function.owner is not None and args.positional else None
-    record = state.heap.get(receiver.id) if isinstance(receiver, Ref) else None
-    if isinstance(receiver, Ref) and isinstance(record, Instance):
+    if isinstance(receiver, Ref) and isinstance(record := state.heap.get(receiver.id), Instance):
         state.put(receiver.id, record._replace(open=True))
     return [(state, result)]
-
-
-def _generates(code: Code) -> bool:
-    """Return whether a function is a generator, which shows when its body is lowered."""
-    return bool(code.body) and code.is_generator
 
 
 def _leave(
@@ -155,9 +149,7 @@ def bind_parameters(machine: Machine, state: State, function: Function, args: Ar
 
 
 def with_defaults(machine: Machine, function: Function, args: Args) -> Args:
-    """Return the arguments of a call that nobody in sight makes: that the others have their defaults is an
-    assumption.
-    """
+    """Return the arguments of a call that nobody in sight makes, and assume that the others have their defaults."""
     if not machine.assumes:
         return args._replace(open=True)
     given = {*args.keywords, *(param.name for param in function.code.params[: len(args.positional)])}

@@ -55,7 +55,7 @@ def find_in_class(state: State, cls: Value, name: str, after: Value = None) -> V
 
 
 def _defines(path: str, name: str) -> bool:
-    """Return whether a class of a library has an attribute of its own, which hides those of the bases behind it."""
+    """Return whether a class of a library has an attribute of its own, which hides those of the bases after it."""
     if path.startswith("torch.nn."):
         return name in _OF_EVERY_MODULE or name in (names_of(MODULE) or ())
     return name == "__init__" and path not in _WITHOUT_INIT
@@ -66,9 +66,7 @@ _WITHOUT_INIT = frozenset({"builtins.object", "abc.ABC", "typing.Generic", "typi
 
 
 def library_base(state: State, cls: Value) -> str | None:
-    """Return the first library class among the bases, as a path: `torch.nn.Module`; None if all is the program's
-    own.
-    """
+    """Return the first library class among the bases, such as `torch.nn.Module`; None if all are the program's."""
     for base in linear_bases(state, cls):
         if isinstance(base, External) and base.path != "builtins.object":
             return base.path

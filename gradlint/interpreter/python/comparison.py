@@ -51,14 +51,9 @@ def _compare(machine: Machine, state: State, instr: Compare, left: Value, right:
     if op == "!=" and not isinstance(left, Ref) and not isinstance(right, Ref):
         return _negated(machine, left, right, instr)
     value = operate(machine, state, op, left, right, instr.node)
-    if isinstance(value, Unknown) and _is_bare(value) and gives_bool(left):
+    if isinstance(value, Unknown) and value.kind is value.origin is value.key is None and gives_bool(left):
         return Unknown("bool", syntax=value.syntax)
     return value
-
-
-def _is_bare(value: Unknown) -> bool:
-    """Return whether nothing is known of a value, not even what it was made of."""
-    return value.kind is None and value.origin is None and value.key is None
 
 
 def _equal(machine: Machine, left: Value, right: Value, instr: Compare) -> Value:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 import libcst as cst
@@ -96,12 +96,8 @@ Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
 
 def call_method(machine: Machine, state: State, obj: Ref, name: str, args: Args, node: cst.CSTNode) -> Value:
     """container.name(args)"""
-    record = state[obj]
-    table = _SEQUENCE if isinstance(record, Sequence) else _MAPPING
-    method = table.get(name)
-    if method is None:
-        return machine.unknown()
-    return method(machine, state, obj, args, node)
+    method = (_SEQUENCE if isinstance(state[obj], Sequence) else _MAPPING).get(name)
+    return machine.unknown() if method is None else method(machine, state, obj, args, node)
 
 
 def _seq(state: State, obj: Ref) -> Sequence:
@@ -175,10 +171,7 @@ def _pop_left(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CS
 
 def _clear(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
     record = state[obj]
-    if isinstance(record, Sequence):
-        state.put(obj.id, Sequence((), record.kind))
-    else:
-        state.put(obj.id, Mapping({}))
+    state.put(obj.id, Sequence((), record.kind) if isinstance(record, Sequence) else Mapping({}))
     return None
 
 
@@ -245,19 +238,12 @@ def _update(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTN
     return None
 
 
-def _keys(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
-    record = _map(state, obj)
-    return state.new(Sequence(tuple(record.items), open=record.open))
+def _listing(part: Callable[[dict[Any, Value]], Iterable[Value]]) -> Method:
+    def run(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
+        record = _map(state, obj)
+        return state.new(Sequence(tuple(part(record.items)), open=record.open))
 
-
-def _values(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
-    record = _map(state, obj)
-    return state.new(Sequence(tuple(record.items.values()), open=record.open))
-
-
-def _items(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
-    record = _map(state, obj)
-    return state.new(Sequence(tuple(record.items.items()), open=record.open))
+    return run
 
 
 def _set_by_method(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
@@ -293,7 +279,7 @@ _MAPPING: dict[str, Method] = {
     "update": _update,
     "clear": _clear,
     "copy": _copy,
-    "keys": _keys,
-    "values": _values,
-    "items": _items,
+    "keys": _listing(dict.keys),
+    "values": _listing(dict.values),
+    "items": _listing(dict.items),
 }

@@ -1,7 +1,7 @@
-"""Positions that are not known as numbers, but as turns of a loop: `range(n)` and `enumerate(data)` count them.
+"""Positions that are not known as numbers, but as iterations of a loop: `range(n)` and `enumerate(data)` count them.
 
-Two turns stand for all. In the first a loop over `range(n)` reads the first item of a list, in the second the second:
-not the same item twice, which would be the same graph twice.
+Two iterations stand for all. In the first a loop over `range(n)` reads the first item of a list, in the second the
+second: not the same item twice, which would be the same graph twice.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def nth(position: int, *, upwards: bool = True) -> Unknown:
 
 
 def compared(op: str, left: Value, right: Value) -> bool | None:
-    """Return how the number of a turn compares with a constant, where every later turn's does the same."""
+    """Return how the number of an iteration compares with a constant, where every later one does the same."""
     if not isinstance(left, Unknown) or type(right) is not int or left.key is None or left.key[0] != _NTH:
         return None
     _, least, upwards = left.key
@@ -42,7 +42,7 @@ _ORDERS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 
 
 def next_position(index: Value) -> Value:
-    """Return what the turn behind a turn counts: never the same number."""
+    """Return the count of the next iteration: never the same number."""
     known = place_of(index)
     if known is None or not isinstance(index, Unknown):
         return Unknown("int")
@@ -51,7 +51,7 @@ def next_position(index: Value) -> Value:
 
 
 def place_of(index: Value) -> int | None:
-    """Return the place in a list that an index certainly, or by its turn, stands for."""
+    """Return the place in a list that an index certainly, or by its iteration, stands for."""
     if isinstance(index, int):
         return index
     if isinstance(index, Unknown) and index.key is not None and index.key[0] == _NTH:
@@ -72,7 +72,7 @@ def has_graph(state: State, value: Value) -> bool:
 
 
 def any_of(machine: Machine, state: State, items: tuple[Value, ...], node: cst.CSTNode) -> Unknown:
-    """Return one of the items, and nobody knows which: each may be used for what this one is used for."""
+    """Return one of the items, which is not known: each may be used for what this one is used for."""
     escape(machine, state, items, node)
     graphs = origins(state, items)
     machine.announce(state, GraphsShared(node, graphs))

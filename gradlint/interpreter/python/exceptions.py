@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Value
-from gradlint.interpreter.machine import Exit, Machine, splitting
+from gradlint.interpreter.machine import Exit, Machine, splitting_each
 from gradlint.source.core import Handler, Try
 
 _EXPECTED_ERRORS = frozenset({"builtins.RuntimeError", "builtins.AssertionError", "builtins.TypeError"})
 
 
-def run_try(machine: Machine, states: list[State], instr: Try) -> list[State]:
+def run_try(machine: Machine, state: State, instr: Try) -> list[State]:
     """try: body; except: handlers; else; finally"""
-    after: list[State] = []
-    for state in states:
-        after.extend(_try(machine, state, instr))
-    return machine.join(after) if len(states) > 1 else after
-
-
-def _try(machine: Machine, state: State, instr: Try) -> list[State]:
     region = machine.open(state)
     start = state.fork()
     first_exit = len(machine.exits)
@@ -44,7 +37,7 @@ def _try(machine: Machine, state: State, instr: Try) -> list[State]:
 
 
 def _handle(machine: Machine, state: State, handlers: list[Handler], forked: bool) -> list[State]:
-    """Return the handlers, one beside the other; the program is told apart only by what they do."""
+    """Run the handlers side by side; their states differ only by what they do."""
     after: list[State] = []
     for index, handler in enumerate(handlers):
         other = state if index == len(handlers) - 1 else state.fork()
@@ -95,4 +88,4 @@ def _is_expected(value: Value) -> bool:
     return isinstance(value, External) and value.path in _EXPECTED_ERRORS
 
 
-splitting(Try, run_try)
+splitting_each(Try, run_try)

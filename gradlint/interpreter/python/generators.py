@@ -1,6 +1,6 @@
-"""Generators: their bodies run between the turns of whoever consumes them.
+"""Generators: their bodies run between the steps of their consumers.
 
-A call makes a `Suspended` generator. A loop over it runs the body, and at each `yield` a turn of the loop; a `with`
+A call makes a `Suspended` generator. A loop over it runs the body, and at each `yield` an iteration; a `with`
 statement runs its block there (`contextlib.contextmanager`); whatever wants all items at once has it run to its end.
 """
 
@@ -55,7 +55,7 @@ def _run(machine: Machine, state: State, generator: Suspended, consumer: Consume
 
 
 def run_yield(machine: Machine, states: list[State], instr: Yield) -> list[State]:
-    """yield: whoever consumes the generator has a turn; where all items are wanted at once, they are collected."""
+    """yield: the consumer takes a step; where all items are wanted at once, they are collected."""
     consumer = machine.consumers.get(states[0].frame)
     if consumer is None:
         for state in states:
@@ -70,7 +70,7 @@ def run_yield(machine: Machine, states: list[State], instr: Yield) -> list[State
 
 
 def _resume(machine: Machine, states: list[State], items: list[Value], consumer: Consumer) -> list[State]:
-    """Return a turn of the consumer in its own frame, and back to the generator."""
+    """Run a step of the consumer in its own frame, and go back to the generator."""
     frame, site = states[0].frame, states[0].site
     function = states[0].function
     decorated = function is not None and bool(function.modes)
@@ -138,9 +138,7 @@ def _collect(machine: Machine, state: State, instr: Yield) -> None:
 
 
 def lazy_items(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> Sequence:
-    """Return what `zip` and its like walk over: of a generator that runs in between, nothing that has a graph is
-    known.
-    """
+    """Return what `zip` and its like iterate over; of a generator that runs in between, no graph is known."""
     items = items_of(machine, state, value, node)
     if suspended_at(state, value) is None or not any(one.live for one in origins(state, items.items)):
         return items
@@ -171,7 +169,7 @@ def _goes_past(exit: Exit) -> bool:
 
 
 def run_with(machine: Machine, state: State, ref: Ref, instr: With) -> list[State]:
-    """Return a context manager written as a generator: the block stands for its `yield`."""
+    """Run a context manager written as a generator: the block stands for its `yield`."""
 
     def step(states: list[State], items: list[Value]) -> list[State]:
         first_exit = len(machine.exits)

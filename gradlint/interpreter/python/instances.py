@@ -75,9 +75,7 @@ def fill_fields(machine: Machine, state: State, ref: Ref, cls: Ref, args: Args, 
 
 
 def _inherited_constructor(machine: Machine, state: State, ref: Ref, cls: Ref, args: Args, node: cst.CSTNode) -> bool:
-    """Return a class without `__init__` is made as the library class is that it derives from; False where none is
-    known.
-    """
+    """Make an object as the library class does that its class derives from; return False where none is known."""
     base = library_base(state, cls)
     if base is None or has_unknown_base(state, cls):
         return False

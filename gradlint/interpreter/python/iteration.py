@@ -26,12 +26,10 @@ def is_used_up(state: State, value: Value) -> bool:
 
 
 def items_of(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> Sequence:
-    """Return the items of an iterable. `open`: there may be more, and those shown stand for each turn's."""
+    """Return the items of an iterable. `open`: there may be more, and those shown stand for all."""
     if type(value) is tuple:
         return Sequence(value)
     if isinstance(value, str):
-        return Sequence(tuple(value))
-    if isinstance(value, range):
         return Sequence(tuple(value))
     if isinstance(value, Ref):
         return _items_of_record(machine, state, value, node)
@@ -84,32 +82,19 @@ def unpack(machine: Machine, state: State, instr: Unpack) -> None:
                 machine.announce(state, Assigned(instr.node, item))
             state.set(dest, item)
         return
-    behind = len(dests) - star - 1
-    middle = known[star : len(known) - behind]
-    for position, dest in enumerate(dests):
-        if position < star:
-            state.set(dest, known[position])
-        elif position == star:
-            state.set(dest, state.new(Sequence(tuple(middle))))
-        else:
-            state.set(dest, known[len(known) - behind + position - star - 1])
+    end = len(known) - (len(dests) - star - 1)
+    starred = state.new(Sequence(tuple(known[star:end])))
+    for dest, item in zip(dests, (*known[:star], starred, *known[end:]), strict=True):
+        state.set(dest, item)
 
 
 def part_of(machine: Machine, state: State, value: Value, position: int, known: list[Value]) -> Value:
     """Return one item of something not known as a whole."""
     if known:
         return known[position] if position < len(known) else machine.unknown()
-    if isinstance(value, Unknown):
-        return _part(machine, value, position)
-    if isinstance(value, External):
-        return machine.symbol("item", value, position)
-    return machine.unknown()
-
-
-def _part(machine: Machine, value: Unknown, position: int) -> Value:
-    if value.origin is None:
-        return machine.symbol("item", value, position)
-    return Unknown(None, value.origin, None, value.syntax)
+    if isinstance(value, Unknown) and value.origin is not None:
+        return Unknown(None, value.origin, None, value.syntax)
+    return machine.symbol("item", value, position) if isinstance(value, (Unknown, External)) else machine.unknown()
 
 
 simple(Unpack, unpack)

@@ -1,14 +1,14 @@
-"""The making of tuples, lists, dicts, slices, and strings, and what is put into them or taken away."""
+"""Simple statements: what makes tuples, lists, dicts and strings, fills or empties them, or discards a value."""
 
 from __future__ import annotations
 
-from gradlint.domain.announcement import Assigned, Stored
+from gradlint.domain.announcement import Assigned, Discarded, LoopVariableRebound, Stored
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.torch.module_parts import delete_part
-from gradlint.source.core import Append, Copy, Delete, Format, Make, MakeDict, MakeSlice, StoreOuter
+from gradlint.source.core import Append, Copy, Delete, Discard, Format, Make, MakeDict, MakeSlice, Rebind, StoreOuter
 
 
 def copy(machine: Machine, state: State, instr: Copy) -> None:
@@ -145,6 +145,18 @@ def _without(record: Sequence, index: Value) -> Sequence:
     return Sequence((Unknown(),), record.kind, True)
 
 
+def rebind(machine: Machine, state: State, instr: Rebind) -> None:
+    """Announce a dead store to the variable of a loop."""
+    former, value = machine.read(state, instr.name), machine.read(state, instr.value)
+    machine.announce(state, LoopVariableRebound(instr.node, former, value))
+
+
+def discard(machine: Machine, state: State, instr: Discard) -> None:
+    """Announce an attribute that a statement names, or compares, and does not use."""
+    value = machine.read(state, instr.value if instr.subject is None else instr.subject)
+    machine.announce(state, Discarded(instr.node, value))
+
+
 simple(Copy, copy)
 simple(Make, make)
 simple(MakeDict, make_dict)
@@ -153,3 +165,5 @@ simple(Format, format_string)
 simple(Append, append)
 simple(StoreOuter, store_outer)
 simple(Delete, delete)
+simple(Rebind, rebind)
+simple(Discard, discard)

@@ -1,8 +1,8 @@
-"""Loops: two items_taken, so that what one turn leaves behind meets the next, and a third where a backward was run.
+"""Loops: two iterations, so that the second sees what the first leaves, and a third where a backward was run.
 
-Where the items are few and known, each has its turn.
+Where the items are few and known, each has its iteration.
 
-A loop over something unknown is taken at least once, for loops over data are. What it counted is unknown behind it.
+A loop over something unknown is taken at least once, for loops over data are. What it counted is unknown after it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gradlint.domain.graph import fresh_number
 from gradlint.domain.state import PathFact, State, rebound
 from gradlint.domain.value import Instance, Ref, Sequence, Suspended, Tensor, Unknown, Value
 from gradlint.interpreter.escape import escape, origins
-from gradlint.interpreter.machine import Exit, Machine, splitting
+from gradlint.interpreter.machine import Exit, Machine, splitting_each
 from gradlint.interpreter.python.branch import assume, truth
 from gradlint.interpreter.python.calls import suspended_at
 from gradlint.interpreter.python.counters import next_position, nth, place_of
@@ -58,22 +58,15 @@ class Iterations:
         self.machine.announce(self.before, LoopEnded(self.node, self.number, paths, bounded, listed))
 
 
-def run_for(machine: Machine, states: list[State], instr: For) -> list[State]:
+def run_for(machine: Machine, state: State, instr: For) -> list[State]:
     """for item in iterable: body"""
-    after: list[State] = []
-    for state in states:
-        after.extend(_for(machine, state, instr))
-    return machine.join(after) if len(states) > 1 else after
-
-
-def _for(machine: Machine, state: State, instr: For) -> list[State]:
     machine.budget -= 1
     iterable = machine.read(state, instr.iterable)
     if isinstance(iterable, Ref) and suspended_at(state, iterable) is not None:
         return _consume(machine, state, instr, iterable)
     items = items_of(machine, state, iterable, instr.node)
     if items.kind == "generator" and any(one.live for one in origins(state, items.items)):
-        # Its items are made between the items_taken, behind whatever the body has done by then.
+        # Its items are made between the iterations, after whatever the body has done by then.
         items = Sequence((), open=True)
     exact = not items.open and len(items.items) <= _limit(state, items)
     items_taken: list[Value] = list(items.items) if exact else _two(machine, state, items)
@@ -97,7 +90,7 @@ def _for(machine: Machine, state: State, instr: For) -> list[State]:
         if not exact and instr.counters:
             _count_on(before, live, instr.counters)
         if not items_taken and not exact and not more and machine.backwards > backwards:
-            # What a backward left in the second turn meets the third: a state carried over, then a step.
+            # What a backward left in the second iteration shows in the third: a state carried over, then a step.
             items_taken.append(_like(machine, live[0], item))
             more = True
     listed = exact and _are_objects(state, iterable, items)
@@ -112,7 +105,7 @@ def _for(machine: Machine, state: State, instr: For) -> list[State]:
 
 
 def _consume(machine: Machine, state: State, instr: For, generator: Ref) -> list[State]:
-    """Return a loop over a generator: a turn at each `yield`, as often as the generator's own loops are taken."""
+    """Run a loop over a generator: an iteration at each `yield`, as often as the generator's own loops are taken."""
     start = state.heap[generator.id]
     numbered = isinstance(start, Suspended) and start.start is not None
     region = machine.open(state)
@@ -151,10 +144,9 @@ def _counted(state: State, iterable: Value, items: Sequence, exact: bool) -> boo
 
 
 def _are_objects(state: State, iterable: Value, items: Sequence) -> bool:
-    """Return whether a loop goes over what the program lists, such as pairs of networks and optimizers: there are no
-    more.
+    """Return whether a loop goes over what the program lists, such as pairs of networks and optimizers.
 
-    What it gathers in something that the loop around it makes anew does not grow.
+    There are no more. What it gathers in something that the loop around it makes anew does not grow.
     """
     first = items.items[0] if items.items else None
     if type(iterable) is tuple and first is not None and not isinstance(first, int):
@@ -180,7 +172,7 @@ def _limit(state: State, items: Sequence) -> int:
 def _two(machine: Machine, state: State, items: Sequence) -> list[Value]:
     known = list(items.items[:ITERATIONS])
     if len(items.items) > ITERATIONS and type(second := known[-1]) is int:
-        # What happens at every fourth turn happens in none of the first two.
+        # What happens in every fourth iteration happens in none of the first two.
         rest = items.items[ITERATIONS:]
         known[-1] = nth(second, upwards=second >= 0 and all(type(one) is int and one > second for one in rest))
     escape(machine, state, items.items[ITERATIONS:])
@@ -190,9 +182,7 @@ def _two(machine: Machine, state: State, items: Sequence) -> list[Value]:
 
 
 def _like(machine: Machine, state: State, item: Value) -> Value:
-    """Return the item of a further turn: data like that of the last, but never its graph, nor its number, a second
-    time.
-    """
+    """Return the item of a further iteration: like the last, but never its graph, nor its number, a second time."""
     if type(item) is tuple:
         return tuple(_like(machine, state, part) for part in item)
     if type(item) is int or place_of(item) is not None:
@@ -203,7 +193,7 @@ def _like(machine: Machine, state: State, item: Value) -> Value:
 
 
 def _iterate(machine: Machine, states: list[State], body: Block) -> tuple[list[State], list[State]]:
-    """Return one turn: the states that go on to the next, and those that broke out."""
+    """Run one iteration: the states that go on to the next, and those that broke out."""
     first_exit = len(machine.exits)
     live = machine.run(body, states)
     broken: list[State] = []
@@ -219,15 +209,8 @@ def _iterate(machine: Machine, states: list[State], body: Block) -> tuple[list[S
     return machine.join(live), broken
 
 
-def run_while(machine: Machine, states: list[State], instr: While) -> list[State]:
+def run_while(machine: Machine, state: State, instr: While) -> list[State]:
     """while test: body"""
-    after: list[State] = []
-    for state in states:
-        after.extend(_while(machine, state, instr))
-    return machine.join(after) if len(states) > 1 else after
-
-
-def _while(machine: Machine, state: State, instr: While) -> list[State]:
     region = machine.open(state)
     before = state.fork()
     live, done, broken = [state], [], []
@@ -267,7 +250,7 @@ def _endless(instr: While) -> bool:
 def _heads(
     machine: Machine, states: list[State], instr: While, iteration: int
 ) -> tuple[list[State], list[State], bool]:
-    """Evaluate the test in each state: those that take a turn, those that are done, and whether any was unsure."""
+    """Evaluate the test in each state: those that go into the body, those that are done, and whether any was unsure."""
     taken: list[State] = []
     done: list[State] = []
     unsure = False
@@ -286,7 +269,7 @@ def _heads(
 
 
 def _count_on(before: State, states: list[State], counters: frozenset[str]) -> None:
-    """What a turn has added a number to stands for the count of any later turn, as the number of a turn does."""
+    """Let what an iteration has added a number to stand for the count of any later one."""
     for state in states:
         old = before.frames[state.frame].names if state.frame in before.frames else {}
         for name in list(rebound(state.locals, old)):
@@ -310,9 +293,9 @@ def _rises(value: Value, former: Value) -> bool:
 
 
 def _widen(machine: Machine, before: State, after: State) -> None:
-    """Forget what two items_taken computed that another number of turns would compute differently.
+    """Forget what two iterations computed that another number of them would compute differently.
 
-    Numbers that the loop changed are unknown behind it, lists that it filled may be longer, and sizes of tensors
+    Numbers that the loop changed are unknown after it, lists that it filled may be longer, and sizes of tensors
     rebound in it are unknown.
     """
     frame = after.frame
@@ -343,11 +326,11 @@ def _widen_record(old: object, new: object, address: int, state: State) -> None:
 
 
 def _forget_facts(before: State, after: State) -> None:
-    """Tests made inside the loop may come out differently in another turn; how gradients were left is kept."""
+    """Tests made inside the loop may come out differently in another iteration; how gradients were left is kept."""
     facts = {key: fact for key, fact in before.facts.items() if not isinstance(key, PathFact)}
     facts.update((key, fact) for key, fact in after.facts.items() if isinstance(key, PathFact))
     after.facts = facts
 
 
-splitting(For, run_for)
-splitting(While, run_while)
+splitting_each(For, run_for)
+splitting_each(While, run_while)

@@ -21,28 +21,6 @@ from gradlint.interpreter.torch.operators import tensor_operator, tensor_unary
 from gradlint.interpreter.torch.tensor import absent_gradient
 from gradlint.source.core import Binary, Unary
 
-FOLD: dict[str, Callable[..., Value]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "**": operator.pow,
-    "&": operator.and_,
-    "|": operator.or_,
-    "^": operator.xor,
-    "<<": operator.lshift,
-    ">>": operator.rshift,
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-"""Python's own operators, for constants."""
-
 _METHODS = {
     "+": "add",
     "-": "sub",
@@ -65,6 +43,9 @@ _METHODS = {
     ">=": "ge",
 }
 """The names of the special methods: `__add__`, `__radd__`, `__iadd__`."""
+
+FOLD: dict[str, Callable[..., Value]] = {op: getattr(operator, f"__{name}__") for op, name in _METHODS.items()}
+"""Python's own operators, for constants."""
 
 _NUMBERS = (bool, int, float, complex)
 _HUGE = 1 << 64
@@ -105,11 +86,11 @@ def operate(
     if isinstance(left, NoGradient) or isinstance(right, NoGradient):
         absent_gradient(machine, left if isinstance(left, NoGradient) else right, node)
         return machine.unknown("raised")
-    if _raised(left) or _raised(right):
+    if any(isinstance(side, Unknown) and side.kind == "raised" for side in (left, right)):
         return machine.unknown("raised")
     left, right = _shown(state, left), _shown(state, right)
     if op == "%" and left == 0 and type(left) is int and isinstance(right, Unknown) and right.origin is None:
-        return 0  # The number of the first turn.
+        return 0  # The number of the first iteration.
     left_tensor = isinstance(left, Ref) and isinstance(state[left], Tensor)
     if left_tensor or (isinstance(right, Ref) and isinstance(state[right], Tensor)):
         return tensor_operator(machine, state, op, left, right, node, inplace and left_tensor)
@@ -132,7 +113,7 @@ def _shown(state: State, value: Value) -> Value:
 
 
 def shares_memory(state: State, value: Unknown, op: str, node: cst.CSTNode) -> bool:
-    """Return a write to a numpy array of a tensor's memory: no version counter sees it."""
+    """Write to a numpy array of a tensor's memory, which no version counter sees; return whether it is one."""
     if value.key is None or value.key[0] != "memory":
         return False
     assert isinstance(value.key[1], Ref)
@@ -142,13 +123,8 @@ def shares_memory(state: State, value: Unknown, op: str, node: cst.CSTNode) -> b
     return True
 
 
-def _raised(value: Value) -> bool:
-    """Return whether a value stands for one that torch did not compute, because it raised."""
-    return isinstance(value, Unknown) and value.kind == "raised"
-
-
 def symbolic(machine: Machine, op: str, left: Value, right: Value, node: cst.CSTNode) -> Value:
-    """Return an operator on something unknown: a symbol made of both sides, with the graphs behind them."""
+    """Return an operator on something unknown: a symbol made of both sides, with the graphs of both."""
     origins = [v.origin for v in (left, right) if isinstance(v, Unknown) and v.origin is not None]
     number = is_number(left) and is_number(right)
     kind = "number" if number else joint_kind(left, right)
@@ -173,7 +149,7 @@ def gives_bool(left: Value) -> bool:
 def derived(op: str, node: cst.CSTNode, origins: list[Node]) -> Node:
     """Return the provenance of a value computed outside torch: the value flows, whether a gradient does is unknown.
 
-    Numbers and arrays are behind a cut already, so nothing is lost by saying so.
+    Numbers and arrays are cut off already, so nothing is lost by saying so.
     """
     tracked = None if any(origin.tracked is not False for origin in origins) else False
     return Node(op, node, [Edge(origin, None if tracked is None else False) for origin in origins], tracked=tracked)

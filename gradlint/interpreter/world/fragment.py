@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 import libcst as cst
 
 from gradlint.domain.assumption import Assumption, AssumptionKind
+from gradlint.domain.walk import reachable
 from gradlint.interpreter.torch.names import method_fact
 from gradlint.interpreter.world import guesses
 from gradlint.source.core import Param
@@ -262,13 +263,7 @@ _ONWARDS = frozenset({"to", "cuda", "cpu", "double", "float", "half", "train", "
 
 def backpropagates(where: cst.CSTNode) -> bool:
     """Return whether a function or class speaks of `backward`; most do not, and need no closer look."""
-    stack = [where]
-    while stack:
-        node = stack.pop()
-        if type(node) is cst.Attribute and node.attr.value == "backward":
-            return True
-        stack.extend(parts(node))
-    return False
+    return any(type(one) is cst.Attribute and one.attr.value == "backward" for one in reachable((where,), parts))
 
 
 def is_bare(param: Param) -> bool:

@@ -64,9 +64,7 @@ def is_optimizer(name: str) -> bool:
 
 
 def belongs(optimizer: str, network: str) -> bool:
-    """Return whether an optimizer is the one of a network, by their names: `optimizerD` of `netD`, `opt_gen` of
-    `gen`.
-    """
+    """Return whether an optimizer is that of a network by its name: `optimizerD` of `netD`, `opt_gen` of `gen`."""
     one = re.sub(r"(?i)optimizer|optim|opt|_", "", optimizer).lower()
     other = re.sub(r"(?i)model|net|_", "", network).lower()
     return bool(one and other) and (one.startswith(other) or other.startswith(one))

@@ -1,10 +1,10 @@
 """Imports: of libraries, whose names are known by their path, and of the program's other files.
 
 A name from another file is a promise until it is used. Then the top level of that file is run, once for all files
-that are checked, by a machine of its own; what it leaves behind (functions, classes, constants) is admitted to the
+that are checked, by a machine of its own; what it leaves (functions, classes, constants) is admitted to the
 state that asked. Functions are interpreted where they are called, with the actual values, in the frame of their file.
 
-What a file leaves behind must not depend on which file was checked first. Everything in it counts as older than all
+What a file leaves must not depend on which file was checked first. Everything in it counts as older than all
 that the checked file makes (`ancient`). What was seen half-way, in a circle of imports, is not kept for later files.
 """
 
@@ -52,7 +52,7 @@ Searched = set[tuple[str, str]]
 
 
 def imported(machine: Machine, state: State, name: Imported, searched: Searched | None = None) -> Value:
-    """Return the value of a name that another file of the program binds; a symbol where it cannot be told."""
+    """Return the value of a name that another file of the program binds; a symbol where it is not known."""
     value: Value = name
     searched = set() if searched is None else searched
     for _ in range(HOPS):
@@ -60,11 +60,6 @@ def imported(machine: Machine, state: State, name: Imported, searched: Searched 
             return value
         value = _bound(machine, state, value.file, value.name, searched)
     return machine.symbol("import", name.file, name.name)
-
-
-def member(machine: Machine, state: State, file: File, name: str) -> Value:
-    """file.name"""
-    return imported(machine, state, Imported(file.path, name))
 
 
 def _bound(machine: Machine, state: State, path: str, name: str, searched: Searched) -> Value:
@@ -103,9 +98,7 @@ def _is_unbound(value: Value) -> bool:
 
 
 def admit(machine: Machine, state: State, path: str) -> Frame | None:
-    """Return the frame of a file in this state, in which what the file left behind takes its place; None if not
-    known.
-    """
+    """Return the frame of a file, having admitted what it left to this state; None if it is not known."""
     program = machine.program
     if path == program.home:
         return state.frames.get(program.frame)

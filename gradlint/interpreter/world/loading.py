@@ -19,7 +19,7 @@ CHAIN = 10
 
 
 class Loaded(NamedTuple):
-    """What a file's top level leaves behind: its frame, and the frames and heap that it needs."""
+    """What a file's top level leaves: its frame, and the frames and heap that it needs."""
 
     frame: int
     frames: dict[int, Frame]
@@ -46,7 +46,7 @@ class Loading:
         return tuple(self.seen.values())
 
     def load(self, path: str) -> Loaded | None:
-        """Return what the file leaves behind; None for a file that cannot be read, or is being run already."""
+        """Return what the file leaves; None for a file that cannot be read, or is being run already."""
         if path in self.running or len(self.running) >= CHAIN:
             first = self.running.index(path) if path in self.running else 0
             self.on_the_way[first:] = [True] * (len(self.running) - first)

@@ -1,4 +1,4 @@
-"""What stands in for networks and losses that a file uses and does not show: see `fragment`."""
+"""Placeholders of networks and losses that a file uses and does not show: see `fragment`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SUPPOSED_CALL = "call of "
 
 
 def is_placeholder(record: Instance) -> bool:
-    """Return whether a module stands in for one that the file does not show."""
+    """Return whether a module is the placeholder of one that the file does not show."""
     return record.module.torn is not None
 
 
@@ -109,9 +109,7 @@ def _apart(state: State, made: Node, is_tensor: bool, node: cst.CSTNode) -> Valu
 
 
 def supposed_value(machine: Machine, state: State, frame: int, name: str) -> Value:
-    """Return what a free name is supposed to be; None where nothing tells. What it stands for is made at the first
-    look.
-    """
+    """Return what a free name is supposed to be, made at the first look; None where nothing says."""
     if not machine.assumes:
         return None
     fragment = machine.program.fragment
@@ -134,10 +132,9 @@ def supposed_value(machine: Machine, state: State, frame: int, name: str) -> Val
 def supposed_arguments(
     machine: Machine, state: State, where: cst.CSTNode, function: Function, *, trains: bool = False
 ) -> dict[str, Value]:
-    """Return what the parameters of a function, or of a class's constructor, are supposed to be, where a loss is
-    walked.
+    """Return what the parameters of a function or a constructor are supposed to be that backpropagates a loss.
 
-    `trains`: whoever calls the function walks what it returns.
+    `trains`: whoever calls the function backpropagates what it returns.
     """
     free = {param.name: param.node for param in function.code.params if is_bare(param)}
     if not free or not machine.assumes or not (trains or (machine.program.may_backpropagate and backpropagates(where))):
@@ -146,7 +143,7 @@ def supposed_arguments(
 
 
 def _placeholders(machine: Machine, state: State, supposed: Supposed) -> dict[str, Value]:
-    """Return what stands in for the names. An only optimizer trains all networks, of several each its own."""
+    """Return the placeholders of names. An only optimizer trains all networks, of several each its own."""
     for assumption in supposed.assumptions:
         machine.assume(assumption)
     networks = {name: supposed_network(machine, state, supposed.torn, node) for name, node in supposed.networks.items()}

@@ -1,4 +1,4 @@
-"""Methods that nobody calls, called again: what one call leaves in its object meets the next.
+"""Methods that nobody calls, called again, with what the first call leaves in their object.
 
 That a training step is called twice in a row is certain; what the caller does in between is not known. So a fault of
 the second call counts only where every way through it that runs a backward has the fault, and where nothing in the file
@@ -29,7 +29,7 @@ from gradlint.interpreter.reachable import Held, Place, held_by
 from gradlint.interpreter.world.resets import Resets, resets_in
 
 SHARE = 0.1
-"""How much of a file's steps a second round of one class may use up."""
+"""How much of a file's steps the second calls of one class may use up."""
 
 
 class Trial(NamedTuple):
@@ -60,7 +60,7 @@ def _is_tracked(held: Held) -> bool:
 
 
 def call_again(machine: Machine, trial: Trial, module: cst.Module) -> None:
-    """Call the methods of a trial again, and tell of what the first calls have left."""
+    """Call the methods of a trial again, and report what the first calls have left."""
     resets = resets_in(module)
     keeping, training = [one.code for one, _ in trial.keeping], [one.code for one in trial.training]
     for method in trial.training:
@@ -99,7 +99,7 @@ def _drive(machine: Machine, trial: Trial, methods: tuple[Function, ...], resets
 def _second_steps(
     machine: Machine, trial: Trial, methods: tuple[Function, ...], start: State
 ) -> tuple[list[Event], list[State]]:
-    """Twice the methods that keep graphs, and then the one that runs a backward."""
+    """Call twice the methods that keep graphs, and then the one that runs a backward."""
     calls = Iterations(machine, start, methods[-1].code.node)
     calls.begin()
     first = _trained(_call_all(machine, [start.fork()], trial.made, methods), start.trained)
@@ -136,9 +136,7 @@ def _second_forward(
 
 
 def _call_all(machine: Machine, states: list[State], made: Ref, methods: tuple[Function, ...]) -> list[State]:
-    """Return one call of each method, with arguments that are not known; a framework does what it does with the
-    result.
-    """
+    """Call each method with arguments that are not known; a framework does what it does with the result."""
     for method in methods:
         states = _call(machine, states, made, method)
     return states
@@ -171,9 +169,7 @@ def _raised(end: State) -> bool:
 
 @contextmanager
 def _apart(machine: Machine) -> Iterator[None]:
-    """Yield what is run here is told of to nobody but who asks: nothing that it does or leaves undone counts
-    elsewhere.
-    """
+    """Run aside: nothing that is done or left undone in the block counts elsewhere."""
     kept = {name: getattr(machine, name) for name in _PER_RUN}
     facts = [(one, one.set_aside()) for one in machine.listeners]
     machine.events, machine.exits, machine.stack, machine.called, machine.iterations = [], [], [], set(), []
@@ -220,7 +216,7 @@ def _is_constructor(function: cst.CSTNode | None) -> bool:
 
 
 def _owners(state: State, made: Ref) -> dict[object, set[str]]:
-    """By address, the names of the attributes through which an object holds something."""
+    """Return by address the names of the attributes through which an object holds something."""
     found: dict[object, set[str]] = {made.id: {""}}
     for owner in contents(state, (made,), all_attributes):
         record = state.heap.get(owner.id) if isinstance(owner, Ref) else None

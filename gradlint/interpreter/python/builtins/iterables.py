@@ -1,4 +1,4 @@
-"""What walks over other things: `zip`, `map`, `next`, `sum`, and their like."""
+"""What iterates over other things: `zip`, `map`, `next`, `sum`, and their like."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def _extreme(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
 
 
 def _all_any(settles: bool) -> Native:
-    """all(iterable) is settled by a False, any(iterable) by a True; of a list that may hold more nothing is told."""
+    """all(iterable) is settled by a False, any(iterable) by a True; of a list that may hold more nothing is known."""
 
     def run(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
         value = args.get(0, "iterable")

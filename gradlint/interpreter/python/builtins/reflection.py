@@ -110,7 +110,7 @@ def _ref_is_instance(state: State, value: Ref, cls: Value) -> bool | None:
 
 
 def _is_of_tensor_type(record: Tensor, path: str) -> bool | None:
-    """isinstance(tensor, torch.LongTensor): the old classes tell the type of the elements, and the device."""
+    """isinstance(tensor, torch.LongTensor): the old classes fix the type of the elements, and the device."""
     wanted = TENSOR_TYPES.get(path.removeprefix("torch.").removeprefix("cuda."))
     if wanted is None:
         return path in ("torch.Tensor", "torch.autograd.Variable")
@@ -136,9 +136,7 @@ def _hasattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
 
 
 def _lacks(machine: Machine, obj: Ref, record: Instance, name: str) -> bool:
-    """Return whether an object of one of torch's own modules, which nobody out of sight was given, has no such
-    attribute.
-    """
+    """Return whether an object of one of torch's own modules, which has not escaped, has no such attribute."""
     path = record.cls.path if isinstance(record.cls, External) else MODULE
     own = path.rpartition(".")[0] == "torch.nn" and is_module_path(path) and path != MODULE
     if not own or record.open or obj.id in machine.escaped:

@@ -21,6 +21,7 @@ from gradlint.domain.value import (
     Unknown,
     Value,
 )
+from gradlint.interpreter.belief import reveal
 from gradlint.interpreter.libraries.expectations import catch_warnings, raises, warns
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.branch import truth
@@ -30,7 +31,6 @@ from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.python.literals import is_key
 from gradlint.interpreter.python.named_tuples import MAKER, new_class, new_tuple
 from gradlint.interpreter.python.strings import to_text
-from gradlint.interpreter.reveal import reveal
 from gradlint.interpreter.torch.methods import number_of
 from gradlint.interpreter.torch.tensor import known_tensor
 
@@ -117,7 +117,7 @@ def _descriptor(kind: str) -> Native:
 
 
 def _same(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    """Return what is passed comes back; a decorator called with keywords alone is such a function again."""
+    """Return what is passed; a decorator called with keywords alone is such a function again."""
     return args.positional[0] if args.positional else External("builtins.<same>")
 
 
