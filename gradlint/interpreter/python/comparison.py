@@ -51,7 +51,7 @@ def _compare(machine: Machine, state: State, instr: Compare, left: Value, right:
     if op == "!=" and not isinstance(left, Ref) and not isinstance(right, Ref):
         return _negated(machine, left, right, instr)
     value = operate(machine, state, op, left, right, instr.node)
-    if isinstance(value, Unknown) and value.kind is value.origin is value.key is None and gives_bool(left):
+    if isinstance(value, Unknown) and (value.kind, value.origin, value.key) == (None, None, None) and gives_bool(left):
         return Unknown("bool", syntax=value.syntax)
     return value
 
