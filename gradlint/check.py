@@ -52,7 +52,7 @@ class Interpreted(Protocol):
 
     @property
     def give_ups(self) -> Mapping[str, int]:
-        """What the interpreter let go of, counted."""
+        """What the interpreter gave up, counted."""
 
 
 class Interpret(Protocol):
@@ -101,9 +101,9 @@ def check_paths(
 
 def check_source(text: str, filename: str = "<string>", config: Config | None = None) -> tuple[Finding, ...]:
     """Check a text; the filename is for the findings and for patterns. A crash of gradlint is raised."""
-    checker, wishes = Checker(), config or Config()
+    checker, used = Checker(), config or Config()
     with no_collection():
-        return with_deep_stack(lambda: checker.check_text(text, filename, wishes)).findings
+        return with_deep_stack(lambda: checker.check_text(text, filename, used)).findings
 
 
 def check_content(content: bytes | str, filename: str, config: Config, checker: Checker | None = None) -> Outcome:

@@ -96,7 +96,7 @@ class Outcome:
 
     @property
     def give_ups(self) -> Counter[str]:
-        """How often the interpreter let go of what kind of thing."""
+        """How often the interpreter gave up what kind of thing."""
         total: Counter[str] = Counter()
         for file in self.files:
             total.update(file.give_ups)

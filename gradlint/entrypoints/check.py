@@ -27,16 +27,15 @@ from gradlint.report.rule_page import url_of
 from gradlint.report.summary import fixes, statistics, summary
 from gradlint.rules.registry import all_rules
 from gradlint.settings.config import Config, ConfigError, Overrides, parse_file_ignores
-from gradlint.settings.file import check_words, load
+from gradlint.settings.file import FORMATS, check_words, load
 from gradlint.settings.nearest import Configs
 from gradlint.settings.selection import Selection
 
 STDIN = "-"
-FORMATS = ("concise", "full", "json")
 
 
 @dataclass(frozen=True)
-class Wishes:
+class Options:
     """The options of the command line, as click hands them over."""
 
     paths: tuple[str, ...]
@@ -103,80 +102,76 @@ def check(context: click.Context, /, **options: Any) -> None:
     Exit code 0: no findings; 1: findings, or with --diff something to fix; 2: bad usage, a file that could not be
     written, or an error of gradlint itself.
     """
-
-    wishes = Wishes(**options)
     with config_errors_as_problems():
-        code = run(wishes)
+        code = run(Options(**options))
     context.exit(code)
 
 
-def run(wishes: Wishes) -> int:
+def run(options: Options) -> int:
     """Check, fix where asked to, print, and give the exit code."""
-    configs = _configs(wishes)
-    missing = [path for path in wishes.paths if path != STDIN and not os.path.lexists(path)]
-    piped = _piped(wishes)
-    outcome = _check(wishes, [path for path in wishes.paths or (".",) if path not in missing], configs, piped)
-    outcome = _ask_torch(outcome, wishes, wishes.output_format or configs.of(Path.cwd()).output_format)
+    configs = _configs(options)
+    missing = [path for path in options.paths if path != STDIN and not os.path.lexists(path)]
+    piped = _piped(options)
+    outcome = _check(options, [path for path in options.paths or (".",) if path not in missing], configs, piped)
+    outcome = _ask_torch(outcome, options, options.output_format or configs.of(Path.cwd()).output_format)
     problems = [f"{path}: no such file or directory" for path in missing]
-    problems += _settle(outcome, wishes, configs, piped)
+    problems += _settle(outcome, options, configs, piped)
     for problem in problems:
         click.echo(f"gradlint: error: {problem}", err=True)
     for crash in outcome.crashes:
         click.echo(f"gradlint: internal error in {crash.filename}: {crash.summary}; please report it", err=True)
-        if wishes.traceback:
+        if options.traceback:
             click.echo(crash.trace, err=True)
-    _print(outcome, wishes, configs, piped)
+    _print(outcome, options, configs, piped)
     if problems or outcome.crashes:
         return 2
-    found = bool(outcome.mended) if wishes.diff else any(finding.stands for finding in outcome.findings)
-    return 1 if found and not wishes.exit_zero else 0
+    found = bool(outcome.mended) if options.diff else any(finding.stands for finding in outcome.findings)
+    return 1 if found and not options.exit_zero else 0
 
 
-def _ask_torch(outcome: Outcome, wishes: Wishes, output_format: str) -> Outcome:
+def _ask_torch(outcome: Outcome, options: Options, output_format: str) -> Outcome:
     """The findings with the verdicts of torch, where they are asked for."""
-    if not _asks_torch(wishes):
+    if not _asks_torch(options):
         return outcome
 
-    bar = ProgressBar(sys.stderr, silent=wishes.quiet)
+    bar = ProgressBar(sys.stderr, silent=options.quiet)
     try:
-        outcome = confirmed(outcome, bar, repros=wishes.show_repro or output_format == "json")
+        outcome = confirmed(outcome, bar, repros=options.show_repro or output_format == "json")
     finally:
         bar.clear()
-    return only_confirmed(outcome) if wishes.only_confirmed else outcome
+    return only_confirmed(outcome) if options.only_confirmed else outcome
 
 
-def _piped(wishes: Wishes) -> bytes | None:
+def _piped(options: Options) -> bytes | None:
     """Standard input, where it stands for a file."""
-
-    if STDIN not in wishes.paths:
+    if STDIN not in options.paths:
         return None
-    if len(wishes.paths) > 1:
+    if len(options.paths) > 1:
         raise ConfigError("`-` cannot be combined with paths: name either standard input or files")
     return sys.stdin.buffer.read()
 
 
-def _check(wishes: Wishes, paths: list[str], configs: Configs, piped: bytes | None) -> Outcome:
-
-    bar = ProgressBar(sys.stderr, silent=wishes.quiet)
-    with _proof(wishes) as heals:
+def _check(options: Options, paths: list[str], configs: Configs, piped: bytes | None) -> Outcome:
+    bar = ProgressBar(sys.stderr, silent=options.quiet)
+    with _proof(options) as heals:
 
         def wanted(finding: Finding, config: Config, text: str) -> bool:
-            return (wishes.diff or config.fix) and config.fixes(finding) and heals(finding, text)
+            return (options.diff or config.fix) and config.fixes(finding) and heals(finding, text)
 
         checker = Checker(wanted=wanted)
         if piped is not None:
-            return check_content(piped, wishes.stdin_filename or STDIN, _piped_config(wishes, configs), checker)
+            return check_content(piped, options.stdin_filename or STDIN, _piped_config(options, configs), checker)
         try:
-            force = wishes.force_exclude
+            force = options.force_exclude
             return check_paths(paths, configs=configs, force_exclude=force, progress=bar, checker=checker)
         finally:
             bar.clear()
 
 
 @contextmanager
-def _proof(wishes: Wishes) -> Iterator[Callable[[Finding, str], bool]]:
+def _proof(options: Options) -> Iterator[Callable[[Finding, str], bool]]:
     """What a fix has to pass: with --confirm, torch must show the fault before it and not after it."""
-    if not _asks_torch(wishes):
+    if not _asks_torch(options):
         yield lambda finding, text: True
         return
 
@@ -184,71 +179,68 @@ def _proof(wishes: Wishes) -> Iterator[Callable[[Finding, str], bool]]:
         yield lambda finding, text: healed(torch, finding, text)
 
 
-def _asks_torch(wishes: Wishes) -> bool:
-    return wishes.confirm or wishes.show_repro or wishes.only_confirmed
+def _asks_torch(options: Options) -> bool:
+    return options.confirm or options.show_repro or options.only_confirmed
 
 
-def _piped_config(wishes: Wishes, configs: Configs) -> Config:
-    return configs.of(Path(wishes.stdin_filename or STDIN).absolute().parent)
+def _piped_config(options: Options, configs: Configs) -> Config:
+    return configs.of(Path(options.stdin_filename or STDIN).absolute().parent)
 
 
-def _settle(outcome: Outcome, wishes: Wishes, configs: Configs, piped: bytes | None) -> list[str]:
+def _settle(outcome: Outcome, options: Options, configs: Configs, piped: bytes | None) -> list[str]:
     """Write mended texts, or show what would change; what went wrong, a line for each."""
-
     problems = broken(outcome)
-    if wishes.diff:
+    if options.diff:
         click.echo("".join(diff(outcome)), nl=False)
     elif piped is None:
         problems += write_files(outcome)
-    elif _piped_config(wishes, configs).fix:
+    elif _piped_config(options, configs).fix:
         mended = next(iter(outcome.mended.values()), None)
         text = piped.decode(errors="surrogateescape") if mended is None else mended.after
         click.echo(text.encode(errors="surrogateescape"), nl=False)
     return problems
 
 
-def _print(outcome: Outcome, wishes: Wishes, configs: Configs, piped: bytes | None) -> None:
+def _print(outcome: Outcome, options: Options, configs: Configs, piped: bytes | None) -> None:
     """The findings, unless a diff stands in for them; where a mended text takes standard output, beside it."""
     config = configs.of(Path.cwd())
-    takes_output = piped is not None and _piped_config(wishes, configs).fix
-    if not wishes.diff:
-        output_format = wishes.output_format or config.output_format
-        _print_findings(outcome, output_format, config, err=takes_output, repros=wishes.show_repro)
-    for line in _remarks(outcome, wishes, config):
+    takes_output = piped is not None and _piped_config(options, configs).fix
+    if not options.diff:
+        output_format = options.output_format or config.output_format
+        _print_findings(outcome, output_format, config, err=takes_output, repros=options.show_repro)
+    for line in _remarks(outcome, options, config):
         click.echo(line, err=True)
 
 
-def _configs(wishes: Wishes) -> Configs:
-
-    if wishes.config is not None and wishes.isolated:
+def _configs(options: Options) -> Configs:
+    if options.config is not None and options.isolated:
         raise ConfigError("--config and --isolated exclude each other")
-    fixed = load(wishes.config) if wishes.config is not None else Config() if wishes.isolated else None
-    return Configs(fixed, _overrides(wishes))
+    fixed = load(options.config) if options.config is not None else Config() if options.isolated else None
+    return Configs(fixed, _overrides(options))
 
 
-def _overrides(wishes: Wishes) -> Overrides:
+def _overrides(options: Options) -> Overrides:
     """What the command line says, its words checked."""
-
-    ignores = parse_file_ignores(Path.cwd(), wishes.per_file_ignores)
+    ignores = parse_file_ignores(Path.cwd(), options.per_file_ignores)
     selection = Selection(
-        select=tuple(_words(wishes.select)) if wishes.select else None,
-        extend_select=tuple(_words(wishes.extend_select)),
-        ignore=tuple(_words(wishes.ignore)),
+        select=tuple(_words(options.select)) if options.select else None,
+        extend_select=tuple(_words(options.extend_select)),
+        ignore=tuple(_words(options.ignore)),
     )
     check_words(selection.select or (), "--select")
     check_words(selection.extend_select, "--extend-select")
     check_words(selection.ignore, "--ignore")
     check_words((code for ignore in ignores for code in ignore.codes), "--per-file-ignores")
-    fixable, unfixable = tuple(_words(wishes.fixable)), tuple(_words(wishes.unfixable))
+    fixable, unfixable = tuple(_words(options.fixable)), tuple(_words(options.unfixable))
     check_words(fixable, "--fixable")
     check_words(unfixable, "--unfixable")
     return Overrides(
         selection,
         ignores,
-        exclude=tuple(_words(wishes.extend_exclude)),
-        ignore_noqa=wishes.ignore_noqa,
-        fix=wishes.fix,
-        unsafe_fixes=wishes.unsafe_fixes,
+        exclude=tuple(_words(options.extend_exclude)),
+        ignore_noqa=options.ignore_noqa,
+        fix=options.fix,
+        unsafe_fixes=options.unsafe_fixes,
         fixable=fixable or None,
         unfixable=unfixable,
     )
@@ -261,7 +253,6 @@ def _words(values: Iterable[str]) -> Iterator[str]:
 
 
 def _print_findings(outcome: Outcome, output_format: str, config: Config, *, err: bool, repros: bool) -> None:
-
     paint = Paint.for_stream(sys.stderr if err else sys.stdout)
     for line in _report(outcome, output_format, config, paint, repros):
         click.echo(line, color=paint.enabled, err=err)
@@ -277,17 +268,16 @@ def _report(outcome: Outcome, output_format: str, config: Config, paint: Paint, 
         yield from concise(outcome.findings, paint, config.fixes, repros=repros)
 
 
-def _remarks(outcome: Outcome, wishes: Wishes, config: Config) -> Iterator[str]:
+def _remarks(outcome: Outcome, options: Options, config: Config) -> Iterator[str]:
     """What goes to standard error beside errors."""
-
-    if wishes.show_fixes:
+    if options.show_fixes:
         yield from shown(outcome)
-    if wishes.statistics:
+    if options.statistics:
         yield from statistics(outcome)
-    if wishes.quiet:
+    if options.quiet:
         return
     if outcome.files:
         yield summary(outcome)
-        yield from fixes(outcome, config, only_shown=wishes.diff)
-    elif not any(path != STDIN and not os.path.lexists(path) for path in wishes.paths):
+        yield from fixes(outcome, config, only_shown=options.diff)
+    elif not any(path != STDIN and not os.path.lexists(path) for path in options.paths):
         yield "gradlint: no Python files found"

@@ -21,7 +21,6 @@ def confirm(context: click.Context, place: str) -> None:
 
     Exit code 0: torch refutes it; 1: it is confirmed, or nothing speaks against it; 2: bad usage, or no finding there.
     """
-
     path, row, code = _parse(place)
     outcome = check_paths([path])
     found = [one for one in outcome.findings if _is_at(one, row, code)]
@@ -35,7 +34,6 @@ def confirm(context: click.Context, place: str) -> None:
 
 
 def _parse(place: str) -> tuple[Path, int, str]:
-
     rest, _, last = place.rpartition(":")
     file, row, code = (rest, last, "") if last.isdigit() else (*rest.rpartition(":")[::2], last)
     if not file or not row.isdigit():
@@ -52,7 +50,6 @@ def _is_at(finding: Finding, row: int, code: str) -> bool:
 
 
 def _shown(finding: Finding) -> str:
-
     verdict = finding.confirmation
     assert verdict is not None, "torch has just been asked"
     start = finding.span.start

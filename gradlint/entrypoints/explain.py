@@ -24,7 +24,6 @@ def explain(place: str, output_format: str) -> None:
 
     Use it to find out why there is no finding, or why there is one.
     """
-
     file, row, column = _parse(place)
     content = read_bytes(Path(file))
     text = decode(content) if isinstance(content, bytes) else content

@@ -31,7 +31,7 @@ class Plugin:
 
     @classmethod
     def parse_options(cls, options: argparse.Namespace) -> None:
-        """Whether comments count is one wish for flake8 and for us."""
+        """Take from flake8 whether comments count."""
         cls.ignore_noqa = bool(options.disable_noqa)
 
     def run(self) -> Iterator[tuple[int, int, str, type[Any]]]:

@@ -27,7 +27,7 @@ def prover(*, shrink: bool) -> Iterator[Prover]:
 
 
 def confirmed(outcome: Outcome, progress: Progress, *, repros: bool) -> Outcome:
-    """The outcome with a verdict on each finding; a refuted one is only told of. `repros`: they will be read."""
+    """The outcome with a verdict on each finding; a refuted one becomes info. `repros`: they will be read."""
     total, done = len(outcome.findings), 0
     files: list[Checked] = []
     paths = [os.path.abspath(file.filename) for file in outcome.files]
@@ -37,7 +37,7 @@ def confirmed(outcome: Outcome, progress: Progress, *, repros: bool) -> Outcome:
             for finding in file.findings:
                 try:
                     findings.append(asked(torch, finding, file.text, paths))
-                except Exception as error:  # The finding stands; that it could not be put before torch is told apart.
+                except Exception as error:  # The finding stands; that torch could not be asked is reported apart.
                     crash = Crash.of(file.filename, error)
                     findings.append(replace(finding, confirmation=Confirmation("unconfirmed", crash.summary)))
                 done += 1
@@ -64,7 +64,7 @@ def healed(torch: Prover, finding: Finding, text: str) -> bool:
 
 
 def _lower(finding: Finding, rows: int) -> Finding:
-    """The finding with all of its places some rows further down, as behind new imports."""
+    """The finding with all of its places some rows further down, as after new imports."""
     return finding.relocated(lowered(finding.span, rows), lambda place: replace(place, span=lowered(place.span, rows)))
 
 

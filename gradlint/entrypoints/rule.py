@@ -18,7 +18,6 @@ from gradlint.settings.file import check_words
 @click.option("--output-format", type=click.Choice(("text", "json")), default="text", show_default=True)
 def rule(word: str | None, everything: bool, output_format: str) -> None:
     """Explain a rule, by its code or name; a prefix such as GRD1 stands for all rules that begin with it."""
-
     if (word is None) == (not everything):
         raise click.UsageError("name one rule, or ask for `--all`", click.get_current_context())
     chosen = all_rules()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from gradlint.facts.row import Cond, MustMay, Param, Row, Signature, Sum, Value
+from gradlint.facts.row import NO_CONSTANT, Cond, MustMay, Param, Row, Signature, Sum, Value
 from gradlint.facts.table import Entry, Table
 from gradlint.facts.wording import branches, labels, per_input, rules, sentences
 
@@ -46,13 +46,13 @@ def _sections(table: Table, entry: Entry) -> list[tuple[str, list[str]]]:
         ("no gradient", per_yes(row.no_gradient, "none reaches it")),
         ("not finite", nonfinite(row)),
         ("saves", per_input(row.saved) if row.saved else []),
-        ("keeps a copy", per_input(_told(row.copies))),
+        ("keeps a copy", per_input({name: value for name, value in row.copies.items() if _any(value)})),
         ("second backward", second_backward(row)),
         ("aliases", _if_any(row.views, "a new tensor")),
         ("writes", _if_any(row.writes)),
         ("writes unseen", _if_any(row.hidden_writes)),
         ("unseen reads", _if_any(row.silent_wrong)),
-        ("out=", [_OUT[word] for word in row.out_with_grad.split() if _takes_out(entry.sig)]),
+        ("out=", [_OUT[word] for word in row.out_with_grad.split() if entry.sig.param("out") is not None]),
         ("in place", in_place(table, entry)),
         ("parameters", _if_any(row.parameters) if row.is_module else []),
         ("buffers", _if_any(row.buffers) if row.is_module else []),
@@ -61,10 +61,6 @@ def _sections(table: Table, entry: Entry) -> list[tuple[str, list[str]]]:
         ("dtype", rules(row.dtype)),
     ]
     return [(title, found) for title, found in sections if found]
-
-
-def _told(values: Mapping[str, Value]) -> dict[str, Value]:
-    return {name: value for name, value in values.items() if _any(value)}
 
 
 def _any(value: Value) -> bool:
@@ -101,7 +97,7 @@ def _requiring(value: Value) -> list[str]:
 
 
 def _with_respect_to(row: Row) -> str:
-    refused = {name for value in (row.no_derivative,) for _, holds in branches(value) for name in holds.must}
+    refused = {name for _, holds in branches(row.no_derivative) for name in holds.must}
     names = [name for name in row.saved if name not in refused]
     flat = [name for name in names if _always(row.zero.get(name)) or _always(row.no_gradient.get(name))]
     flowing = [name for name in names if name not in flat]
@@ -157,10 +153,6 @@ def in_place(table: Table, entry: Entry) -> list[str]:
     return [", ".join(found)] if found and not written else []
 
 
-def _takes_out(signature: Signature) -> bool:
-    return signature.param("out") is not None
-
-
 def signatures(name: str, signature: Signature) -> list[str]:
     """Write the overloads as a reader of documentation expects them."""
     short = name.rpartition(".")[2]
@@ -172,14 +164,10 @@ def _parameters(overload: tuple[Param, ...]) -> list[str]:
     for i, param in enumerate(overload):
         if param.keyword_only and (not i or not overload[i - 1].keyword_only):
             found.append("*")
-        default = f"={_constant(param)}" if param.default else ""
+        constant = "..." if param.constant is NO_CONSTANT else repr(param.constant)
+        default = f"={constant}" if param.default else ""
         found.append(f"{'*' if param.variadic else ''}{param.name}{default}")
     return found
-
-
-def _constant(param: Param) -> str:
-    text = repr(param.constant)
-    return "..." if text == "NO_CONSTANT" else text
 
 
 def as_json(table: Table, entry: Entry) -> dict[str, Any]:

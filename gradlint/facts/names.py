@@ -32,9 +32,7 @@ def names_of(path: str) -> frozenset[str] | None:
 
 @cache
 def attributes_of_modules() -> frozenset[str]:
-    """Return the names of all attributes that objects of torch's own module classes may have, besides their
-    parameters.
-    """
+    """Return all attributes that objects of torch's own module classes may have, besides their parameters."""
     return frozenset(_data()["attributes"].split())
 
 
@@ -87,9 +85,7 @@ def meant_keyword(path: str, name: str) -> str | None:
 
 
 def _is_near(name: str, real: str) -> bool:
-    """Return whether short names are a letter apart: what no argument of the function is called is no argument of
-    it.
-    """
+    """Return whether short names are a letter apart: no other argument of the function can be meant."""
     return min(len(name), len(real)) >= _SHORTEST - 2 and _distance(name, real, 1) <= 1
 
 
@@ -98,9 +94,7 @@ _SYNONYMS = {"axis": ("dim",), "learning_rate": ("lr",), "keepdims": ("keepdim",
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the one name of several that is a slip away: other case, underscores, a plural, a suffix, or a letter or
-    two.
-    """
+    """Return the one name that is a slip away: other case, underscores, a plural, a suffix, or a letter or two."""
     candidates = sorted(known)
     for near in (_same_letters, _other_ending, _one_slip, _two_slips):
         found = [one for one in candidates if near(name, one)]

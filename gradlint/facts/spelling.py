@@ -16,16 +16,8 @@ _PREFIXES = (
     ("modules.", "nn."),
 )
 _ANYWHERE = (
-    "",
-    "Tensor.",
-    "nn.functional.",
-    "nn.",
-    "linalg.",
-    "nn.init.",
-    "special.",
-    "fft.",
-    "nn.utils.",
-    "nn.utils.rnn.",
+    *("", "Tensor.", "nn.functional.", "nn.", "linalg.", "nn.init."),
+    *("special.", "fft.", "nn.utils.", "nn.utils.rnn."),
 )
 _OPERATORS = {
     "+": "__add__", "-": "__sub__", "*": "__mul__", "/": "__truediv__", "//": "__floordiv__", "%": "__mod__",

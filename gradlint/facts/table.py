@@ -57,14 +57,10 @@ class Table:
 
     def find(self, name: str) -> Entry | None:
         """Return the entry of a name below `torch`, or None."""
-        if name in self._entries:
-            return self._entries[name]
-        place = self._data["names"].get(name)
-        if place is None:
-            return None
-        entry = Entry(name, self._row(place[0]), self._signature(place[1]))
-        self._entries[name] = entry
-        return entry
+        place = None if name in self._entries else self._data["names"].get(name)
+        if place is not None:
+            self._entries[name] = Entry(name, self._row(place[0]), self._signature(place[1]))
+        return self._entries.get(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._data["names"])
@@ -133,14 +129,9 @@ def decode_signature(text: str) -> Signature:
 
 
 def _overload(text: str) -> tuple[Param, ...]:
-    found: list[Param] = []
-    keyword_only = False
-    for part in text.split(","):
-        if part == "*":
-            keyword_only = True
-        else:
-            found.append(_param(part, keyword_only))
-    return tuple(found)
+    parts = text.split(",")
+    star = parts.index("*") if "*" in parts else len(parts)
+    return tuple(_param(part, index > star) for index, part in enumerate(parts) if part != "*")
 
 
 def _param(text: str, keyword_only: bool) -> Param:

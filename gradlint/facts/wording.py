@@ -25,14 +25,11 @@ def branches(value: Value) -> list[Branch]:
 
 
 def _agreeing(cases: Mapping[str, Value]) -> list[tuple[Value, list[str]]]:
-    found: list[tuple[Value, list[str]]] = []
-    for key, case in cases.items():
-        keys = next((keys for known, keys in found if known == case), None)
-        if keys is None:
-            found.append((case, [key]))
-        else:
-            keys.append(key)
-    return found
+    distinct: list[Value] = []
+    for case in cases.values():
+        if case not in distinct:
+            distinct.append(case)
+    return [(one, [key for key, case in cases.items() if case == one]) for one in distinct]
 
 
 def _condition(flag: str, keys: Iterable[str]) -> str:
@@ -45,11 +42,9 @@ def _condition(flag: str, keys: Iterable[str]) -> str:
         return "the largest rank is " + " or ".join("another" if key == "N" else key for key in keys)
     flag = flag.removeprefix("forward.")
     # An absent argument that has a default shares the case of that default.
-    told = [key for key in keys if key != "-"] or ["-"]
-    texts = [_case(flag, key) for key in told]
-    if "-" in keys and told != ["-"]:
-        texts[-1] += " (the default)" if len(told) == 1 else ""
-    return " or ".join(texts)
+    given = [key for key in keys if key != "-"] or ["-"]
+    default = " (the default)" if "-" in keys and given != ["-"] and len(given) == 1 else ""
+    return " or ".join(_case(flag, key) for key in given) + default
 
 
 def _case(flag: str, key: str) -> str:
@@ -75,9 +70,9 @@ def rules(value: Value) -> list[str]:
     """Return one line per case of a rule for size or dtype."""
     lines = []
     for condition, holds in branches(value):
-        told = [_rule(rule) for rule in sorted(holds.must)]
-        if told:
-            lines.append(f"if {condition}: {', '.join(told)}" if condition else ", ".join(told))
+        text = ", ".join(_rule(rule) for rule in sorted(holds.must))
+        if text:
+            lines.append(f"if {condition}: {text}" if condition else text)
     return list(dict.fromkeys(lines))
 
 
@@ -89,13 +84,13 @@ def _rule(rule: str) -> str:
 
 
 def sentences(value: Value, nothing: str = "nothing") -> list[str]:
-    """Return one line per case; cases in which nothing holds are told only if others are."""
-    told = branches(value)
+    """Return one line per case; cases in which nothing holds appear only if others do."""
+    cases = branches(value)
     if isinstance(value, Sum):
         # Each part speaks of other labels; that one of them is silent in some case says nothing of the rest.
-        told = [(condition, holds) for condition, holds in told if holds.may] or told[:1]
+        cases = [(condition, holds) for condition, holds in cases if holds.may] or cases[:1]
     lines = []
-    for condition, holds in told:
+    for condition, holds in cases:
         text = extent(holds, nothing)
         lines.append(f"if {condition}: {text}" if condition else text)
     return list(dict.fromkeys(lines))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import libcst as cst
+from libcst.helpers import get_full_name_for_node_or_raise as dotted
 
 _STORES = (cst.Param, cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For, cst.CompFor)
 
@@ -45,7 +46,7 @@ class Imports:
     def place(self, path: str) -> cst.CSTNode | None:
         """Return the statement at the top level before which an import of the path's package may stand.
 
-        That is the first import that sorts behind it, or else what follows the docstring and the imports from the
+        That is the first import that sorts after it, or else what follows the docstring and the imports from the
         future; None for an empty module.
         """
         package = path.partition(".")[0]
@@ -56,9 +57,7 @@ class Imports:
                 break
             if package <= modules[0]:
                 return statement
-        same = (
-            statement for statement in rest if any(module.split(".")[0] == package for module in _modules(statement))
-        )
+        same = (one for one in rest if any(module.split(".")[0] == package for module in _modules(one)))
         return next(same, next(iter(rest), None))
 
 
@@ -67,54 +66,47 @@ def _as_word(path: str) -> re.Pattern[str]:
 
 
 def _imported(module: cst.Module) -> Iterator[tuple[str, str]]:
-    """(dotted path, name) of the imports at the top level; of several names for one path the last counts."""
+    """Yield (dotted path, name) of the imports at the top level; of several names for one path the last counts.
+
+    An import in a `try` may fail, but its name is used.
+    """
     for statement in module.body:
-        for part in _tried(statement):
-            small = part.body if isinstance(part, cst.SimpleStatementLine) else ()
-            for one in small:
+        for part in statement.body.body if isinstance(statement, cst.Try) else (statement,):
+            for one in _small(part):
                 yield from _bound(one)
 
 
-def _tried(statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """Yield the statement itself, or what is in the body of a `try`: an import that may fail, and whose name is
-    used.
-    """
-    if isinstance(statement, cst.Try):
-        yield from statement.body.body
-    else:
-        yield statement
+def _small(statement: cst.CSTNode) -> Sequence[cst.BaseSmallStatement]:
+    return statement.body if isinstance(statement, cst.SimpleStatementLine) else ()
 
 
 def _bound(statement: cst.CSTNode) -> Iterator[tuple[str, str]]:
     if isinstance(statement, cst.Import):
         yield from _plain(statement)
     elif isinstance(statement, cst.ImportFrom) and not statement.relative and statement.module is not None:
-        yield from _from(statement, _dotted(statement.module))
+        yield from _from(statement, dotted(statement.module))
 
 
 def _renamed(imported: set[tuple[str, str]], bound: dict[str, str]) -> set[str]:
-    """Return the names that some import, inside of a function perhaps, binds to another thing than the top level
-    does.
-    """
+    """Return the names that some import, perhaps in a function, binds to another thing than the top level does."""
     meant = {name: path for path, name in bound.items()}
     return {name for path, name in imported if meant.get(name, path) != path}
 
 
 def _modules(statement: cst.CSTNode) -> list[str]:
     """Return what a line of imports imports from; nothing for other statements."""
-    small = statement.body if isinstance(statement, cst.SimpleStatementLine) else ()
     found = []
-    for one in small:
+    for one in _small(statement):
         if isinstance(one, cst.Import):
-            found += [_dotted(alias.name) for alias in one.names]
+            found += [dotted(alias.name) for alias in one.names]
         elif isinstance(one, cst.ImportFrom):
-            found.append("~" if one.module is None or one.relative else _dotted(one.module))
+            found.append("~" if one.module is None or one.relative else dotted(one.module))
     return found
 
 
 def _plain(statement: cst.Import) -> Iterator[tuple[str, str]]:
     for alias in statement.names:
-        path = _dotted(alias.name)
+        path = dotted(alias.name)
         if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
             yield path, alias.asname.name.value
         elif alias.asname is None:
@@ -126,17 +118,10 @@ def _from(statement: cst.ImportFrom, origin: str) -> Iterator[tuple[str, str]]:
     if isinstance(statement.names, cst.ImportStar):
         return
     for alias in statement.names:
-        path = f"{origin}.{_dotted(alias.name)}"
+        path = f"{origin}.{dotted(alias.name)}"
         bound = alias.asname.name if alias.asname is not None else alias.name
         if isinstance(bound, cst.Name):
             yield path, bound.value
-
-
-def _dotted(node: cst.BaseExpression) -> str:
-    if isinstance(node, cst.Attribute):
-        return f"{_dotted(node.value)}.{node.attr.value}"
-    assert isinstance(node, cst.Name)
-    return node.value
 
 
 def _comes_first(statement: cst.CSTNode) -> bool:
@@ -146,13 +131,13 @@ def _comes_first(statement: cst.CSTNode) -> bool:
     first = statement.body[0]
     if isinstance(first, cst.Expr):
         return isinstance(first.value, (cst.SimpleString, cst.ConcatenatedString))
-    return isinstance(first, cst.ImportFrom) and first.module is not None and _dotted(first.module) == "__future__"
+    return isinstance(first, cst.ImportFrom) and first.module is not None and dotted(first.module) == "__future__"
 
 
 class _Stores(cst.CSTVisitor):
     """All names that something other than an import binds, anywhere in the module, and all imports: (path, name).
 
-    `torch = None` behind an import that failed counts for nothing: then no line about torch runs.
+    `torch = None` after an import that failed counts for nothing: then no line about torch runs.
     """
 
     def __init__(self) -> None:
@@ -191,7 +176,6 @@ class _Stores(cst.CSTVisitor):
 def _fallbacks(handler: cst.ExceptHandler) -> Iterator[cst.AssignTarget]:
     """Yield the targets of `name = None` in a handler."""
     for statement in handler.body.body:
-        small = statement.body if isinstance(statement, cst.SimpleStatementLine) else ()
-        for one in small:
+        for one in _small(statement):
             if isinstance(one, cst.Assign) and isinstance(one.value, cst.Name) and one.value.value == "None":
                 yield from one.targets

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import libcst as cst
+from libcst import matchers
 
 from gradlint.domain.finding import Edit, Fix, Position, Span
 from gradlint.fixes.edits import Text, apart
@@ -27,7 +28,7 @@ from gradlint.rules.base import (
     Statement,
     Wrap,
 )
-from gradlint.rules.base import Edit as Wish
+from gradlint.rules.base import Edit as Asked
 from gradlint.source.lines import split_lines
 from gradlint.source.place import Places
 
@@ -70,7 +71,7 @@ class Locator:
     def _source(self) -> Text:
         return Text(self._text)
 
-    def _edits(self, change: Wish, repair: Repair) -> Iterator[Edit]:
+    def _edits(self, change: Asked, repair: Repair) -> Iterator[Edit]:
         if isinstance(change, Change):
             edit = self._changed(change.node, self._spelled(change.text, repair))
             yield self._removed_if_idle(change.node, edit)
@@ -130,12 +131,10 @@ class Locator:
 
     def _new_import(self, package: str, place: cst.CSTNode) -> Edit:
         """Return an import on a row of its own before a statement, apart from what is no import."""
-        first = (
-            place.decorators[0] if isinstance(place, (cst.FunctionDef, cst.ClassDef)) and place.decorators else place
-        )
+        definition = isinstance(place, (cst.FunctionDef, cst.ClassDef))
+        first = next(iter(place.decorators), place) if isinstance(place, (cst.FunctionDef, cst.ClassDef)) else place
         small = place.body[0] if isinstance(place, cst.SimpleStatementLine) else None
-        blank = 2 if isinstance(place, (cst.FunctionDef, cst.ClassDef)) else 1
-        rows = 0 if isinstance(small, (cst.Import, cst.ImportFrom)) else blank
+        rows = 0 if isinstance(small, (cst.Import, cst.ImportFrom)) else 2 if definition else 1
         start = Position(self._places.whole(first).start.row, 1)
         return _insert(start, f"import {package}" + self._module.default_newline * (1 + rows))
 
@@ -239,7 +238,7 @@ class Locator:
         return self._module.default_newline + self._lines[line.start.row - 1][: line.start.column - 1]
 
     def _removed(self, node: cst.CSTNode) -> Edit:
-        """Return a statement becomes `pass` where it is the only one of its block, and nothing otherwise."""
+        """Replace a statement by `pass` where it is the only one of its block, and by nothing otherwise."""
         statement = self._places.statement(node)
         if statement is None or len(statement.body) != 1:
             raise _ImpossibleError
@@ -250,7 +249,7 @@ class Locator:
             return Edit(span, "")
         rest = self._lines[span.end.row - 1][span.end.column - 1 :]
         if rest.strip():
-            raise _ImpossibleError  # A comment behind it may be about more than this statement.
+            raise _ImpossibleError  # A comment after it may be about more than this statement.
         return Edit(Span(Position(span.start.row, 1), Position(span.end.row + 1, 1)), "")
 
     def _removed_if_idle(self, node: cst.CSTNode, edit: Edit) -> Edit:
@@ -269,24 +268,11 @@ class Locator:
 
     def _loses_comments(self, repair: Repair, edits: list[Edit]) -> bool:
         """Return whether a comment inside of what changes is in none of the new texts."""
-        before = _Comments()
-        for change in repair.changes:
-            if isinstance(change, (Change, Statement)):
-                change.node.visit(before)
+        changed = [change.node for change in repair.changes if isinstance(change, (Change, Statement))]
+        inside = (one for node in changed for one in matchers.findall(node, matchers.Comment()))
+        found = Counter(one.value for one in inside if isinstance(one, cst.Comment))
         written = "\n".join(edit.content for edit in edits)
-        return any(written.count(comment) < number for comment, number in before.found.items())
-
-
-class _Comments(cst.CSTVisitor):
-    """How often each comment stands inside some nodes."""
-
-    def __init__(self) -> None:
-        self.found: Counter[str] = Counter()
-
-    def on_visit(self, node: cst.CSTNode) -> bool:
-        if isinstance(node, cst.Comment):
-            self.found[node.value] += 1
-        return True
+        return any(written.count(comment) < number for comment, number in found.items())
 
 
 class _ImpossibleError(Exception):

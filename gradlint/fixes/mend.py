@@ -88,7 +88,7 @@ def _useless(before: str, after: str, applied: Sequence[Finding], checked: HasFi
 def without_fix_on_other_rows(finding: Finding, text: str, parsed: str) -> Finding:
     """Return the finding without a fix that edits a row which the parser has not read as it stands in the text.
 
-    libcst forgets a form feed in front of a statement, so that the columns behind it are too small.
+    libcst forgets a form feed in front of a statement, so that the columns after it are too small.
     """
     if finding.fix is None:
         return finding

@@ -1,10 +1,11 @@
-"""Who reads what an assignment assigns: itself, as `h` in `out, h = cell(x, h)`, or the statements behind it."""
+"""Who reads what an assignment assigns: itself, as `h` in `out, h = cell(x, h)`, or the statements after it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import libcst as cst
+from libcst import matchers
 
 
 def readings_of(assign: cst.Assign, node: cst.CSTNode) -> list[cst.BaseExpression]:
@@ -29,7 +30,7 @@ def _sources(target: cst.BaseExpression) -> list[str]:
 
 
 class _Readings(cst.CSTVisitor):
-    """Names and attributes of certain sources; neither names behind a dot nor those of arguments are read."""
+    """Names and attributes of certain sources; neither names after a dot nor those of arguments are read."""
 
     def __init__(self, sources: set[str]) -> None:
         self.sources = sources
@@ -51,37 +52,23 @@ class _Readings(cst.CSTVisitor):
 
 def read_as_number(name: str, statements: Sequence[cst.BaseStatement]) -> bool:
     """Return whether one of the statements calls `name.item()` or `float(name)`."""
-    numbers = _Numbers(name)
-    for statement in statements:
-        statement.visit(numbers)
-    return numbers.found
+    calls = (call for statement in statements for call in matchers.findall(statement, matchers.Call()))
+    return any(isinstance(call, cst.Call) and _makes_number(call, name) for call in calls)
 
 
-class _Numbers(cst.CSTVisitor):
-    """Whether a name is made a Python number."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.found = False
-
-    def on_visit(self, node: cst.CSTNode) -> bool:
-        if isinstance(node, cst.Call):
-            self._called(node)
-        return not self.found
-
-    def _called(self, node: cst.Call) -> None:
-        func = node.func
-        made = func.value if isinstance(func, cst.Attribute) and func.attr.value == "item" else None
-        if isinstance(func, cst.Name) and func.value in ("float", "int") and len(node.args) == 1:
-            made = node.args[0].value
-        self.found = self.found or (isinstance(made, cst.Name) and made.value == self.name)
+def _makes_number(node: cst.Call, name: str) -> bool:
+    func = node.func
+    made = func.value if isinstance(func, cst.Attribute) and func.attr.value == "item" else None
+    if isinstance(func, cst.Name) and func.value in ("float", "int") and len(node.args) == 1:
+        made = node.args[0].value
+    return isinstance(made, cst.Name) and made.value == name
 
 
 def needing(first: cst.BaseStatement, others: Sequence[cst.BaseStatement]) -> Sequence[cst.BaseStatement] | None:
     """Return the statements down to the last that reads what the first assigns, or what is computed from that.
 
     None where one of them trains, which needs a graph, where one defines something, and where the first is the end or
-    hands its value to an object, which others read later. A flag of what is read behind is no such value.
+    hands its value to an object, which others read later. A flag of what is read later is no such value.
     """
     found = _Names()
     first.visit(found)

@@ -44,7 +44,7 @@ def bracketed(text: str, start: int, end: int, content: str) -> str:
     """Return the content in brackets, if in the place of a stretch of the text it would fall apart without them.
 
     Python's own parser is asked: brackets that change nothing are not in its tree. Where brackets cannot stand,
-    there are none, as around a statement or the name behind a dot.
+    there are none, as around a statement or the name after a dot.
     """
     if _is_unit(content):
         return content
@@ -86,9 +86,7 @@ _SIGNS = {cst.Add: "+", cst.Subtract: "-", cst.Multiply: "*", cst.Divide: "/"}
 
 
 def rows_to_indent(text: str) -> Iterator[int]:
-    """Yield the rows, counted from zero, that an indentation of the whole text moves: not the first, none inside a
-    string.
-    """
+    """Yield the rows, from zero, that an indentation of the whole text moves: not the first, none inside a string."""
     inside = _rows_inside_strings(text)
     for row, line in enumerate(re.split(r"\r\n|\r|\n", text)):
         if row > 0 and row not in inside and line.strip():

@@ -49,7 +49,7 @@ def _unsafe(finding: Finding, config: Config) -> bool:
 
 
 def statistics(outcome: Outcome) -> Iterator[str]:
-    """Findings by rule, comments that silenced some, and what the interpreter let go of."""
+    """Yield findings by rule, comments that silenced some, and what the interpreter gave up."""
     rules = Counter((finding.code, finding.name) for finding in outcome.findings)
     for (code, name), number in sorted(rules.items(), key=lambda item: (-item[1], item[0])):
         yield f"{number:6}  {code}  {name}"

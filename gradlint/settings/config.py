@@ -41,7 +41,7 @@ class FileIgnore(NamedTuple):
 
 @dataclass(frozen=True)
 class Config:
-    """The wishes for one tree; `exclude` is relative to `root`, the directory of the file they stand in."""
+    """The settings of one tree; `exclude` is relative to `root`, the directory of the file they stand in."""
 
     root: Path = field(default_factory=Path.cwd)
     selections: tuple[Selection, ...] = ()
@@ -80,7 +80,7 @@ class Overrides:
     unfixable: tuple[str, ...] = ()
 
     def apply(self, config: Config) -> Config:
-        """Return the configuration with these wishes on top."""
+        """Return the configuration with these options on top."""
         return replace(
             config,
             selections=(*config.selections, self.selection),
@@ -95,7 +95,7 @@ class Overrides:
 
 
 def parse_file_ignores(root: Path, items: Iterable[str]) -> tuple[FileIgnore, ...]:
-    """Read `PATTERN:CODE`, more of them or more codes behind commas: `tests/*:GRD1,GRD301,demo.py:GRD2`."""
+    """Read `PATTERN:CODE`, more of them or more codes after commas: `tests/*:GRD1,GRD301,demo.py:GRD2`."""
     collected: list[tuple[str, list[str]]] = []
     for word in (word.strip() for item in items for word in item.split(",") if word.strip()):
         pattern, colon, code = word.rpartition(":")

@@ -33,15 +33,11 @@ look like praise; only `ignore` switches them off."""
 
 @dataclass(frozen=True)
 class Selection:
-    """One layer of wishes; `select` is None where nothing was said."""
+    """One layer of what is asked for; `select` is None where nothing was said."""
 
     select: tuple[str, ...] | None = None
     extend_select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
-
-    def words(self) -> Iterable[str]:
-        """Everything that must name a rule or begin the code of one."""
-        return (*(self.select or ()), *self.extend_select, *self.ignore)
 
 
 def matches(word: str, rule: Named) -> bool:
@@ -60,16 +56,13 @@ def select(rules: Sequence[Rule], layers: Iterable[Selection]) -> tuple[Rule, ..
     for layer in layers:
         if layer.select is not None:
             chosen = {rule.code for rule in rules if rule.effect == READING}
-        chosen = {rule.code for rule in rules if _wanted(rule, layer, rule.code in chosen)}
+        chosen = {rule.code for rule in rules if _is_chosen(rule, layer, rule.code in chosen)}
     return tuple(rule for rule in rules if rule.code in chosen)
 
 
-def _wanted(rule: Rule, layer: Selection, before: bool) -> bool:
-    wished = longest(rule, (*(layer.select or ()), *layer.extend_select))
-    unwished = longest(rule, layer.ignore)
-    if wished == unwished == 0:
-        return before
-    return wished > unwished
+def _is_chosen(rule: Rule, layer: Selection, before: bool) -> bool:
+    chosen, ignored = longest(rule, (*(layer.select or ()), *layer.extend_select)), longest(rule, layer.ignore)
+    return before if chosen == ignored == 0 else chosen > ignored
 
 
 def longest(rule: Named, words: Iterable[str]) -> int:

@@ -24,7 +24,7 @@ _OURS = "GRD"
 class Silencing:
     """The comments of one file, for the rules that judged it.
 
-    `complete`: the whole file was judged, so that a comment that silences nothing can be told to be needless.
+    `complete`: the whole file was judged, so that a comment that silences nothing is known to be needless.
     """
 
     known: Sequence[Rule]
@@ -54,9 +54,7 @@ class Silencing:
                 yield _finding(rule, comment, needless, text, filename)
 
     def _is_needless(self, code: str, comment: Listed, found: tuple[Finding, ...]) -> bool:
-        """Return whether a code is ours, all its rules have judged the file, and none found anything that it
-        silences.
-        """
+        """Return whether a code is ours, and all its rules judged the file and found nothing that it silences."""
         if not code.startswith(_OURS):
             return False
         selected = {rule.code for rule in self.selected}

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from gradlint.domain.shape import Dim, Shape, Sym, product
+from gradlint.domain.shape import Dim, Shape, Sym, axis, product, replace, unknowns
 from gradlint.shapes.product import agreed
 from gradlint.shapes.rule import (
+    NOTHING,
     Args,
     Operand,
     Result,
     Rule,
     Several,
     flag,
-    given,
     listed,
     pair,
     rule,
+    shaped,
     size,
     sizes,
     tensor,
@@ -57,15 +58,12 @@ def _split_rank(shape: Shape, count: int) -> tuple[tuple[Dim, ...], tuple[Dim, .
     return batch, shape[len(batch) : len(batch) + 1], shape[len(shape) - count :]
 
 
-def convolved(self: Shape, weight: Shape, args: Args, count: int) -> Shape:
-    """Return the shape of a convolution over `count` dimensions."""
+def _convolved(self: Shape, weight: tuple[Dim, ...], args: Args, count: int) -> Shape:
     parts = _split_rank(self, count)
     if parts is None:
         return None
     batch, _, lengths = parts
-    known = weight is not None and len(weight) == count + 2
-    channels: Dim = weight[0] if known and weight is not None else Sym()
-    kernels: Sequence[object] = weight[2:] if known and weight is not None else [Sym()] * count
+    channels, _, *kernels = weight
     padding = args.get("padding", 0)
     if padding == "same":
         return (*batch, channels, *lengths)
@@ -75,16 +73,13 @@ def convolved(self: Shape, weight: Shape, args: Args, count: int) -> Shape:
     return (*batch, channels, *[window(*place) for place in places])
 
 
-def deconvolved(self: Shape, weight: Shape, args: Args, count: int) -> Shape:
-    """Return the shape of a transposed convolution over `count` dimensions."""
+def _deconvolved(self: Shape, weight: tuple[Dim, ...], args: Args, count: int) -> Shape:
     parts = _split_rank(self, count)
     if parts is None:
         return None
     batch, _, lengths = parts
-    known = weight is not None and len(weight) == count + 2
-    groups = args.get("groups", 1)
-    channels = product((weight[1], size(groups))) if known and weight is not None else Sym()
-    kernels: Sequence[object] = weight[2:] if known and weight is not None else [Sym()] * count
+    _, grouped, *kernels = weight
+    channels = product((grouped, size(args.get("groups", 1))))
     settings = [
         _spatial(args, name, count, default)
         for name, default in (("stride", 1), ("padding", 0), ("output_padding", 0), ("dilation", 1))
@@ -100,20 +95,16 @@ def _widened(length: Dim, kernel: object, stride: object, padding: object, extra
     return (n - 1) * s - 2 * p + d * (k - 1) + e + 1
 
 
-def _convolution(count: int) -> Rule:
+def _convolution(shape_of: Callable[[Shape, tuple[Dim, ...], Args, int], Shape], count: int) -> Rule:
+    """Return the rule of a convolution over `count` dimensions."""
+
     def convolution(args: Args) -> Result:
         self, weight = tensor(args), tensor(args, "weight")
-        return Operand(convolved(self.shape, weight.shape, args, count), agreed(self, weight))
+        known = weight.shape is not None and len(weight.shape) == count + 2
+        kernel = weight.shape if known and weight.shape is not None else unknowns(count + 2)
+        return Operand(shape_of(self.shape, kernel, args, count), agreed(self, weight))
 
     return convolution
-
-
-def _deconvolution(count: int) -> Rule:
-    def deconvolution(args: Args) -> Result:
-        self, weight = tensor(args), tensor(args, "weight")
-        return Operand(deconvolved(self.shape, weight.shape, args, count), agreed(self, weight))
-
-    return deconvolution
 
 
 def _pooled(args: Args, count: int) -> Shape:
@@ -131,7 +122,7 @@ def _pooled(args: Args, count: int) -> Shape:
 
 
 def _adaptive(args: Args, count: int) -> Shape:
-    """Return the output has the size asked for, and the input's own where None is asked for."""
+    """Return the shape of the size asked for, and of the input's own where None is asked for."""
     parts = _split_rank(tensor(args).shape, count)
     if parts is None:
         return None
@@ -146,7 +137,7 @@ def _pool(shape_of: Callable[[Args, int], Shape], count: int) -> Rule:
         self, indices = tensor(args), flag(args, "return_indices", False)
         output = Operand(shape_of(args, count), self.dtype)
         if indices is None:
-            return Operand()
+            return NOTHING
         return Several((output, Operand(output.shape, "int64"))) if indices else output
 
     return pool
@@ -158,8 +149,8 @@ def _with_indices(args: Args) -> dict[str, object]:
 
 def _register(count: int) -> None:
     end = f"{count}d"
-    rule(f"conv{end}")(_convolution(count))
-    rule(f"conv_transpose{end}")(_deconvolution(count))
+    rule(f"conv{end}")(_convolution(_convolved, count))
+    rule(f"conv_transpose{end}")(_convolution(_deconvolved, count))
     plain, adaptive = _pool(_pooled, count), _pool(_adaptive, count)
     for kind in ("max", "avg", "lp"):
         rule(f"{kind}_pool{end}")(plain)
@@ -191,19 +182,16 @@ for _count in (2, 3):
     rule(f"fractional_max_pool{_count}d")(_pool(_fractional, _count))
 
 
-@rule("interpolate", "upsample", "upsample_nearest", "upsample_bilinear")
-def _interpolate(args: Args) -> Result:
-    self = tensor(args)
-    if self.shape is None or len(self.shape) < 3:
-        return Operand(None, self.dtype)
-    count = len(self.shape) - 2
-    wanted, factor = args.get("size"), args.get("scale_factor")
+@shaped("interpolate", "upsample", "upsample_nearest", "upsample_bilinear")
+def _interpolate(args: Args, shape: tuple[Dim, ...]) -> Shape:
+    if len(shape) < 3:
+        return None
+    lead, lengths = shape[:2], shape[2:]
+    wanted = args.get("size")
+    entries = pair(args.get("scale_factor") if wanted is None else wanted, len(lengths)) or (None,) * len(lengths)
     if wanted is not None:
-        entries = pair(wanted, count) or (None,) * count
-        return Operand((*self.shape[:2], *[size(entry) for entry in entries]), self.dtype)
-    factors = pair(factor, count) or (None,) * count
-    lengths = [_scaled(dim, by) for dim, by in zip(self.shape[2:], factors, strict=True)]
-    return Operand((*self.shape[:2], *lengths), self.dtype)
+        return (*lead, *map(size, entries))
+    return (*lead, *[_scaled(dim, by) for dim, by in zip(lengths, entries, strict=True)])
 
 
 def _scaled(length: Dim, factor: object) -> Dim:
@@ -214,92 +202,75 @@ def _scaled(length: Dim, factor: object) -> Dim:
     return Sym()
 
 
-@rule("pixel_shuffle")
-def _pixel_shuffle(args: Args) -> Result:
-    self, factor = tensor(args), size(args.get("upscale_factor"))
-    if self.shape is None or len(self.shape) < 3:
-        return Operand(None, self.dtype)
-    *batch, channels, height, width = self.shape
-    area = factor * factor if isinstance(factor, int) else None
-    fewer: Dim = channels // area if isinstance(channels, int) and area else Sym()
-    return Operand((*batch, fewer, product((height, factor)), product((width, factor))), self.dtype)
+@shaped("pixel_shuffle")
+def _pixel_shuffle(args: Args, shape: tuple[Dim, ...]) -> Shape:
+    if len(shape) < 3:
+        return None
+    *batch, channels, height, width = shape
+    factor = size(args.get("upscale_factor"))
+    return (*batch, _divided(channels, product((factor, factor))), product((height, factor)), product((width, factor)))
 
 
-@rule("pixel_unshuffle")
-def _pixel_unshuffle(args: Args) -> Result:
-    self, factor = tensor(args), size(args.get("downscale_factor"))
-    if self.shape is None or len(self.shape) < 3:
-        return Operand(None, self.dtype)
-    *batch, channels, height, width = self.shape
-    sides = [dim // factor if isinstance(dim, int) and isinstance(factor, int) and factor else Sym()
-             for dim in (height, width)]  # fmt: skip
-    return Operand((*batch, product((channels, factor, factor)), *sides), self.dtype)
+@shaped("pixel_unshuffle")
+def _pixel_unshuffle(args: Args, shape: tuple[Dim, ...]) -> Shape:
+    if len(shape) < 3:
+        return None
+    *batch, channels, height, width = shape
+    factor = size(args.get("downscale_factor"))
+    return (*batch, product((channels, factor, factor)), _divided(height, factor), _divided(width, factor))
 
 
-@rule("nn.functional.unfold")
-def _im2col(args: Args) -> Result:
-    """Every place of a window becomes a column of its elements."""
-    self = tensor(args)
-    parts = _split_rank(self.shape, 2)
+def _divided(dim: Dim, by: Dim) -> Dim:
+    return dim // by if isinstance(dim, int) and isinstance(by, int) and by else Sym()
+
+
+@shaped("nn.functional.unfold")
+def _im2col(args: Args, shape: tuple[Dim, ...]) -> Shape:
+    """Make a column of the elements of every place of a window."""
+    parts = _split_rank(shape, 2)
     if parts is None:
-        return Operand(None, self.dtype)
+        return None
     batch, channels, lengths = parts
     kernels = _spatial(args, "kernel_size", 2, None)
     settings = [_spatial(args, name, 2, default) for name, default in (("stride", 1), ("padding", 0), ("dilation", 1))]
     places = [window(*place) for place in zip(lengths, kernels, *settings, strict=True)]
-    rows = product((*channels, *[size(kernel) for kernel in kernels]))
-    return Operand((*batch, rows, product(places)), self.dtype)
+    return (*batch, product((*channels, *map(size, kernels))), product(places))
 
 
-@rule("fold")
-def _fold(args: Args) -> Result:
-    self, wanted = tensor(args), sizes(args.get("output_size"))
-    if self.shape is None or wanted is None or len(self.shape) not in (2, 3):
-        return Operand(None, self.dtype)
-    wanted = wanted * 2 if len(wanted) == 1 else wanted
-    kernels = [size(kernel) for kernel in _spatial(args, "kernel_size", 2, None)]
-    rows, area = self.shape[-2], product(kernels)
-    channels: Dim = rows // area if isinstance(rows, int) and isinstance(area, int) and area else Sym()
-    return Operand((*self.shape[:-2], channels, *wanted), self.dtype)
+@shaped("fold")
+def _fold(args: Args, shape: tuple[Dim, ...]) -> Shape:
+    wanted = sizes(args.get("output_size"))
+    if wanted is None or len(shape) not in (2, 3):
+        return None
+    area = product([size(kernel) for kernel in _spatial(args, "kernel_size", 2, None)])
+    return (*shape[:-2], _divided(shape[-2], area), *(wanted * 2 if len(wanted) == 1 else wanted))
 
 
-@rule("grid_sampler", "grid_sample", "grid_sampler_2d", "grid_sampler_3d")
-def _grid_sample(args: Args) -> Result:
-    self, grid = tensor(args), tensor(args, "grid")
-    if self.shape is None or grid.shape is None or len(self.shape) < 3 or len(grid.shape) < 3:
-        return Operand(None, self.dtype)
-    return Operand((*self.shape[:2], *grid.shape[1:-1]), self.dtype)
+@shaped("grid_sampler", "grid_sample", "grid_sampler_2d", "grid_sampler_3d")
+def _grid_sample(args: Args, shape: tuple[Dim, ...]) -> Shape:
+    grid = tensor(args, "grid").shape
+    return None if grid is None or len(shape) < 3 or len(grid) < 3 else (*shape[:2], *grid[1:-1])
 
 
 @rule("affine_grid", "affine_grid_generator")
 def _affine_grid(args: Args) -> Result:
-    theta, entries = tensor(args, "theta"), listed(args.get("size"))
-    shape = reshaped(None, entries)
-    if shape is None or len(shape) < 3:
-        return Operand(None, theta.dtype)
-    return Operand((shape[0], *shape[2:], len(shape) - 2), theta.dtype)
+    shape = reshaped(None, listed(args.get("size"))) or ()
+    known = len(shape) >= 3
+    return Operand((shape[0], *shape[2:], len(shape) - 2) if known else None, tensor(args, "theta").dtype)
 
 
-@rule("max_unpool1d", "max_unpool2d", "max_unpool3d")
-def _max_unpool(args: Args) -> Result:
-    self, wanted = tensor(args), given(args, "output_size")
-    if self.shape is None:
-        return Operand(None, self.dtype)
-    count = next((n for n in (1, 2, 3) if isinstance(pair(args.get("kernel_size"), n), tuple)), 0)
+@shaped("max_unpool1d", "max_unpool2d", "max_unpool3d")
+def _max_unpool(args: Args, shape: tuple[Dim, ...]) -> Shape:
+    wanted = args.get("output_size")
+    known = any(pair(args.get("kernel_size"), count) for count in (1, 2, 3))
     lengths = sizes(wanted) if wanted is not None else None
-    if count == 0 or lengths is None or len(lengths) > len(self.shape):
-        return Operand(tuple([Sym() for _ in self.shape]), self.dtype)
-    lead = self.shape[: len(self.shape) - len(lengths)]
-    return Operand((*lead, *lengths), self.dtype)
+    if not known or lengths is None or len(lengths) > len(shape):
+        return unknowns(len(shape))
+    return (*shape[: len(shape) - len(lengths)], *lengths)
 
 
-@rule("glu")
-def _glu(args: Args) -> Result:
-    """Half of the dimension, which torch demands to be even."""
-    self, dim = tensor(args), args.get("dim", -1)
-    if self.shape is None or not isinstance(dim, int) or not -len(self.shape) <= dim < len(self.shape):
-        return Operand(None, self.dtype)
-    dims = list(self.shape)
-    length = dims[dim]
-    dims[dim] = length // 2 if isinstance(length, int) else Sym()
-    return Operand(tuple(dims), self.dtype)
+@shaped("glu")
+def _glu(args: Args, shape: tuple[Dim, ...]) -> Shape:
+    """Halve a dimension, which torch demands to be even."""
+    place = axis(args.get("dim", -1), len(shape))
+    return None if not shape or place is None else replace(shape, place, _divided(shape[place], 2))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.dtype import DType
 from gradlint.domain.shape import Dim, Shape, Sym
-from gradlint.shapes.rule import NOTHING, Args, Operand, Result, as_operand, given, rule, size, sizes, tensor, typed
+from gradlint.shapes.rule import Args, Operand, Result, Rule, as_operand, given, rule, size, sizes, tensor, typed
 
 
 @rule("zeros", "ones", "empty", "rand", "randn", "empty_strided", "empty_permuted", "empty_quantized")
@@ -24,18 +24,13 @@ def _full(args: Args) -> Result:
 
 
 def _number_type(dtype: DType) -> DType:
-    """A Python number of unknown value becomes the default type of its kind."""
+    """Return the type of a Python number of unknown value: the default one of its kind."""
     return dtypes.result_type([dtypes.Ranked(dtype, "number")])
 
 
 @rule("randint")
 def _randint(args: Args) -> Result:
     return Operand(sizes(args.get("size")), typed(args, "int64"))
-
-
-@rule("randperm")
-def _randperm(args: Args) -> Result:
-    return Operand((size(args.get("n")),), typed(args, "int64"))
 
 
 @rule("new_zeros", "new_ones", "new_empty", "new_full", "new_empty_strided")
@@ -52,7 +47,7 @@ def _eye(args: Args) -> Result:
 
 @rule("arange")
 def _arange(args: Args) -> Result:
-    """Integers give int64, one floating bound gives the default type."""
+    """Return int64 for integers, and the default type where one bound is floating."""
     start, end, step = args.get("start", 0), args.get("end"), args.get("step", 1)
     if "end" not in args:
         start, end = 0, start
@@ -62,10 +57,8 @@ def _arange(args: Args) -> Result:
     if dtype != "int64":
         return Operand((_count(start, end, step, exact=dtypes.is_floating(dtype) is True),), dtype)
     # For an integer type torch cuts the bounds to integers first.
-    bounds = [
-        int(value) if isinstance(value, float) and math.isfinite(value) else value for value in (start, end, step)
-    ]
-    return Operand((_count(*bounds, exact=True),), dtype)
+    cut = [int(one) if isinstance(one, float) and math.isfinite(one) else one for one in (start, end, step)]
+    return Operand((_count(*cut, exact=True),), dtype)
 
 
 def _count(start: object, end: object, step: object, *, exact: bool) -> Dim:
@@ -91,17 +84,24 @@ def _scalar_tensor(args: Args) -> Result:
     return Operand((), typed(args, dtypes.DEFAULT))
 
 
+def vector(length: str, dtype: DType) -> Rule:
+    """Return the rule of what makes a vector as long as one of its arguments says."""
+    return lambda args: Operand((size(args.get(length)),), typed(args, dtype))
+
+
+rule("randperm")(vector("n", "int64"))
+rule("hann_window", "hamming_window", "blackman_window", "bartlett_window", "kaiser_window")(
+    vector("window_length", dtypes.DEFAULT)
+)
+rule("poisson")(tensor)
+rule("from_numpy")(lambda args: tensor(args, "ndarray", "data"))
+
+
 @rule("tensor", "as_tensor", "asarray", "new_tensor")
 def _tensor(args: Args) -> Result:
-    """Numbers, nested lists of numbers, and tensors, which inside of lists count as numbers."""
+    """Make a tensor of numbers, nested lists of numbers, and tensors, which inside of lists count as numbers."""
     data = given(args, "data", "obj")
-    made = Operand(nested_shape(data), nested_type(data))
-    return Operand(made.shape, typed(args, made.dtype))
-
-
-@rule("from_numpy")
-def _from_numpy(args: Args) -> Result:
-    return tensor(args, "ndarray", "data")
+    return Operand(nested_shape(data), typed(args, nested_type(data)))
 
 
 def nested_shape(data: object) -> Shape:
@@ -137,7 +137,7 @@ def _inner_shape(data: Sequence[object]) -> Shape:
 
 
 def nested_type(data: object) -> DType:
-    """Return the type of `torch.tensor(data)`: that in which all its numbers meet."""
+    """Return the type of `torch.tensor(data)`: that to which all its numbers are promoted."""
     if isinstance(data, Operand):
         return _number_type(data.dtype) if data.scalar else data.dtype
     if isinstance(data, bool | int | float | complex):
@@ -152,14 +152,9 @@ def nested_type(data: object) -> DType:
     return None if None in found else dtypes.promote(*found)
 
 
-@rule("poisson")
-def _poisson(args: Args) -> Result:
-    return tensor(args)
-
-
 @rule("normal")
 def _normal(args: Args) -> Result:
-    """Of the size asked for, or of the means and deviations, which are broadcast."""
+    """Return a tensor of the size asked for, or of the means and deviations, which are broadcast."""
     if args.get("size") is not None:
         return Operand(sizes(args["size"]), typed(args, dtypes.DEFAULT))
     mean, deviation = as_operand(args.get("mean")), as_operand(args.get("std", 1.0))
@@ -170,15 +165,14 @@ def _normal(args: Args) -> Result:
 
 @rule("tril_indices")
 def _tril_indices(args: Args) -> Result:
-    """Row r of the lower triangle has the columns up to r + offset."""
-    rows, columns, offset = args.get("row"), args.get("col"), args.get("offset", 0)
-    count = _lower_triangle(rows, columns, offset)
+    """Count the columns of the lower triangle: row r has those up to r + offset."""
+    count = _lower_triangle(args.get("row"), args.get("col"), args.get("offset", 0))
     return Operand((2, Sym() if count is None else count), typed(args, "int64"))
 
 
 @rule("triu_indices")
 def _triu_indices(args: Args) -> Result:
-    """Return what is not in the lower triangle one diagonal below."""
+    """Count what is not in the lower triangle one diagonal below."""
     rows, columns, offset = args.get("row"), args.get("col"), args.get("offset", 0)
     below = _lower_triangle(rows, columns, offset - 1 if isinstance(offset, int) else None)
     known = below is not None and isinstance(rows, int) and isinstance(columns, int)
@@ -197,11 +191,6 @@ def _lower_triangle(rows: object, columns: object, offset: object) -> int | None
     return rising + (rows - max(full, first)) * columns
 
 
-@rule("hann_window", "hamming_window", "blackman_window", "bartlett_window", "kaiser_window")
-def _window(args: Args) -> Result:
-    return Operand((size(args.get("window_length")),), typed(args, dtypes.DEFAULT))
-
-
 @rule("vander")
 def _vander(args: Args) -> Result:
     self = tensor(args, "x", "input")
@@ -209,9 +198,3 @@ def _vander(args: Args) -> Result:
     if not self.shape:
         return Operand()
     return Operand((*self.shape, self.shape[-1] if columns is None else size(columns)), dtypes.to_sum(self.dtype))
-
-
-@rule("broadcast_shapes", "is_tensor", "result_type", "promote_types", "can_cast")
-def _no_tensor(args: Args) -> Result:
-    """The result is no tensor."""
-    return NOTHING

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from gradlint.domain.shape import Dim, Shape, Sym, axis, product
-from gradlint.shapes.rule import Args, Operand, Result, as_operand, given, rule, tensor
+from gradlint.shapes.rule import Args, Operand, Result, as_operand, given, rule, shaped, tensor
 
 
 @rule("diagonal", "linalg.diagonal", "diagonal_copy")
 def _diagonal(args: Args) -> Result:
-    self = tensor(args)
     matrix = "A" in args
-    self = tensor(args, "A") if matrix else self
+    self = tensor(args, "A") if matrix else tensor(args)
     first, second = args.get("dim1", -2 if matrix else 0), args.get("dim2", -1 if matrix else 1)
-    return Operand(_diagonal_shape(self.shape, args.get("offset", 0), first, second), self.dtype)
+    shape = None if self.shape is None else _diagonal_shape(self.shape, args.get("offset", 0), first, second)
+    return Operand(shape, self.dtype)
 
 
-def _diagonal_shape(shape: Shape, offset: object, one: object, other: object) -> Shape:
-    if shape is None:
-        return None
+def _diagonal_shape(shape: tuple[Dim, ...], offset: object, one: object, other: object) -> Shape:
     first, second = axis(one, len(shape)), axis(other, len(shape))
     if first is None or second is None or first == second:
         return None
@@ -33,24 +31,15 @@ def _diagonal_length(rows: Dim, columns: Dim, offset: object) -> Dim:
     return max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
 
 
-@rule("diag")
-def _diag(args: Args) -> Result:
-    """A vector becomes a matrix, a matrix gives its diagonal."""
-    self, offset = tensor(args), args.get("diagonal", 0)
-    if self.shape is None:
-        return Operand(None, self.dtype)
-    if len(self.shape) == 2:
-        return Operand(_diagonal_shape(self.shape, offset, 0, 1), self.dtype)
-    return Operand(_embedded(self.shape, offset, 0, 1), self.dtype)
+@shaped("diag")
+def _diag(args: Args, shape: tuple[Dim, ...]) -> Shape:
+    """Make a matrix of a vector, or take the diagonal of a matrix."""
+    return (_diagonal_shape if len(shape) == 2 else _embedded)(shape, args.get("diagonal", 0), 0, 1)
 
 
-@rule("diag_embed")
-def _diag_embed(args: Args) -> Result:
-    self = tensor(args)
-    if self.shape is None:
-        return Operand(None, self.dtype)
-    first, second = args.get("dim1", -2), args.get("dim2", -1)
-    return Operand(_embedded(self.shape, args.get("offset", 0), first, second), self.dtype)
+@shaped("diag_embed")
+def _diag_embed(args: Args, shape: tuple[Dim, ...]) -> Shape:
+    return _embedded(shape, args.get("offset", 0), args.get("dim1", -2), args.get("dim2", -1))
 
 
 @rule("diagflat")
@@ -74,7 +63,7 @@ def _embedded(shape: tuple[Dim, ...], offset: object, one: object, other: object
 
 @rule("constant_pad_nd", "pad")
 def _pad(args: Args) -> Result:
-    """Pairs of paddings, for the last dimension first; negative ones crop."""
+    """Add pairs of paddings, for the last dimension first; negative ones crop."""
     self, pads = as_operand(given(args, "input", "self")), args.get("pad")
     if self.shape is None or not isinstance(pads, tuple | list) or len(pads) > 2 * len(self.shape):
         return Operand(None, self.dtype)

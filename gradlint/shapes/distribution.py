@@ -1,7 +1,7 @@
 """The sizes of what distributions give: samples, densities, entropies.
 
-Measured with torch 2.13: a distribution of single numbers has the shape in which its parameters meet; one of choices
-the shape of its scores without the last size; `Independent` takes so many of the last sizes for one event.
+Measured with torch 2.13: a distribution of single numbers has the shape to which its parameters are broadcast; one of
+choices the shape of its scores without the last size; `Independent` takes so many of the last sizes for one event.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SINGLE = frozenset(
 
 
 class Sizes(NamedTuple):
-    """The sizes of a distribution: of its batch, and behind them those of one event."""
+    """The sizes of a distribution: of its batch, and after them those of one event."""
 
     batch: tuple[Dim, ...]
     event: tuple[Dim, ...] = ()
@@ -43,8 +43,8 @@ def result_shape(state: State, record: Instance, name: str, args: Args) -> Shape
     if name != "log_prob" or not args.positional:
         return None
     value = _shape_of(state, args.positional[0])
-    met = broadcast((*sizes.batch, *sizes.event), value)
-    return None if met is None or len(met) < len(sizes.event) else met[: len(met) - len(sizes.event)]
+    joint = broadcast((*sizes.batch, *sizes.event), value)
+    return None if joint is None or len(joint) < len(sizes.event) else joint[: len(joint) - len(sizes.event)]
 
 
 def arguments_of(record: Instance) -> tuple[Value, ...]:
@@ -71,7 +71,7 @@ def _sizes(state: State, record: Instance) -> Sizes | None:
 
 
 def _independent(state: State, values: tuple[Value, ...]) -> Sizes | None:
-    """Independent(base, count)"""
+    """Return the sizes of `Independent(base, count)`."""
     base = state.heap.get(values[0].id) if isinstance(values[0], Ref) else None
     inner = _sizes(state, base) if isinstance(base, Instance) else None
     count = values[1] if len(values) > 1 else None

@@ -7,33 +7,45 @@ from collections.abc import Callable
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.dtype import DType
 from gradlint.domain.shape import Dim, Shape, Sym, axis, replace
-from gradlint.shapes.rule import NOTHING, Args, Operand, Result, Rule, axes, flag, pair, rule, size, tensor, typed
+from gradlint.shapes.create import vector
+from gradlint.shapes.rule import (
+    NOTHING,
+    Args,
+    Operand,
+    Result,
+    ShapeRule,
+    axes,
+    flag,
+    pair,
+    rule,
+    shaped,
+    size,
+    tensor,
+    typed,
+)
 
 
-def _transform(dtype: Callable[[DType], DType], length: Callable[[Dim], Dim]) -> Rule:
+def _same(dim: Dim) -> Dim:
+    return dim
+
+
+def _transform(length: Callable[[Dim], Dim]) -> ShapeRule:
     """Return a transform along one dimension, of which `n` may cut or pad the input."""
 
-    def transform(args: Args) -> Result:
-        self = tensor(args)
-        index = None if self.shape is None else axis(args.get("dim", -1), len(self.shape))
-        kind = dtype(self.dtype)
-        if not self.shape or index is None:
-            return Operand(None, kind)
-        wanted = args.get("n")
-        return Operand(replace(self.shape, index, _transformed(self.shape[index], wanted, length)), kind)
+    def transform(args: Args, shape: tuple[Dim, ...]) -> Shape:
+        index = axis(args.get("dim", -1), len(shape))
+        if not shape or index is None:
+            return None
+        return replace(shape, index, _transformed(shape[index], args.get("n"), length))
 
     return transform
 
 
 def _transformed(dim: Dim, wanted: object, length: Callable[[Dim], Dim]) -> Dim:
-    """`length` says what becomes of the input's own size; the size asked for is that of the longer side."""
+    """Return the size after a transform: `length` maps the input's own; the one asked for is of the longer side."""
     if wanted is None:
         return length(dim)
     return size(wanted) if length is not _half else _half(size(wanted))
-
-
-def _same(dim: Dim) -> Dim:
-    return dim
 
 
 def _half(dim: Dim) -> Dim:
@@ -48,24 +60,12 @@ def _to_float_real(dtype: DType) -> DType:
     return dtypes.to_real(dtypes.to_float(dtype))
 
 
-rule("fft.fft", "fft.ifft")(_transform(dtypes.to_complex, _same))
-rule("fft.rfft", "fft.ihfft")(_transform(dtypes.to_complex, _half))
-rule("fft.irfft", "fft.hfft")(_transform(_to_float_real, _twice))
-
-
-def _transform_many(dtype: Callable[[DType], DType], last: Callable[[Dim], Dim], default: object) -> Rule:
+def _transform_many(last: Callable[[Dim], Dim], default: object) -> ShapeRule:
     """Return a transform along several dimensions, the last of which may change its length."""
-
-    def transform(args: Args) -> Result:
-        self = tensor(args)
-        return Operand(_many(self.shape, args.get("s"), args.get("dim", default), last), dtype(self.dtype))
-
-    return transform
+    return lambda args, shape: _many(shape, args.get("s"), args.get("dim", default), last)
 
 
-def _many(shape: Shape, wanted: object, dim: object, last: Callable[[Dim], Dim]) -> Shape:
-    if shape is None:
-        return None
+def _many(shape: tuple[Dim, ...], wanted: object, dim: object, last: Callable[[Dim], Dim]) -> Shape:
     if dim is None:
         count = len(wanted) if isinstance(wanted, tuple | list) else len(shape)
         if wanted is not None and not isinstance(wanted, tuple | list):
@@ -85,15 +85,17 @@ def _many(shape: Shape, wanted: object, dim: object, last: Callable[[Dim], Dim])
     return tuple(dims)
 
 
-for _end, _default in (("2", (-2, -1)), ("n", None)):
-    rule(f"fft.fft{_end}", f"fft.ifft{_end}")(_transform_many(dtypes.to_complex, _same, _default))
-    rule(f"fft.rfft{_end}", f"fft.ihfft{_end}")(_transform_many(dtypes.to_complex, _half, _default))
-    rule(f"fft.irfft{_end}", f"fft.hfft{_end}")(_transform_many(_to_float_real, _twice, _default))
+for _forward, _backward, _dtype, _length in (
+    ("fft", "ifft", dtypes.to_complex, _same),
+    ("rfft", "ihfft", dtypes.to_complex, _half),
+    ("irfft", "hfft", _to_float_real, _twice),
+):
+    shaped(f"fft.{_forward}", f"fft.{_backward}", dtype=_dtype)(_transform(_length))
+    for _end, _default in (("2", (-2, -1)), ("n", None)):
+        shaped(f"fft.{_forward}{_end}", f"fft.{_backward}{_end}", dtype=_dtype)(_transform_many(_length, _default))
 
 
-@rule("fft.fftfreq")
-def _fftfreq(args: Args) -> Result:
-    return Operand((size(args.get("n")),), typed(args, dtypes.DEFAULT))
+rule("fft.fftfreq")(vector("n", dtypes.DEFAULT))
 
 
 @rule("fft.rfftfreq")
@@ -103,7 +105,7 @@ def _rfftfreq(args: Args) -> Result:
 
 @rule("stft")
 def _stft(args: Args) -> Result:
-    """Frequencies by frames, after the batch if there is one."""
+    """Return frequencies by frames, after the batch if there is one."""
     self, width = tensor(args), size(args.get("n_fft"))
     if flag(args, "return_complex", False) is not True or not self.shape:
         return NOTHING
@@ -112,7 +114,7 @@ def _stft(args: Args) -> Result:
 
 
 def _frequencies(args: Args, dtype: DType, width: Dim) -> Dim:
-    """Half of the frequencies tell the others, unless the input or the window is complex."""
+    """Return how many frequencies there are: half of them, unless the input or the window is complex."""
     one_sided = args.get("onesided")
     if one_sided is None:
         one_sided = dtypes.is_complex(dtype) is False if args.get("window") is None else None
@@ -136,9 +138,6 @@ def _frames(args: Args, length: Dim, width: Dim) -> Dim:
 @rule("istft")
 def _istft(args: Args) -> Result:
     self, length = tensor(args), args.get("length")
-    batch = None if self.shape is None else self.shape[:-2]
     real = flag(args, "return_complex", False) is False
-    return Operand(
-        None if batch is None else (*batch, Sym() if length is None else size(length)),
-        dtypes.to_real(self.dtype) if real else None,
-    )
+    shape = None if self.shape is None else (*self.shape[:-2], size(length))
+    return Operand(shape, dtypes.to_real(self.dtype) if real else None)

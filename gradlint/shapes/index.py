@@ -41,9 +41,7 @@ def indexed(shape: Shape, index: object) -> Indexed:
     if shape is None or any(isinstance(entry, Unknown) for entry in entries):
         return Indexed(None, view)
     steps = _steps(shape, entries)
-    if steps is None:
-        return Indexed(None, view)
-    return Indexed(_assembled(steps), view)
+    return Indexed(None if steps is None else _assembled(steps), view)
 
 
 @rule("__getitem__")
@@ -87,11 +85,8 @@ def _uses(entry: object) -> int | None:
     """Return how many dimensions of the tensor an entry stands for; None when that is not known."""
     if entry is None or isinstance(entry, bool):
         return 0
-    if isinstance(entry, list | tuple):
-        picked = _picked_list(entry)
-        return None if picked is None else picked.uses
-    if isinstance(entry, Operand):
-        picked = _picked(entry)
+    if isinstance(entry, list | tuple | Operand):
+        picked = _picked(entry) if isinstance(entry, Operand) else _picked_list(entry)
         return None if picked is None else picked.uses
     return 1 if isinstance(entry, int | slice | Sym) else None
 
@@ -134,7 +129,7 @@ def _step(entry: object, dims: tuple[Dim, ...]) -> _Step | list[_Step]:
 
 
 def _picked(index: Operand) -> _Picked | None:
-    """Return a mask uses as many dimensions as it has and picks who knows how many; positions use one."""
+    """Return what an index tensor picks: a mask uses all its dimensions and picks an unknown number, positions one."""
     if index.scalar or (index.shape == () and index.dtype not in ("bool", "uint8", None, "int")):
         return _Picked((), 1)
     if index.dtype is None or index.dtype in ("uint8", "int"):
@@ -145,7 +140,7 @@ def _picked(index: Operand) -> _Picked | None:
 
 
 def _picked_list(entries: Sequence[object]) -> _Picked | None:
-    """Return a list is turned into a tensor: of positions if it holds numbers, a mask if it holds booleans."""
+    """Return what a list picks as a tensor: of positions if it holds numbers, a mask if it holds booleans."""
     shape: list[Dim] = []
     level: object = entries
     while isinstance(level, list | tuple):
@@ -153,7 +148,7 @@ def _picked_list(entries: Sequence[object]) -> _Picked | None:
         if not level:
             return _Picked(tuple(shape), 1)
         level = level[0]
-    flat = _flatten(entries)
+    flat = _flat(entries)
     if all(isinstance(item, bool) for item in flat):
         return _Picked((sum(bool(item) for item in flat),), len(shape))
     if all(isinstance(item, int | Sym) for item in flat):
@@ -161,10 +156,8 @@ def _picked_list(entries: Sequence[object]) -> _Picked | None:
     return None
 
 
-def _flatten(entries: object) -> list[object]:
-    if isinstance(entries, list | tuple):
-        return [leaf for entry in entries for leaf in _flatten(entry)]
-    return [entries]
+def _flat(entries: object) -> list[object]:
+    return [leaf for entry in entries for leaf in _flat(entry)] if isinstance(entries, list | tuple) else [entries]
 
 
 def sliced(dim: Dim, part: slice) -> Dim:

@@ -12,10 +12,10 @@ lest it be taken for something that may be a type.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 
-from gradlint.domain.dtype import DType, forget_default
+from gradlint.domain.dtype import forget_default
 from gradlint.domain.shape import Sym, replace
 from gradlint.facts.aliases import canonical, is_inplace
 from gradlint.facts.traits import RESHAPES_INPLACE
@@ -38,24 +38,9 @@ __all__ = [
     "under_other_default",
 ]
 
-_FAMILIES = (
-    "elementwise",
-    "reduce",
-    "view",
-    "diagonal",
-    "join",
-    "product",
-    "conv",
-    "loss",
-    "pick",
-    "create",
-    "linalg",
-    "fft",
-)
-for _family in _FAMILIES:
+_FAMILIES = "elementwise reduce view diagonal join product conv loss pick create linalg fft"
+for _family in _FAMILIES.split():
     import_module(f"{__package__}.{_family}")
-
-_resolved: dict[str, Rule | None] = {}
 
 
 def result(op: str, args: Args) -> Result:
@@ -63,13 +48,9 @@ def result(op: str, args: Args) -> Result:
 
     `input` and `self` are the same argument. An operation without a rule gives a result of which nothing is known.
     """
-    function = _resolved.get(op)
+    function = _resolve(op)
     if function is None:
-        if op not in _resolved:
-            _resolved[op] = _resolve(op)
-        function = _resolved[op]
-        if function is None:
-            return NOTHING
+        return NOTHING
     answer = function(args)
     out = args.get("out")
     return answer if out is None else _written(answer, out)
@@ -77,11 +58,10 @@ def result(op: str, args: Args) -> Result:
 
 def has_rule(op: str) -> bool:
     """Return whether the size of the results of an operation is known at all."""
-    if op not in _resolved:
-        _resolved[op] = _resolve(op)
-    return _resolved[op] is not None
+    return _resolve(op) is not None
 
 
+@cache
 def _resolve(op: str) -> Rule | None:
     """Find the rule of an operation; most of what writes in place gives what it wrote to."""
     op = op.removeprefix("torch.")
@@ -92,13 +72,13 @@ def _resolve(op: str) -> Rule | None:
 
 
 def _itself(args: Args) -> Result:
-    """Return an in-place operation gives the tensor it wrote to, of the size and type it had before."""
+    """Return the tensor that an in-place operation wrote to, of the size and type it had before."""
     target = args.get("self", args.get("input"))
     return Operand(target.shape, target.dtype) if isinstance(target, Operand) and not target.scalar else NOTHING
 
 
 def _written(answer: Result, out: object) -> Result:
-    """Return what was written into `out=` has its type, and the size of the result, to which torch resizes it."""
+    """Return what was written into `out=`: of its type, and the size of the result, to which torch resizes it."""
     if isinstance(answer, Operand):
         return Operand(answer.shape, out.dtype if isinstance(out, Operand) else None)
     return NOTHING
@@ -121,13 +101,8 @@ def item(results: Several, index: int) -> Result:
 
 def under_other_default(answer: Result) -> Result:
     """Return what stays known of a result in a program that changes torch's default type."""
-    return _retyped(answer, forget_default)
-
-
-def _retyped(answer: Result, change: Callable[[DType], DType]) -> Result:
     if isinstance(answer, Operand):
-        return dataclasses.replace(answer, dtype=change(answer.dtype))
-    items = answer.items
-    changed = None if items is None else tuple([_retyped(one, change) for one in items])
-    each = dataclasses.replace(answer.each, dtype=change(answer.each.dtype))
-    return dataclasses.replace(answer, items=changed, each=each)
+        return dataclasses.replace(answer, dtype=forget_default(answer.dtype))
+    items = None if answer.items is None else tuple([under_other_default(one) for one in answer.items])
+    each = dataclasses.replace(answer.each, dtype=forget_default(answer.each.dtype))
+    return dataclasses.replace(answer, items=items, each=each)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from gradlint.domain.dtype import DType, promote
@@ -17,6 +18,7 @@ from gradlint.shapes.rule import (
     as_operand,
     given,
     promoted,
+    resized,
     rule,
     size,
     tensor,
@@ -39,14 +41,8 @@ def _items(args: Args) -> tuple[tuple[Operand, ...] | None, Operand]:
 
 
 def _unified(dims: Sequence[Dim]) -> Dim:
-    """Sizes that torch demands to be equal: a number if one is known, else a symbol that knows most."""
-    for dim in dims:
-        if isinstance(dim, int):
-            return dim
-    for dim in dims:
-        if at_least_two(dim):
-            return dim
-    return dims[0]
+    """Return the one of sizes that torch demands to be equal: a number if one is known, else the best known symbol."""
+    return max(dims, key=lambda dim: (isinstance(dim, int), at_least_two(dim) and not isinstance(dim, int)))
 
 
 @rule("cat")
@@ -54,25 +50,15 @@ def _cat(args: Args) -> Result:
     items, each = _items(args)
     dim = given(args, "dim", "axis", default=0)
     if items is None:
-        return Operand(_repeated(each.shape, dim), each.dtype)
-    return Operand(_joined([item.shape for item in items], dim), _joined_type(items))
-
-
-def _joined_type(items: Sequence[Operand]) -> DType:
-    return promoted(items) if items else None
-
-
-def _repeated(shape: Shape, dim: object) -> Shape:
-    index = None if shape is None else axis(dim, len(shape))
-    return None if shape is None or index is None else replace(shape, index, Sym())
+        return Operand(resized(each.shape, dim, Sym()), each.dtype)
+    return Operand(_joined([item.shape for item in items], dim), promoted(items) if items else None)
 
 
 def _joined(shapes: Sequence[Shape], dim: object) -> Shape:
-    """Sizes along `dim` add up, the others agree.
+    """Add up the sizes along `dim`; the others agree.
 
-    For compatibility torch leaves out tensors of shape (0,) whatever the rank of the others is: beside
-    another rank a tensor with one dimension counts for nothing, and alone it does not tell the rank of those
-    not known.
+    For compatibility torch leaves out tensors of shape (0,) whatever the rank of the others is: beside another
+    rank a tensor with one dimension counts for nothing, and alone it does not give the rank of those not known.
     """
     known = [shape for shape in shapes if shape is not None]
     rank = max((len(shape) for shape in known), default=0)
@@ -95,7 +81,7 @@ def _stack(args: Args) -> Result:
     dim = given(args, "dim", "axis", default=0)
     if items is None:
         return Operand(_stacked([each.shape], Sym(), dim), each.dtype)
-    return Operand(_stacked([item.shape for item in items], len(items), dim), _joined_type(items))
+    return Operand(_stacked([item.shape for item in items], len(items), dim), promoted(items) if items else None)
 
 
 def _stacked(shapes: Sequence[Shape], count: Dim, dim: object) -> Shape:
@@ -119,7 +105,7 @@ def raised(shape: Shape, rank: int) -> Shape:
 
 
 def _raised_type(items: Sequence[Operand]) -> DType:
-    """Raised to some dimensions, all tensors count alike in promotion."""
+    """Return the type of tensors raised to some dimensions, which all count alike in promotion."""
     return promote(*[item.dtype for item in items]) if items else None
 
 
@@ -128,8 +114,7 @@ def _cat_raised(args: Args, rank: int, dim: int) -> Result:
     if items is None:
         return Operand(None, each.dtype)
     shapes = [raised(item.shape, rank) for item in items]
-    # Raised tensors have the same rank, so a single one of more dimensions than asked for tells the rank of
-    # all.
+    # Raised tensors have the same rank, so one of more dimensions than asked for has the rank of all.
     return Operand(_joined(shapes, dim), _raised_type(items))
 
 
@@ -142,14 +127,8 @@ def _hstack(args: Args) -> Result:
     return _cat_raised(args, 1, 0 if len(shapes[0]) == 1 else 1)
 
 
-@rule("vstack")
-def _vstack(args: Args) -> Result:
-    return _cat_raised(args, 2, 0)
-
-
-@rule("dstack")
-def _dstack(args: Args) -> Result:
-    return _cat_raised(args, 3, 2)
+rule("vstack")(lambda args: _cat_raised(args, 2, 0))
+rule("dstack")(lambda args: _cat_raised(args, 3, 2))
 
 
 @rule("column_stack")
@@ -157,12 +136,8 @@ def _column_stack(args: Args) -> Result:
     items, each = _items(args)
     if items is None:
         return Operand(None, each.dtype)
-    shapes = [None if item.shape is None else _column(item.shape) for item in items]
+    shapes = [one if one is None or len(one) > 1 else (product(one), 1) for one in (item.shape for item in items)]
     return Operand(_joined(shapes, 1), _raised_type(items))
-
-
-def _column(shape: tuple[Dim, ...]) -> tuple[Dim, ...]:
-    return shape if len(shape) > 1 else (product(shape), 1)
 
 
 def _atleast(args: Args, rank: int) -> Result:
@@ -178,29 +153,18 @@ def _atleast(args: Args, rank: int) -> Result:
     return Several(tuple([Operand(raised(item.shape, rank), item.dtype) for item in items]))
 
 
-@rule("atleast_1d")
-def _atleast_1d(args: Args) -> Result:
-    return _atleast(args, 1)
-
-
-@rule("atleast_2d")
-def _atleast_2d(args: Args) -> Result:
-    return _atleast(args, 2)
-
-
-@rule("atleast_3d")
-def _atleast_3d(args: Args) -> Result:
-    return _atleast(args, 3)
+for _rank in (1, 2, 3):
+    rule(f"atleast_{_rank}d")(partial(_atleast, rank=_rank))
 
 
 @rule("split", "unsafe_split", "split_with_sizes", "unsafe_split_with_sizes", "split_with_sizes_copy", "split_copy")
 def _split(args: Args) -> Result:
     self = tensor(args, "tensor", "self", "input")
     how = given(args, "split_size_or_sections", "split_size", "split_sizes", "sections")
-    index = None if self.shape is None else axis(args.get("dim", 0), len(self.shape))
+    index = axis(args.get("dim", 0), len(self.shape or ()))
     if isinstance(how, tuple | list):
         return _parts(self, index, [size(part) for part in how])
-    if self.shape is None or index is None or not self.shape:
+    if not self.shape or index is None:
         return Several(None, Operand(None, self.dtype))
     length = self.shape[index]
     if not isinstance(how, int) or not isinstance(length, int):
@@ -229,8 +193,8 @@ def _pieces(self: Operand, shape: tuple[Dim, ...], index: int) -> Several:
 @rule("chunk", "unsafe_chunk")
 def _chunk(args: Args) -> Result:
     self, count = tensor(args), args.get("chunks")
-    index = None if self.shape is None else axis(args.get("dim", 0), len(self.shape))
-    if self.shape is None or not self.shape or index is None:
+    index = axis(args.get("dim", 0), len(self.shape or ()))
+    if not self.shape or index is None:
         return Several(None, Operand(None, self.dtype))
     length = self.shape[index]
     if isinstance(count, int) and 0 < count <= MOST_PIECES:
@@ -251,25 +215,15 @@ def _chunk_lengths(length: int, count: int) -> list[int]:
     return [min(step, length - start) for start in range(0, length, step)]
 
 
-@rule("tensor_split")
-def _tensor_split(args: Args) -> Result:
-    return _split_evenly(args, args.get("dim", 0))
+rule("tensor_split")(lambda args: _split_evenly(args, args.get("dim", 0)))
+rule("vsplit")(lambda args: _split_evenly(args, 0))
+rule("dsplit")(lambda args: _split_evenly(args, 2))
 
 
 @rule("hsplit")
 def _hsplit(args: Args) -> Result:
     shape = tensor(args).shape
     return _split_evenly(args, UNKNOWN if shape is None else 0 if len(shape) == 1 else 1)
-
-
-@rule("vsplit")
-def _vsplit(args: Args) -> Result:
-    return _split_evenly(args, 0)
-
-
-@rule("dsplit")
-def _dsplit(args: Args) -> Result:
-    return _split_evenly(args, 2)
 
 
 def _split_evenly(args: Args, dim: object) -> Result:
@@ -293,20 +247,17 @@ def _split_evenly(args: Args, dim: object) -> Result:
 
 def _between(length: int, borders: Sequence[object]) -> list[Dim]:
     """Return the sizes between borders, each taken as the bound of a slice."""
-    lengths: list[Dim] = []
-    for start, stop in zip((0, *borders), (*borders, length), strict=True):
-        if isinstance(start, int) and isinstance(stop, int):
-            lengths.append(len(range(length)[start:stop]))
-        else:
-            lengths.append(Sym())
-    return lengths
+    return [
+        len(range(length)[start:stop]) if isinstance(start, int) and isinstance(stop, int) else Sym()
+        for start, stop in zip((0, *borders), (*borders, length), strict=True)
+    ]
 
 
 @rule("unbind", "unbind_copy", "__iter__")
 def _unbind(args: Args) -> Result:
     self = tensor(args)
-    index = None if self.shape is None else axis(args.get("dim", 0), len(self.shape))
-    if self.shape is None or index is None or not self.shape:
+    index = axis(args.get("dim", 0), len(self.shape or ()))
+    if not self.shape or index is None:
         return Several(None, Operand(None, self.dtype))
     length, item = self.shape[index], Operand(replace(self.shape, index), self.dtype)
     counted = isinstance(length, int) and length <= MOST_PIECES
@@ -350,9 +301,7 @@ def _combinations(args: Args) -> Result:
 @rule("block_diag")
 def _block_diag(args: Args) -> Result:
     items, _ = _items(args)
-    if not items:
-        return NOTHING
-    return Operand((Sym(), Sym()), promote(*[item.dtype for item in items]))
+    return Operand((Sym(), Sym()), promote(*[item.dtype for item in items])) if items else NOTHING
 
 
 @rule("kron")

@@ -1,12 +1,28 @@
-"""Sizes and types of linear algebra and Fourier transforms."""
+"""Sizes and types of linear algebra."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.shape import Dim, Shape, Sym, broadcast, same_shape
 from gradlint.shapes.product import agreed
 from gradlint.shapes.reduce import reduced
-from gradlint.shapes.rule import NOTHING, Args, Operand, Result, Several, flag, rule, tensor, typed
+from gradlint.shapes.rule import (
+    NOTHING,
+    Args,
+    Operand,
+    Result,
+    Rule,
+    Several,
+    TypeChange,
+    always,
+    flag,
+    rule,
+    same,
+    tensor,
+    typed,
+)
 
 
 def _matrix(args: Args) -> Operand:
@@ -21,49 +37,56 @@ def _shaped(batch: Shape, *sides: Dim) -> Shape:
     return None if batch is None else (*batch, *sides)
 
 
-def _smaller(rows: Dim, columns: Dim) -> Dim:
+def _smaller(shape: tuple[Dim, ...]) -> Dim:
+    rows, columns = shape[-2:]
     if rows is columns:
         return rows
     return min(rows, columns) if isinstance(rows, int) and isinstance(columns, int) else Sym()
 
 
-@rule("cond")
-def _cond(args: Args) -> Result:
-    self = _matrix(args)
-    return Operand(_batch(self.shape), dtypes.to_real(self.dtype))
+def _diagonal(self: Operand) -> Shape:
+    """Return one number for each element of the diagonal: singular values, pivots."""
+    batch = _batch(self.shape)
+    return (*batch, _smaller(self.shape)) if self.shape and batch is not None else None
 
 
-@rule("det", "logdet")
-def _det(args: Args) -> Result:
-    self = _matrix(args)
-    return Operand(_batch(self.shape), self.dtype)
+def _of_matrix(shape_of: Callable[[Operand], Shape], dtype: TypeChange) -> Rule:
+    """Return the rule of what depends on a matrix alone."""
+    return lambda args: Operand(shape_of(_matrix(args)), dtype(_matrix(args).dtype))
+
+
+def _of_batch(self: Operand) -> Shape:
+    return _batch(self.shape)
+
+
+def _eigenvalues(self: Operand) -> Shape:
+    return self.shape[:-1] if self.shape else None
+
+
+def _transposed(self: Operand) -> Shape:
+    shape = self.shape or ()
+    return (*shape[:-2], shape[-1], shape[-2]) if len(shape) >= 2 else None
+
+
+rule("cond")(_of_matrix(_of_batch, dtypes.to_real))
+rule("det", "logdet")(_of_matrix(_of_batch, same))
+rule("matrix_rank")(_of_matrix(_of_batch, always("int64")))
+rule("pinverse", "pinv")(_of_matrix(_transposed, same))
+rule("svdvals")(_of_matrix(_diagonal, dtypes.to_real))
+rule("eigvalsh")(_of_matrix(_eigenvalues, dtypes.to_real))
+rule("eigvals")(_of_matrix(_eigenvalues, dtypes.to_complex))
 
 
 @rule("slogdet")
 def _slogdet(args: Args) -> Result:
-    self, shape = _matrix(args), _batch(_matrix(args).shape)
-    return Several(
-        (Operand(shape, self.dtype), Operand(shape, dtypes.to_real(self.dtype))), fields=("sign", "logabsdet")
-    )
-
-
-@rule("matrix_rank")
-def _matrix_rank(args: Args) -> Result:
-    return Operand(_batch(_matrix(args).shape), "int64")
-
-
-@rule("pinverse", "pinv")
-def _pinv(args: Args) -> Result:
     self = _matrix(args)
-    batch = _batch(self.shape)
-    return Operand(
-        _shaped(batch, self.shape[-1], self.shape[-2]) if self.shape and batch is not None else None, self.dtype
-    )
+    sign, logarithm = (Operand(_batch(self.shape), dtype) for dtype in (self.dtype, dtypes.to_real(self.dtype)))
+    return Several((sign, logarithm), fields=("sign", "logabsdet"))
 
 
 @rule("linalg.norm")
 def _norm(args: Args) -> Result:
-    """Of a flattened tensor, of vectors along one dimension, or of matrices along two."""
+    """Return the norm of a flattened tensor, of vectors along one dimension, or of matrices along two."""
     self, dim, order = _matrix(args), args.get("dim"), args.get("ord")
     keepdim = flag(args, "keepdim", False)
     dtype = typed(args, dtypes.to_real(self.dtype))
@@ -98,27 +121,21 @@ def _solve(args: Args) -> Result:
     return Operand(solved(left.shape, right.shape) if side else None, agreed(left, right))
 
 
-@rule("solve_triangular")
+@rule("solve_triangular", "cholesky_solve", "lu_solve")
 def _solve_triangular(args: Args) -> Result:
-    left, right = tensor(args, "A", "self", "input"), tensor(args, "B")
-    if left.shape is None or right.shape is None or len(right.shape) < 2:
-        return Operand(None, agreed(left, right))
-    batch = broadcast(left.shape[:-2], right.shape[:-2])
-    return Operand(_shaped(batch, *right.shape[-2:]), agreed(left, right))
-
-
-@rule("cholesky_solve", "lu_solve")
-def _cholesky_solve(args: Args) -> Result:
-    right, left = tensor(args), tensor(args, "input2", "L", "LU_data")
-    if left.shape is None or right.shape is None or len(right.shape) < 2:
-        return Operand(None, agreed(left, right))
-    batch = broadcast(left.shape[:-2], right.shape[:-2])
-    return Operand(_shaped(batch, *right.shape[-2:]), agreed(left, right))
+    if "B" in args:
+        left, right = tensor(args, "A", "self", "input"), tensor(args, "B")
+    else:
+        left, right = tensor(args, "input2", "L", "LU_data"), tensor(args)
+    shape: Shape = None
+    if left.shape is not None and right.shape is not None and len(right.shape) >= 2:
+        shape = _shaped(broadcast(left.shape[:-2], right.shape[:-2]), *right.shape[-2:])
+    return Operand(shape, agreed(left, right))
 
 
 @rule("svd")
 def _svd(args: Args) -> Result:
-    """Matrices with orthogonal columns, cut to the smaller side unless asked not to; V is not transposed."""
+    """Return orthogonal columns, cut to the smaller side unless asked not to; V is not transposed."""
     return _decomposed(args, flag(args, "some", True), ("U", "S", "V"), transposed=False)
 
 
@@ -133,8 +150,7 @@ def _decomposed(args: Args, cut: bool | None, fields: tuple[str, ...], *, transp
     batch, real = _batch(self.shape), dtypes.to_real(self.dtype)
     if batch is None or self.shape is None:
         return Several((Operand(None, self.dtype), Operand(None, real), Operand(None, self.dtype)), fields=fields)
-    rows, columns = self.shape[-2:]
-    least = _smaller(rows, columns)
+    (rows, columns), least = self.shape[-2:], _smaller(self.shape)
     left = _shaped(batch, rows, rows if cut is False else least if cut else Sym())
     width: Dim = columns if cut is False else least if cut else Sym()
     right = _shaped(batch, width, columns) if transposed else _shaped(batch, columns, width)
@@ -145,39 +161,17 @@ def _decomposed(args: Args, cut: bool | None, fields: tuple[str, ...], *, transp
     )
 
 
-@rule("svdvals")
-def _svdvals(args: Args) -> Result:
-    self = _matrix(args)
-    batch = _batch(self.shape)
-    shape = _shaped(batch, _smaller(*self.shape[-2:])) if self.shape and batch is not None else None
-    return Operand(shape, dtypes.to_real(self.dtype))
+def _decomposition(dtype: TypeChange, *, vectors: TypeChange) -> Rule:
+    def answer(args: Args) -> Result:
+        self = _matrix(args)
+        values = Operand(_eigenvalues(self), dtype(self.dtype))
+        return Several((values, Operand(self.shape, vectors(self.dtype))), fields=("eigenvalues", "eigenvectors"))
+
+    return answer
 
 
-@rule("eigh")
-def _eigh(args: Args) -> Result:
-    self = _matrix(args)
-    values = Operand(self.shape[:-1] if self.shape else None, dtypes.to_real(self.dtype))
-    return Several((values, Operand(self.shape, self.dtype)), fields=("eigenvalues", "eigenvectors"))
-
-
-@rule("eig")
-def _eig(args: Args) -> Result:
-    self = _matrix(args)
-    dtype = dtypes.to_complex(self.dtype)
-    values = Operand(self.shape[:-1] if self.shape else None, dtype)
-    return Several((values, Operand(self.shape, dtype)), fields=("eigenvalues", "eigenvectors"))
-
-
-@rule("eigvalsh")
-def _eigvalsh(args: Args) -> Result:
-    self = _matrix(args)
-    return Operand(self.shape[:-1] if self.shape else None, dtypes.to_real(self.dtype))
-
-
-@rule("eigvals")
-def _eigvals(args: Args) -> Result:
-    self = _matrix(args)
-    return Operand(self.shape[:-1] if self.shape else None, dtypes.to_complex(self.dtype))
+rule("eigh")(_decomposition(dtypes.to_real, vectors=same))
+rule("eig")(_decomposition(dtypes.to_complex, vectors=dtypes.to_complex))
 
 
 @rule("qr")
@@ -188,7 +182,7 @@ def _qr(args: Args) -> Result:
     if self.shape is None or batch is None or mode not in ("reduced", "complete") or some is None:
         return Several((Operand(None, self.dtype), Operand(None, self.dtype)), fields=("Q", "R"))
     rows, columns = self.shape[-2:]
-    inner = _smaller(rows, columns) if some and mode == "reduced" else rows
+    inner = _smaller(self.shape) if some and mode == "reduced" else rows
     left, right = _shaped(batch, rows, inner), _shaped(batch, inner, columns)
     return Several((Operand(left, self.dtype), Operand(right, self.dtype)), fields=("Q", "R"))
 
@@ -203,9 +197,8 @@ def _solve_ex(args: Args) -> Result:
 @rule("lu_factor")
 def _lu_factor(args: Args) -> Result:
     self = _matrix(args)
-    batch = _batch(self.shape)
-    pivots = _shaped(batch, _smaller(*self.shape[-2:])) if self.shape and batch is not None else None
-    return Several((Operand(self.shape, self.dtype), Operand(pivots, "int32")), fields=("LU", "pivots"))
+    pivots = Operand(_diagonal(self), "int32")
+    return Several((Operand(self.shape, self.dtype), pivots), fields=("LU", "pivots"))
 
 
 @rule("lstsq")

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from gradlint.domain.dtype import DType, to_float, to_real
 from gradlint.domain.shape import Shape, broadcast_all
-from gradlint.shapes.rule import Args, Operand, Result, promoted, rule, tensor
-
-Losses = Callable[[Args], Shape]
+from gradlint.shapes.rule import Args, Operand, Result, Rule, TypeChange, promoted, rule, same, tensor
 
 
-def is_reduced(args: Args, default: str = "mean") -> bool | None:
+def is_reduced(args: Args) -> bool | None:
     """Return whether a loss comes as one number; the old `size_average` and `reduce` win over `reduction`."""
     size_average, reduce = args.get("size_average"), args.get("reduce")
     if reduce is not None:
         return reduce if isinstance(reduce, bool) else None
-    reduction = args.get("reduction", default)
-    named: bool | None = None
-    if isinstance(reduction, str | int):
-        named = reduction not in ("none", 0)
+    reduction = args.get("reduction", "mean")
+    named = reduction not in ("none", 0) if isinstance(reduction, str | int) else None
     if size_average is None or named:
         return named
     return True if isinstance(size_average, bool) else None
@@ -31,44 +25,34 @@ def loss_result(args: Args, unreduced: Shape, dtype: DType) -> Operand:
     return Operand(() if reduced else unreduced if reduced is False else None, dtype)
 
 
-def _meeting(args: Args) -> Result:
-    """Input and target are broadcast against each other, which torch only warns about."""
-    operands = [tensor(args), tensor(args, "target")]
-    if args.get("var") is not None:
-        operands.append(tensor(args, "var"))
-    shape = broadcast_all([operand.shape for operand in operands[:2]])
-    return loss_result(args, shape, promoted(operands[:2]))
+def _elementwise(*names: str, dtype: TypeChange = same) -> Rule:
+    """Return the rule of a loss of operands that are broadcast together, which torch only warns about."""
+
+    def answer(args: Args) -> Result:
+        operands = [tensor(args, name) for name in names] or [tensor(args), tensor(args, "target")]
+        return loss_result(args, broadcast_all([operand.shape for operand in operands]), dtype(promoted(operands)))
+
+    return answer
 
 
-@rule("l1_loss")
-def _l1(args: Args) -> Result:
-    """The absolute difference is real even of complex numbers."""
-    operands = [tensor(args), tensor(args, "target")]
-    shape = broadcast_all([operand.shape for operand in operands])
-    return loss_result(args, shape, to_real(promoted(operands)))
-
-
-rule("mse_loss", "smooth_l1_loss", "huber_loss", "soft_margin_loss", "gaussian_nll_loss", "kl_div")(_meeting)
-
-
-@rule("poisson_nll_loss")
-def _poisson(args: Args) -> Result:
-    operands = [tensor(args), tensor(args, "target")]
-    shape = broadcast_all([operand.shape for operand in operands])
-    return loss_result(args, shape, to_float(promoted(operands)))
+rule("mse_loss", "smooth_l1_loss", "huber_loss", "soft_margin_loss", "gaussian_nll_loss", "kl_div")(_elementwise())
+rule("hinge_embedding_loss")(_elementwise())
+# The absolute difference is real even of complex numbers.
+rule("l1_loss")(_elementwise(dtype=to_real))
+rule("poisson_nll_loss")(_elementwise(dtype=to_float))
+rule("margin_ranking_loss")(_elementwise("input1", "input2", "target", dtype=to_float))
 
 
 @rule("binary_cross_entropy", "binary_cross_entropy_with_logits")
 def _binary(args: Args) -> Result:
-    """Torch demands equal sizes of input and target; weights are broadcast into them."""
+    """Broadcast weights into the input, which torch demands to be as large as the target."""
     self, target = tensor(args), tensor(args, "target")
-    shape = self.shape if self.shape is not None else target.shape
-    if args.get("weight") is not None or args.get("pos_weight") is not None:
-        weights = [tensor(args, name).shape for name in ("weight", "pos_weight") if args.get(name) is not None]
-        shape = broadcast_all([shape, *weights])
+    weights = [tensor(args, name).shape for name in ("weight", "pos_weight") if args.get(name) is not None]
+    shape = broadcast_all([target.shape if self.shape is None else self.shape, *weights])
     return loss_result(args, shape, self.dtype)
 
 
+@rule("cross_entropy", "nll_loss")
 def _classified(args: Args) -> Result:
     """Return one number for each sample and place: the input without its dimension of classes."""
     self, target = tensor(args), tensor(args, "target")
@@ -80,28 +64,11 @@ def _classified(args: Args) -> Result:
     return loss_result(args, unreduced, self.dtype)
 
 
-rule("cross_entropy", "nll_loss")(_classified)
-
-
+@rule("multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss")
 def _without_last(args: Args) -> Result:
     """Return one number for each sample: the last dimension is used up."""
     self = tensor(args)
     return loss_result(args, self.shape[:-1] if self.shape else self.shape, self.dtype)
-
-
-rule("multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss")(_without_last)
-
-
-@rule("hinge_embedding_loss")
-def _hinge_embedding(args: Args) -> Result:
-    operands = [tensor(args), tensor(args, "target")]
-    return loss_result(args, broadcast_all([operand.shape for operand in operands]), promoted(operands))
-
-
-@rule("margin_ranking_loss")
-def _margin_ranking(args: Args) -> Result:
-    operands = [tensor(args, name) for name in ("input1", "input2", "target")]
-    return loss_result(args, broadcast_all([operand.shape for operand in operands]), to_float(promoted(operands)))
 
 
 @rule("cosine_embedding_loss")

@@ -9,10 +9,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from gradlint.domain.shape import Dim, Shape, Sym, product
+from gradlint.domain.shape import Dim, Shape, Sym, product, unknowns
 from gradlint.facts.aliases import canonical
 from gradlint.shapes.product import attention_weights
-from gradlint.shapes.rule import NOTHING, RULES, Args, Operand, Result, Several, flag, pair, size, tensor
+from gradlint.shapes.rule import (
+    NOTHING,
+    RULES,
+    Args,
+    Operand,
+    Result,
+    Rule,
+    Several,
+    flag,
+    keeping,
+    pair,
+    same,
+    size,
+    tensor,
+)
 
 Config: TypeAlias = Mapping[str, object]
 ModuleRule: TypeAlias = Callable[[Config, Args], Result]
@@ -52,22 +66,23 @@ _NOT_MEASURED = {"FractionalMaxPool3d": "fractional_max_pool3d", "MaxUnpool3d": 
 """Modules that the facts have no row of, and the functions that they call."""
 
 
-def _keeping(config: Config, inputs: Args) -> Result:
-    self = tensor(inputs)
-    return Operand(self.shape, self.dtype)
-
-
 def _calling(name: str) -> ModuleRule:
     """Return a module that calls a function with its own settings; those of the call come last."""
+    return lambda config, inputs: RULES[name]({**config, **inputs})
 
-    def call(config: Config, inputs: Args) -> Result:
-        return RULES[name]({**config, **inputs})
 
-    return call
+def _of_inputs(function: Rule) -> ModuleRule:
+    return lambda config, inputs: function(inputs)
 
 
 def _register() -> None:
-    module("CrossMapLRN2d", "Identity", "SyncBatchNorm")(_keeping)
+    module("Unflatten")(lambda config, inputs: RULES["unflatten"]({**config, "input": tensor(inputs)}))
+    module("CrossMapLRN2d", "Identity", "SyncBatchNorm")(_of_inputs(keeping(same)))
+    module("TransformerEncoderLayer", "TransformerEncoder")(_of_inputs(keeping(same, "src")))
+    module("TransformerDecoderLayer", "TransformerDecoder", "Transformer")(_of_inputs(keeping(same, "tgt")))
+    module("Linear", "LazyLinear")(_resizing("out_features"))
+    module("Bilinear")(_resizing("out_features", "input1"))
+    module("RNNCell", "GRUCell")(_resizing("hidden_size"))
     for cls, name in _NOT_MEASURED.items():
         module(cls)(_calling(name))
     for count in (1, 2, 3):
@@ -77,20 +92,14 @@ def _register() -> None:
         module(*[f"{kind}Pad{count}d" for kind in kinds])(_padding(count))
 
 
-@module("Linear", "LazyLinear")
-def _linear(config: Config, inputs: Args) -> Result:
-    self = tensor(inputs)
-    if not self.shape:
-        return Operand(None, self.dtype)
-    return Operand((*self.shape[:-1], size(config.get("out_features"))), self.dtype)
+def _resizing(length: str, *names: str) -> ModuleRule:
+    """Return a module of which a setting says the last size of what it gives."""
 
+    def call(config: Config, inputs: Args) -> Operand:
+        self = tensor(inputs, *names)
+        return Operand((*self.shape[:-1], size(config.get(length))) if self.shape else None, self.dtype)
 
-@module("Bilinear")
-def _bilinear(config: Config, inputs: Args) -> Result:
-    self = tensor(inputs, "input1")
-    if not self.shape:
-        return Operand(None, self.dtype)
-    return Operand((*self.shape[:-1], size(config.get("out_features"))), self.dtype)
+    return call
 
 
 @module("Embedding")
@@ -113,25 +122,22 @@ def _weight_type(config: Config) -> str | None:
 
 def _kernel(config: Config, count: int) -> tuple[Dim, ...]:
     entries = pair(config.get("kernel_size"), count)
-    return tuple([Sym() for _ in range(count)]) if entries is None else tuple([size(entry) for entry in entries])
+    return unknowns(count) if entries is None else tuple([size(entry) for entry in entries])
 
 
 def _convolution(count: int) -> ModuleRule:
     def convolve(config: Config, inputs: Args) -> Result:
-        self = tensor(inputs)
         weight = Operand((size(config.get("out_channels")), Sym(), *_kernel(config, count)))
-        args = {**config, "input": self, "weight": weight}
-        return RULES[f"conv{count}d"](args)
+        return RULES[f"conv{count}d"]({**config, "input": tensor(inputs), "weight": weight})
 
     return convolve
 
 
 def _deconvolution(count: int) -> ModuleRule:
     def deconvolve(config: Config, inputs: Args) -> Result:
-        self = tensor(inputs)
         # The channels come out as asked for, so the weight is taken as that of a single group.
         weight = Operand((Sym(), size(config.get("out_channels")), *_kernel(config, count)))
-        args = {**config, "input": self, "weight": weight, "groups": 1}
+        args = {**config, "input": tensor(inputs), "weight": weight, "groups": 1}
         if inputs.get("output_size") is not None:
             args["output_padding"] = None
         return RULES[f"conv_transpose{count}d"](args)
@@ -141,26 +147,20 @@ def _deconvolution(count: int) -> ModuleRule:
 
 def _padding(count: int) -> ModuleRule:
     def pad(config: Config, inputs: Args) -> Result:
-        entries = pair(config.get("padding"), 2 * count)
-        return RULES["pad"]({"input": tensor(inputs), "pad": entries})
+        return RULES["pad"]({"input": tensor(inputs), "pad": pair(config.get("padding"), 2 * count)})
 
     return pad
 
 
 @module("PoissonNLLLoss")
 def _poisson_loss(config: Config, inputs: Args) -> Result:
-    """Return the call's `log_input` is the prediction, the constructor's says whether it is a logarithm."""
+    """Take the call's `log_input` as the prediction; the constructor's says whether it is a logarithm."""
     return RULES["poisson_nll_loss"]({**config, "input": inputs.get("log_input"), **inputs})
 
 
 @module("Flatten")
 def _flatten(config: Config, inputs: Args) -> Result:
     return RULES["flatten"]({"start_dim": 1, **config, "input": tensor(inputs)})
-
-
-@module("Unflatten")
-def _unflatten(config: Config, inputs: Args) -> Result:
-    return RULES["unflatten"]({**config, "input": tensor(inputs)})
 
 
 @module("AdaptiveLogSoftmaxWithLoss")
@@ -216,19 +216,9 @@ def _lstm(config: Config, inputs: Args) -> Result:
     return Several((Operand(output, self.dtype), states))
 
 
-def _cell_state(config: Config, inputs: Args) -> Operand:
-    self = tensor(inputs)
-    return Operand((*self.shape[:-1], size(config.get("hidden_size"))) if self.shape else None, self.dtype)
-
-
-@module("RNNCell", "GRUCell")
-def _cell(config: Config, inputs: Args) -> Result:
-    return _cell_state(config, inputs)
-
-
 @module("LSTMCell")
 def _lstm_cell(config: Config, inputs: Args) -> Result:
-    state = _cell_state(config, inputs)
+    state = _resizing("hidden_size")(config, inputs)
     return Several((state, state))
 
 
@@ -244,18 +234,6 @@ def _multihead_attention(config: Config, inputs: Args) -> Result:
     if weights and not lengthened:
         attention = attention_weights(query, key, heads, averaged, batch_first=first)
     return Several((Operand(query.shape, query.dtype), attention))
-
-
-@module("TransformerEncoderLayer", "TransformerEncoder")
-def _encoder(config: Config, inputs: Args) -> Result:
-    self = tensor(inputs, "src")
-    return Operand(self.shape, self.dtype)
-
-
-@module("TransformerDecoderLayer", "TransformerDecoder", "Transformer")
-def _decoder(config: Config, inputs: Args) -> Result:
-    self = tensor(inputs, "tgt")
-    return Operand(self.shape, self.dtype)
 
 
 _register()

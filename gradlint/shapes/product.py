@@ -6,14 +6,16 @@ from collections.abc import Sequence
 
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.dtype import DType
-from gradlint.domain.shape import Dim, Shape, Sym, at_least_two, axis, broadcast
+from gradlint.domain.shape import Dim, Shape, Sym, at_least_two, axis, broadcast, replace
 from gradlint.shapes.rule import (
+    NOTHING,
     Args,
     Operand,
     Result,
     Several,
     as_operand,
     axes,
+    combined,
     flag,
     given,
     promoted,
@@ -55,36 +57,29 @@ def _dot(args: Args) -> Result:
 
 @rule("__rmatmul__")
 def _rmatmul(args: Args) -> Result:
-    one, other = tensor(args, "other"), tensor(args)
-    return Operand(multiplied(one.shape, other.shape), agreed(one, other))
+    return _matmul({"self": args.get("other"), "other": tensor(args)})
 
 
 @rule("multi_dot", "chain_matmul")
 def _multi_dot(args: Args) -> Result:
     items = tensors(given(args, "tensors", "matrices"))
     if not items:
-        return Operand()
+        return NOTHING
     first, last = items[0].shape, items[-1].shape
     known = len(items) > 1 and first is not None and last is not None
     return Operand(multiplied(first, last) if known else None, agreed(*items))
 
 
-@rule("addmm", "addmv", "sspaddmm")
+@rule("addmm", "addmv", "sspaddmm", "baddbmm")
 def _addmm(args: Args) -> Result:
-    """Return the result has the shape of the product, into which the input is broadcast."""
-    self, one, other = tensor(args), tensor(args, "mat1", "mat"), tensor(args, "mat2", "vec")
-    return Operand(multiplied(one.shape, other.shape), agreed(self, one, other))
-
-
-@rule("baddbmm")
-def _baddbmm(args: Args) -> Result:
-    one, other = tensor(args, "batch1"), tensor(args, "batch2")
+    """Return the shape of the product, into which the input is broadcast."""
+    one, other = tensor(args, "mat1", "mat", "batch1"), tensor(args, "mat2", "vec", "batch2")
     return Operand(multiplied(one.shape, other.shape), agreed(tensor(args), one, other))
 
 
 @rule("addbmm")
 def _addbmm(args: Args) -> Result:
-    """The products of the batch are summed."""
+    """Sum the products of the batch."""
     one, other = tensor(args, "batch1"), tensor(args, "batch2")
     full = multiplied(one.shape, other.shape)
     return Operand(None if full is None else full[1:], agreed(tensor(args), one, other))
@@ -144,7 +139,7 @@ def _einsum(args: Args) -> Result:
     equation, operands = args.get("equation"), given(args, "operands", "tensors")
     items = unpacked(operands)
     if not isinstance(equation, str) or items is None:
-        return Operand()
+        return NOTHING
     return Operand(summed(equation.replace(" ", ""), [item.shape for item in items]), agreed(*items))
 
 
@@ -171,7 +166,7 @@ def summed(equation: str, shapes: Sequence[Shape]) -> Shape:
 
 
 def _bind_labels(term: str, shape: Shape, sizes: dict[str, Dim], ellipsis: Shape) -> Shape:
-    """Note the size behind each label; return what the ellipses stand for so far."""
+    """Note the size of each label; return what the ellipses stand for so far."""
     before, dots, after = term.partition("...")
     if shape is None:
         return None if dots else ellipsis
@@ -184,7 +179,7 @@ def _bind_labels(term: str, shape: Shape, sizes: dict[str, Dim], ellipsis: Shape
 
 
 def _label(known: Dim | None, dim: Dim) -> Dim:
-    """Return a label has one size, though an operand in which it is one is broadcast."""
+    """Return the one size of a label, though an operand in which it is one is broadcast."""
     if known is None or known == 1:
         return dim
     if dim == 1 or known is dim:
@@ -199,21 +194,19 @@ def _label(known: Dim | None, dim: Dim) -> Dim:
 @rule("linear")
 def _linear(args: Args) -> Result:
     self, weight = tensor(args), tensor(args, "weight")
-    dtype = agreed(self, weight)
-    if self.shape is None or (weight.shape is None and not self.shape):
-        return Operand(None, dtype)
-    if weight.shape is None:
-        return Operand(None, dtype)
-    return Operand((*self.shape[:-1], *weight.shape[:-1]), dtype)
+    known = self.shape is not None and weight.shape is not None
+    return Operand((*_lead(self), *_lead(weight)) if known else None, agreed(self, weight))
+
+
+def _lead(operand: Operand) -> tuple[Dim, ...]:
+    return (operand.shape or ())[:-1]
 
 
 @rule("bilinear")
 def _bilinear(args: Args) -> Result:
     one, weight = tensor(args, "input1"), tensor(args, "weight")
-    dtype = agreed(one, tensor(args, "input2"), weight)
-    if one.shape is None:
-        return Operand(None, dtype)
-    return Operand((*one.shape[:-1], weight.shape[0] if weight.shape else Sym()), dtype)
+    shape = None if one.shape is None else (*_lead(one), weight.shape[0] if weight.shape else Sym())
+    return Operand(shape, agreed(one, tensor(args, "input2"), weight))
 
 
 @rule("scaled_dot_product_attention")
@@ -251,12 +244,15 @@ def _pdist(args: Args) -> Result:
 
 @rule("cosine_similarity")
 def _cosine_similarity(args: Args) -> Result:
-    one, other = tensor(args, "x1"), tensor(args, "x2")
-    shape, dtype = broadcast(one.shape, other.shape), promoted((one, other))
-    index = None if shape is None else axis(args.get("dim", 1), len(shape))
-    if shape is None or index is None:
-        return Operand(None, dtype)
-    return Operand((*shape[:index], *shape[index + 1 :]), dtype)
+    operands = tensor(args, "x1"), tensor(args, "x2")
+    return Operand(_along(operands, args.get("dim", 1)), promoted(operands))
+
+
+def _along(operands: tuple[Operand, Operand], dim: object) -> Shape:
+    """Return the shape of two operands broadcast together, without the dimension along which they are compared."""
+    shape = broadcast(operands[0].shape, operands[1].shape)
+    index = None if shape is None else axis(dim, len(shape))
+    return None if shape is None or index is None else replace(shape, index)
 
 
 @rule("pairwise_distance")
@@ -272,22 +268,18 @@ def _pairwise_distance(args: Args) -> Result:
 
 @rule("cross")
 def _cross(args: Args) -> Result:
-    one, other = tensor(args), as_operand(args.get("other"))
-    return Operand(broadcast(one.shape, other.shape), promoted((one, other)))
+    return combined((tensor(args), as_operand(args.get("other"))))
 
 
 @rule("vecdot")
 def _vecdot(args: Args) -> Result:
-    one, other = tensor(args, "x", "input"), tensor(args, "y")
-    shape = broadcast(one.shape, other.shape)
-    index = None if shape is None else axis(args.get("dim", -1), len(shape))
-    known = shape is not None and index is not None
-    return Operand((*shape[:index], *shape[index + 1 :]) if known else None, agreed(one, other))  # type: ignore
+    operands = tensor(args, "x", "input"), tensor(args, "y")
+    return Operand(_along(operands, args.get("dim", -1)), agreed(*operands))
 
 
 @rule("multi_head_attention_forward")
 def _multi_head_attention(args: Args) -> Result:
-    """Return the result has the shape of the query, which comes before batch; weights only if they are asked for."""
+    """Return the shape of the query, which comes before batch, and weights only if they are asked for."""
     query, key = tensor(args, "query"), tensor(args, "key")
     weights = flag(args, "need_weights", True)
     averaged = flag(args, "average_attn_weights", True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.dtype import DType
 from gradlint.domain.shape import Dim, Shape, unknowns
@@ -14,11 +12,15 @@ from gradlint.shapes.rule import (
     Result,
     Rule,
     Several,
+    TypeChange,
+    always,
     axes,
+    combined,
     flag,
     given,
-    met,
+    keeping,
     rule,
+    same,
     tensor,
     typed,
 )
@@ -44,7 +46,7 @@ def reduced(shape: Shape, dim: object, keepdim: bool | None) -> Shape:
 
 
 def _reduced_somewhere(shape: tuple[Dim, ...], dim: object, keepdim: bool) -> Shape:
-    """Return which dimension is not known, but it is one dimension: only the rank of the result is known."""
+    """Return the shape after reducing one dimension of which only that is known: the rank is known then."""
     if not isinstance(dim, Operand) or not dim.scalar:
         return None
     return unknowns(len(shape) if keepdim else max(len(shape) - 1, 0))
@@ -59,7 +61,7 @@ def _shape(args: Args) -> Shape:
     return reduced(tensor(args).shape, _dim_of(args), flag(args, "keepdim", False))
 
 
-def _reduction(dtype: Callable[[DType], DType]) -> Rule:
+def _reduction(dtype: TypeChange) -> Rule:
     def reduction(args: Args) -> Result:
         return Operand(_shape(args), typed(args, dtype(tensor(args).dtype)))
 
@@ -67,29 +69,27 @@ def _reduction(dtype: Callable[[DType], DType]) -> Rule:
 
 
 def _truth(dtype: DType) -> DType:
-    """Torch keeps bytes: `all` and `any` of uint8 are uint8."""
-    if dtype in (None, "int", "uint8"):
-        return "uint8" if dtype == "uint8" else None
-    return "bool"
+    """Return the type of `all` and `any`, which torch keeps for bytes: of uint8 they are uint8."""
+    return dtype if dtype == "uint8" else None if dtype in (None, "int") else "bool"
 
 
 rule("sum", "nansum", "prod")(_reduction(dtypes.to_sum))
-rule("mean", "nanmean", "amax", "amin")(_reduction(lambda dtype: dtype))
-rule("argmax", "argmin", "count_nonzero")(_reduction(lambda dtype: "int64"))
+rule("mean", "nanmean", "amax", "amin")(_reduction(same))
+rule("argmax", "argmin", "count_nonzero")(_reduction(always("int64")))
 rule("norm", "vector_norm", "nuclear_norm", "frobenius_norm")(_reduction(dtypes.to_real))
 rule("logsumexp")(_reduction(dtypes.to_float))
 
 
 @rule("all", "any")
 def _all(args: Args) -> Result:
-    """Unlike other reductions an empty tuple of dimensions reduces none."""
+    """Unlike other reductions, reduce no dimension where an empty tuple is given."""
     self = tensor(args)
     shape = self.shape if _dim_of(args) == () else _shape(args)
     return Operand(shape, _truth(self.dtype))
 
 
 def _spread_shape(args: Args) -> Shape:
-    """Return the overloads differ in what is given: a truth value is `unbiased`, anything else the dimension."""
+    """Tell the overloads apart by what is given: a truth value is `unbiased`, anything else the dimension."""
     dim, unbiased = _dim_of(args), args.get("unbiased", True)
     if isinstance(dim, bool):
         dim = None
@@ -114,12 +114,12 @@ def values_and_indices(shape: Shape, dtype: DType) -> Several:
     return Several((Operand(shape, dtype), Operand(shape, "int64")), fields=("values", "indices"))
 
 
-@rule("max", "min")
+@rule("max", "min", "median", "nanmedian")
 def _extreme(args: Args) -> Result:
-    """Of all elements, along one dimension with indices, or of two tensors."""
+    """Return the extreme of all elements, of one dimension with indices, or of two tensors."""
     self, other = tensor(args), args.get("other")
     if isinstance(other, Operand) and not other.scalar:
-        return met((self, other))
+        return combined((self, other))
     if other is not None:
         # Whoever binds arguments by their number alone takes the dimension for the other tensor.
         number = isinstance(other, int | Operand)
@@ -127,14 +127,6 @@ def _extreme(args: Args) -> Result:
     if given(args, "dim", "axis") is None:
         return Operand((), self.dtype)
     return values_and_indices(_shape(args), self.dtype)
-
-
-@rule("median", "nanmedian")
-def _median(args: Args) -> Result:
-    dtype = tensor(args).dtype
-    if given(args, "dim", "axis") is None:
-        return Operand((), dtype)
-    return values_and_indices(_shape(args), dtype)
 
 
 @rule("mode", "kthvalue")
@@ -152,7 +144,7 @@ def _aminmax(args: Args) -> Result:
 
 @rule("quantile", "nanquantile")
 def _quantile(args: Args) -> Result:
-    """One number asked for gives one result, a row of them gives a row of results."""
+    """Return one result where one number is asked for, and a row of results for a row of numbers."""
     self, asked = tensor(args), tensor(args, "q")
     shape = _shape(args)
     if shape is None or asked.shape is None:
@@ -166,32 +158,13 @@ def _cumulative(args: Args) -> Result:
     return Operand(self.shape, typed(args, dtypes.to_sum(self.dtype)))
 
 
-@rule("logcumsumexp")
-def _logcumsumexp(args: Args) -> Result:
-    self = tensor(args)
-    return Operand(self.shape, self.dtype)
-
-
-@rule("cummax", "cummin")
-def _cumulative_extreme(args: Args) -> Result:
-    self = tensor(args)
-    return values_and_indices(self.shape, self.dtype)
-
-
-@rule("sort")
-def _sort(args: Args) -> Result:
-    self = tensor(args)
-    return values_and_indices(self.shape, self.dtype)
-
-
-@rule("argsort")
-def _argsort(args: Args) -> Result:
-    return Operand(tensor(args).shape, "int64")
+rule("cummax", "cummin", "sort")(lambda args: values_and_indices(tensor(args).shape, tensor(args).dtype))
+rule("argsort")(keeping(always("int64")))
 
 
 @rule("dist")
 def _dist(args: Args) -> Result:
-    return Operand((), dtypes.to_real(met((tensor(args), tensor(args, "other"))).dtype))
+    return Operand((), dtypes.to_real(combined((tensor(args), tensor(args, "other"))).dtype))
 
 
 @rule("trace")
@@ -199,7 +172,7 @@ def _trace(args: Args) -> Result:
     return Operand((), dtypes.to_sum(tensor(args).dtype))
 
 
-@rule("equal", "allclose", "is_nonzero", "item", "tolist", "numpy", "numel", "dim", "ndimension")
-def _no_tensor(args: Args) -> Result:
-    """The result is no tensor at all."""
-    return NOTHING
+rule(
+    *("equal", "allclose", "is_nonzero", "item", "tolist", "numpy", "numel", "dim", "ndimension", "size", "stride"),
+    *("storage_offset", "is_contiguous", "is_tensor", "broadcast_shapes", "result_type", "promote_types", "can_cast"),
+)(lambda args: NOTHING)  # The result is no tensor.

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.dtype import DType, Ranked
-from gradlint.domain.shape import Dim, Shape, Sym, axis, broadcast_all
+from gradlint.domain.shape import Dim, Shape, Sym, axis, broadcast_all, replace
 from gradlint.facts.aliases import canonical
 
 
@@ -43,6 +43,8 @@ class Several:
 Result: TypeAlias = Operand | Several
 Args: TypeAlias = Mapping[str, object]
 Rule: TypeAlias = Callable[[Args], Result]
+TypeChange: TypeAlias = Callable[[DType], DType]
+ShapeRule: TypeAlias = Callable[[Args, tuple[Dim, ...]], Shape]
 
 
 class Unknown:
@@ -81,6 +83,40 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
         return function
 
     return register
+
+
+def same(dtype: DType) -> DType:
+    """Return the type itself: what becomes of it in an operation that keeps it."""
+    return dtype
+
+
+def always(dtype: DType) -> TypeChange:
+    """Return what becomes of a type in an operation with results of one certain type."""
+    return lambda _: dtype
+
+
+def shaped(*names: str, dtype: TypeChange = same) -> Callable[[ShapeRule], ShapeRule]:
+    """Register what gives the shape of the result from a known shape of the input; `dtype` maps the input's type."""
+
+    def register(function: ShapeRule) -> ShapeRule:
+        def answer(args: Args) -> Result:
+            self = tensor(args)
+            return Operand(None if self.shape is None else function(args, self.shape), dtype(self.dtype))
+
+        rule(*names)(answer)
+        return function
+
+    return register
+
+
+def keeping(dtype: TypeChange, *names: str) -> Rule:
+    """Return the rule of an operation that keeps the size of its input, the first of the named arguments."""
+
+    def answer(args: Args) -> Result:
+        self = tensor(args, *names)
+        return Operand(self.shape, dtype(self.dtype))
+
+    return answer
 
 
 def as_operand(value: object) -> Operand:
@@ -140,7 +176,7 @@ def size(value: object) -> Dim:
 
 
 def sizes(value: object) -> tuple[Dim, ...] | None:
-    """Sizes given as one tuple or one number, or None when not even their number is known."""
+    """Return sizes given as one tuple or one number, or None when not even their number is known."""
     entries = listed(value)
     return None if entries is None else tuple([size(entry) for entry in entries])
 
@@ -159,6 +195,12 @@ def listed(value: object) -> Sequence[object] | None:
             return listed(value[0])
         return value
     return None
+
+
+def resized(shape: Shape, dim: object, length: Dim) -> Shape:
+    """Return the shape with another size along one dimension; a tensor without dimensions has none to change."""
+    place = None if shape is None else axis(dim, len(shape))
+    return None if shape is None or place is None else replace(shape, place, length) if shape else ()
 
 
 def pair(value: object, length: int) -> tuple[object, ...] | None:
@@ -210,13 +252,13 @@ def ranked(operand: Operand) -> Ranked:
 
 
 def promoted(operands: Sequence[Operand]) -> DType:
-    """Return the type in which operands meet."""
+    """Return the type to which operands are promoted."""
     first = operands[0].dtype
     if first in ("float32", "float64") and all(operand.dtype == first for operand in operands):
         return dtypes.DEFAULT if all(operand.scalar for operand in operands) else first
     return dtypes.result_type([ranked(operand) for operand in operands])
 
 
-def met(operands: Sequence[Operand]) -> Operand:
-    """Operands broadcast together and promoted: the result of elementwise arithmetic."""
+def combined(operands: Sequence[Operand]) -> Operand:
+    """Return operands broadcast together and promoted: the result of elementwise arithmetic."""
     return Operand(broadcast_all([operand.shape for operand in operands]), promoted(operands))

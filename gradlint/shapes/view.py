@@ -6,7 +6,22 @@ from collections.abc import Sequence
 
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.shape import Dim, Shape, Sym, at_least_two, axis, product, quotient, replace, unknowns
-from gradlint.shapes.rule import NOTHING, Args, Operand, Result, axes, given, listed, rule, size, sizes, tensor, type_of
+from gradlint.shapes.rule import (
+    NOTHING,
+    Args,
+    Operand,
+    Result,
+    axes,
+    given,
+    listed,
+    resized,
+    rule,
+    shaped,
+    size,
+    sizes,
+    tensor,
+    type_of,
+)
 
 
 def reshaped(shape: Shape, entries: Sequence[object] | None) -> Shape:
@@ -71,16 +86,14 @@ def _flattened(shape: Shape, start: object, end: object) -> Shape:
     return (*shape[:first], product(shape[first : last + 1]), *shape[last + 1 :])
 
 
-@rule("unflatten")
-def _unflatten(args: Args) -> Result:
-    self, entries = tensor(args), listed(given(args, "sizes", "unflattened_size"))
-    if not self.shape or entries is None:
-        return Operand(None, self.dtype)
-    index = axis(args.get("dim"), len(self.shape))
-    if index is None:
-        return Operand(None, self.dtype)
-    parts = reshaped((self.shape[index],), entries)
-    return Operand(None if parts is None else replace(self.shape, index, *parts), self.dtype)
+@shaped("unflatten")
+def _unflatten(args: Args, shape: tuple[Dim, ...]) -> Shape:
+    entries = listed(given(args, "sizes", "unflattened_size"))
+    index = axis(args.get("dim"), len(shape))
+    if not shape or entries is None or index is None:
+        return None
+    parts = reshaped((shape[index],), entries)
+    return None if parts is None else replace(shape, index, *parts)
 
 
 @rule("permute", "permute_copy")
@@ -100,79 +113,56 @@ def _permuted(shape: Shape, entries: Sequence[object] | None) -> Shape:
     return tuple([shape[index] for index in order])
 
 
-@rule("transpose", "transpose_copy")
-def _transpose(args: Args) -> Result:
-    self = tensor(args)
-    return Operand(_swapped(self.shape, given(args, "dim0", "axis0"), given(args, "dim1", "axis1")), self.dtype)
+@shaped("transpose", "transpose_copy")
+def _transpose(args: Args, shape: tuple[Dim, ...]) -> Shape:
+    return _swapped(shape, given(args, "dim0", "axis0"), given(args, "dim1", "axis1"))
 
 
-def _swapped(shape: Shape, one: object, other: object) -> Shape:
-    if shape is None:
-        return None
+def _swapped(shape: tuple[Dim, ...], one: object, other: object) -> Shape:
     first, second = axis(one, len(shape)), axis(other, len(shape))
     if first is None or second is None:
         return None
-    if not shape:
-        return shape
     dims = list(shape)
-    dims[first], dims[second] = dims[second], dims[first]
+    if dims:
+        dims[first], dims[second] = dims[second], dims[first]
     return tuple(dims)
 
 
-@rule("t", "T", "t_copy", "H")
-def _reverse(args: Args) -> Result:
-    self = tensor(args)
-    return Operand(None if self.shape is None else self.shape[::-1], self.dtype)
+shaped("t", "T", "t_copy", "H")(lambda args, shape: shape[::-1])
+shaped("mT", "mH", "adjoint")(lambda args, shape: _swapped(shape, -2, -1))
 
 
-@rule("mT", "mH", "adjoint")
-def _matrix_transpose(args: Args) -> Result:
-    self = tensor(args)
-    return Operand(_swapped(self.shape, -2, -1), self.dtype)
-
-
-@rule("movedim")
-def _movedim(args: Args) -> Result:
-    self = tensor(args)
-    if self.shape is None:
-        return Operand(None, self.dtype)
-    rank = len(self.shape)
+@shaped("movedim")
+def _movedim(args: Args, shape: tuple[Dim, ...]) -> Shape:
+    rank = len(shape)
     source, target = axes(args.get("source"), rank), axes(args.get("destination"), rank)
     if source is None or target is None or len(source) != len(target):
-        return Operand(None, self.dtype)
-    rest = iter([dim for index, dim in enumerate(self.shape) if index not in source])
-    moved = {place: self.shape[index] for index, place in zip(source, target, strict=True) if self.shape}
-    return Operand(tuple([moved[i] if i in moved else next(rest) for i in range(rank)]), self.dtype)
+        return None
+    rest = iter([dim for index, dim in enumerate(shape) if index not in source])
+    moved = {place: shape[index] for index, place in zip(source, target, strict=True) if shape}
+    return tuple([moved[i] if i in moved else next(rest) for i in range(rank)])
 
 
-@rule("squeeze", "squeeze_copy")
-def _squeeze(args: Args) -> Result:
-    self = tensor(args)
+@shaped("squeeze", "squeeze_copy")
+def _squeeze(args: Args, shape: tuple[Dim, ...]) -> Shape:
+    """Drop sizes of one; a symbol that may be one leaves the rank unknown."""
     dim = args.get("dim")
-    if self.shape is None:
-        return Operand(None, self.dtype)
-    indices = tuple(range(len(self.shape))) if dim is None else axes(dim, len(self.shape))
-    return Operand(None if indices is None else _squeezed(self.shape, indices), self.dtype)
-
-
-def _squeezed(shape: tuple[Dim, ...], indices: Sequence[int]) -> Shape:
-    """Sizes of one go; a symbol that may be one leaves the rank unknown."""
+    indices = tuple(range(len(shape))) if dim is None else axes(dim, len(shape))
+    if indices is None:
+        return None
     dims: list[Dim] = []
-    for index, dim in enumerate(shape):
-        if index not in indices or at_least_two(dim) or dim == 0:
-            dims.append(dim)
-        elif isinstance(dim, Sym):
+    for index, length in enumerate(shape):
+        if index not in indices or at_least_two(length) or length == 0:
+            dims.append(length)
+        elif isinstance(length, Sym):
             return None
     return tuple(dims)
 
 
-@rule("unsqueeze", "unsqueeze_copy")
-def _unsqueeze(args: Args) -> Result:
-    self = tensor(args)
-    if self.shape is None:
-        return Operand(None, self.dtype)
-    index = axis(args.get("dim"), len(self.shape) + 1)
-    return Operand(None if index is None else (*self.shape[:index], 1, *self.shape[index:]), self.dtype)
+@shaped("unsqueeze", "unsqueeze_copy")
+def _unsqueeze(args: Args, shape: tuple[Dim, ...]) -> Shape:
+    index = axis(args.get("dim"), len(shape) + 1)
+    return None if index is None else (*shape[:index], 1, *shape[index:])
 
 
 @rule("expand", "broadcast_to", "expand_copy")
@@ -201,17 +191,16 @@ def _expanded(shape: Shape, entries: Sequence[object]) -> Shape:
     return tuple(dims)
 
 
-@rule("repeat", "tile")
-def _repeat(args: Args) -> Result:
+@shaped("repeat", "tile")
+def _repeat(args: Args, shape: tuple[Dim, ...]) -> Shape:
     """Return each size times its count; `tile` fills missing counts with one, and so may `repeat` never need to."""
-    self = tensor(args)
     counts = sizes(given(args, "repeats", "dims"))
-    if self.shape is None or counts is None:
-        return Operand(None, self.dtype)
-    rank = max(len(self.shape), len(counts))
-    own = (1,) * (rank - len(self.shape)) + self.shape
+    if counts is None:
+        return None
+    rank = max(len(shape), len(counts))
+    own = (1,) * (rank - len(shape)) + shape
     counts = (1,) * (rank - len(counts)) + counts
-    return Operand(tuple([product(both) for both in zip(own, counts, strict=True)]), self.dtype)
+    return tuple([product(both) for both in zip(own, counts, strict=True)])
 
 
 @rule("repeat_interleave")
@@ -219,13 +208,11 @@ def _repeat_interleave(args: Args) -> Result:
     self = tensor(args)
     if "repeats" in args and "self" not in args and "input" not in args:
         return Operand((size(args.get("output_size")),), tensor(args, "repeats").dtype)
-    if args.get("dim") is None:
-        shape: Shape = None if self.shape is None else (product(self.shape),)
-        index: int | None = 0
-    else:
-        shape = self.shape
-        index = None if shape is None else axis(args["dim"], len(shape))
-    if shape is None or index is None:
+    if self.shape is None:
+        return self
+    shape = (product(self.shape),) if args.get("dim") is None else self.shape
+    index = axis(args.get("dim") or 0, len(shape))
+    if index is None:
         return Operand(None, self.dtype)
     repeats = args.get("repeats")
     if isinstance(repeats, int | Sym):
@@ -238,59 +225,41 @@ def _repeat_interleave(args: Args) -> Result:
 @rule("rot90")
 def _rot90(args: Args) -> Result:
     self = tensor(args)
-    turns, dims = args.get("k", 1), given(args, "dims", default=(0, 1))
-    if self.shape is None or not isinstance(turns, int) or not isinstance(dims, tuple | list):
+    quarters, dims = args.get("k", 1), given(args, "dims", default=(0, 1))
+    if self.shape is None or not isinstance(quarters, int) or not isinstance(dims, tuple | list):
         return Operand(None, self.dtype)
-    if turns % 2 == 0:
+    if quarters % 2 == 0:
         return self
-    first, second = dims if len(dims) == 2 else (None, None)
-    return Operand(_swapped(self.shape, first, second), self.dtype)
+    return Operand(_swapped(self.shape, *dims) if len(dims) == 2 else None, self.dtype)
 
 
-@rule("narrow", "narrow_copy")
-def _narrow(args: Args) -> Result:
-    self = tensor(args)
-    index = None if self.shape is None else axis(args.get("dim"), len(self.shape))
-    if self.shape is None or index is None:
-        return Operand(None, self.dtype)
-    return Operand(replace(self.shape, index, size(args.get("length"))), self.dtype)
+@shaped("narrow", "narrow_copy")
+def _narrow(args: Args, shape: tuple[Dim, ...]) -> Shape:
+    return resized(shape, args.get("dim"), size(args.get("length")))
 
 
-@rule("select", "select_copy")
-def _select(args: Args) -> Result:
-    self = tensor(args)
-    index = None if self.shape is None else axis(args.get("dim"), len(self.shape))
-    return Operand(None if self.shape is None or index is None else replace(self.shape, index), self.dtype)
+@shaped("select", "select_copy")
+def _select(args: Args, shape: tuple[Dim, ...]) -> Shape:
+    index = axis(args.get("dim"), len(shape))
+    return None if index is None else replace(shape, index)
 
 
-@rule("unfold", "unfold_copy")
-def _unfold(args: Args) -> Result:
-    """Sliding windows along one dimension; the window becomes a new last dimension."""
-    self = tensor(args)
-    if self.shape is None:
-        return Operand(None, self.dtype)
-    index = axis(args.get("dimension"), len(self.shape))
+@shaped("unfold", "unfold_copy")
+def _unfold(args: Args, shape: tuple[Dim, ...]) -> Shape:
+    """Return the shape of sliding windows along one dimension; the window becomes a new last dimension."""
+    index = axis(args.get("dimension"), len(shape))
     window, step = size(args.get("size")), args.get("step")
     if index is None:
-        return Operand(None, self.dtype)
-    length: Dim = self.shape[index] if self.shape else 1
+        return None
+    length = shape[index] if shape else 1
+    count: Dim = Sym()
     if isinstance(length, int) and isinstance(window, int) and isinstance(step, int) and step > 0:
-        count: Dim = (length - window) // step + 1
-    else:
-        count = Sym()
-    return Operand((*(replace(self.shape, index, count) if self.shape else ()), window), self.dtype)
+        count = (length - window) // step + 1
+    return (*(replace(shape, index, count) if shape else ()), window)
 
 
-@rule("view_as_real")
-def _view_as_real(args: Args) -> Result:
-    self = tensor(args)
-    return Operand(None if self.shape is None else (*self.shape, 2), dtypes.to_real(self.dtype))
-
-
-@rule("view_as_complex")
-def _view_as_complex(args: Args) -> Result:
-    self = tensor(args)
-    return Operand(None if self.shape is None else self.shape[:-1], dtypes.to_complex(self.dtype))
+shaped("view_as_real", dtype=dtypes.to_real)(lambda args, shape: (*shape, 2))
+shaped("view_as_complex", dtype=dtypes.to_complex)(lambda args, shape: shape[:-1])
 
 
 @rule("as_strided", "as_strided_copy", "resize", "resize_", "set_")
@@ -303,9 +272,3 @@ def _sum_to_size(args: Args) -> Result:
     """Return a tensor that has the size already may be returned as it is, without the type of a sum."""
     self = tensor(args)
     return Operand(sizes(args.get("size")), self.dtype if dtypes.to_sum(self.dtype) == self.dtype else None)
-
-
-@rule("size", "stride", "storage_offset", "is_contiguous")
-def _no_tensor(args: Args) -> Result:
-    """The result is no tensor."""
-    return NOTHING

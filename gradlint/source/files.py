@@ -31,9 +31,7 @@ class Files(Layout):
         return unit
 
     def own(self, path: str, text: str) -> Unit | Unusable:
-        """Return the file that is checked, whose text is at hand. From here on, what was not used for long is let
-        go.
-        """
+        """Return the file that is checked, whose text is at hand, and drop what was not used for long."""
         self._make_room()
         known = self._units.get(path)
         if known is not None and known.text == text:
@@ -47,7 +45,7 @@ class Files(Layout):
         return unit
 
     def _make_room(self) -> None:
-        """Forget the files used least recently, and what was learnt of others through them."""
+        """Drop the files used least recently, and what was learnt of others through them."""
         used = sum(unit.size for unit in self._units.values() if unit is not None)
         gone: set[str] = set()
         for path, unit in list(self._units.items()):

@@ -119,7 +119,7 @@ def _refusal_of_cpython(text: str) -> _Refusal | None:
 
 
 def _compile(text: str) -> None:
-    """As far as is needed to meet the limits of depth: before 3.11 only the compiler has them for all chains."""
+    """Compile as far as the limits of depth need it: before 3.11 only the compiler has them for all chains."""
     if sys.version_info >= (3, 11):
         ast.parse(text)
     else:

@@ -7,9 +7,11 @@ about which there is something to say, and there only for the statements of the 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import accumulate
+from operator import itemgetter
+from typing import TypeVar
 
 import libcst as cst
 from libcst.metadata import CodePosition, CodeRange, MetadataWrapper, PositionProvider
@@ -26,6 +28,9 @@ _HEADED = (
 
 _STATEMENTS = frozenset({*_HEADED, cst.SimpleStatementLine, cst.Decorator})
 """What occupies logical lines of its own; the small statements of `if x: y` belong to the row of the `if`."""
+
+
+_Node = TypeVar("_Node", bound=cst.CSTNode)
 
 
 class Places:
@@ -71,9 +76,7 @@ class Places:
         return []
 
     def behind(self, node: cst.CSTNode) -> list[cst.BaseStatement]:
-        """Return the lines of simple statements of a function, or of the module, that begin behind the statement of a
-        node.
-        """
+        """Return the lines of simple statements of a function, or of the module, that begin after a node's."""
         sheet = self._of(node)
         found = sheet.behind(node)
         if sheet.function_around(node) is None:
@@ -84,7 +87,7 @@ class Places:
     def rows(self, span: Span) -> tuple[int, int]:
         """Return the first and last row of the statement in which the span begins.
 
-        A compound statement counts as its header, as Python's own logical lines do: a comment behind a `def`
+        A compound statement counts as its header, as Python's own logical lines do: a comment after a `def`
         says nothing about the body."""
         index = bisect_left(self._offsets, span.start.row) - 1
         return self._sheet(index).rows(span)
@@ -134,7 +137,7 @@ def _outside_functions(node: cst.CSTNode) -> Iterator[cst.SimpleStatementLine]:
 
 
 class _Sheet:
-    """One statement of the top level, behind so many rows."""
+    """One statement of the top level, after so many rows."""
 
     def __init__(self, module: cst.Module, offset: int) -> None:
         # The parser puts each node into the tree once, so the copy that libcst would make is not needed.
@@ -164,16 +167,13 @@ class _Sheet:
     def statement(self, node: cst.CSTNode) -> cst.SimpleStatementLine | None:
         """Return the line of simple statements in which a node stands."""
         at = self.whole(node)
-        index = bisect_right(self._simple_starts, at.start) - 1
-        if index < 0:
-            return None
-        line = self._simple[index][1]
-        return line if at.end <= self.whole(line).end else None
+        index = bisect_right(self._lines, at.start, key=itemgetter(0)) - 1
+        line = self._lines[index][1] if index >= 0 else None
+        return line if line is not None and at.end <= self.whole(line).end else None
 
     def is_statement(self, node: cst.CSTNode) -> bool:
         """Return whether a simple statement consists of a node."""
-        at = self.whole(node)
-        index = bisect_right(self._small_starts, at.start) - 1
+        index = bisect_right(self._small, self.whole(node).start, key=itemgetter(0)) - 1
         around = self._small[index][1] if index >= 0 else None
         return around is node or (isinstance(around, cst.Expr) and around.value is node)
 
@@ -191,28 +191,18 @@ class _Sheet:
         return max(around, key=lambda one: self.whole(one).start, default=None)
 
     @cached_property
-    def _simple(self) -> list[tuple[Position, cst.SimpleStatementLine]]:
-        lines = (node for node in self._ranges if isinstance(node, cst.SimpleStatementLine))
-        return sorted(((self.whole(line).start, line) for line in lines), key=lambda pair: pair[0])
+    def _lines(self) -> list[tuple[Position, cst.SimpleStatementLine]]:
+        return self._in_order(node for node in self._ranges if isinstance(node, cst.SimpleStatementLine))
 
     @cached_property
     def _small(self) -> list[tuple[Position, cst.BaseSmallStatement]]:
-        small = (node for node in self._ranges if isinstance(node, cst.BaseSmallStatement))
-        return sorted(((self.whole(one).start, one) for one in small), key=lambda pair: pair[0])
+        return self._in_order(node for node in self._ranges if isinstance(node, cst.BaseSmallStatement))
 
-    @cached_property
-    def _small_starts(self) -> list[Position]:
-        return [start for start, _ in self._small]
-
-    @cached_property
-    def _simple_starts(self) -> list[Position]:
-        return [start for start, _ in self._simple]
+    def _in_order(self, nodes: Iterable[_Node]) -> list[tuple[Position, _Node]]:
+        return sorted(((self.whole(node).start, node) for node in nodes), key=itemgetter(0))
 
     def rows(self, span: Span) -> tuple[int, int]:
-        """Return the first and last row of the statement in which the span begins.
-
-        A compound statement counts as its header, as Python's own logical lines do: a comment behind a `def`
-        says nothing about the body."""
+        """Return the first and last row of the statement in which the span begins."""
         at = bisect_right(self._starts, span.start) - 1
         if at < 0:
             return span.start.row, span.end.row
@@ -221,13 +211,13 @@ class _Sheet:
     def _last_row(self, statement: cst.CSTNode) -> int:
         body = getattr(statement, "body", None)
         if isinstance(body, cst.SimpleStatementSuite):
-            return self._range(body).end.line + self._offset
-        if isinstance(statement, _HEADED):
-            return self._end_of_header(statement).line + self._offset
-        return self._range(statement).end.line + self._offset
+            end = self._range(body).end
+        else:
+            end = self._end_of_header(statement) if isinstance(statement, _HEADED) else self._range(statement).end
+        return end.line + self._offset
 
     def _end_of_header(self, statement: cst.CSTNode) -> CodePosition:
-        """Return the white space behind the colon begins where the header ends."""
+        """Return where the header ends: the white space after the colon begins there."""
         if isinstance(statement, cst.Match):
             return self._range(statement.whitespace_after_colon).start
         body = getattr(statement, "body", None)

@@ -14,7 +14,7 @@ from gradlint.source.lower import lower_module
 class Unit:
     """A file of the program that was read: its syntax, its code, lowered once, and what a run has learnt of it.
 
-    `loaded` is what the interpreter found behind the top level, and `needs` the files it looked into for that;
+    `loaded` is what the interpreter found on the top level, and `needs` the files it looked into for that;
     `ranges` are the places of the nodes. All three are kept for the files that come later in the same run.
     """
 

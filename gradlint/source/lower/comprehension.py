@@ -10,23 +10,8 @@ from typing import TypeAlias
 
 import libcst as cst
 
-from gradlint.source.core import (
-    Append,
-    Arg,
-    Attr,
-    Call,
-    Code,
-    Copy,
-    Dest,
-    For,
-    If,
-    Make,
-    MakeDict,
-    MakeFunction,
-    Operand,
-    Param,
-    Yield,
-)
+import gradlint.source.core as core
+from gradlint.source.core import Dest, Operand
 from gradlint.source.lower.expression import LOWERINGS, lower_expression, nested
 from gradlint.source.lower.scope import Scope
 from gradlint.source.lower.target import assign, target_names
@@ -40,14 +25,14 @@ def lower_comprehension(scope: Scope, node: Comprehension) -> Operand:
     copied = _copied(node)
     if copied is not None:
         method = scope.temp()
-        scope.emit(Attr(node, method, lower_expression(scope, copied), "copy"))
-        scope.emit(Call(node, out, method, []))
+        scope.emit(core.Attr(node, method, lower_expression(scope, copied), "copy"))
+        scope.emit(core.Call(node, out, method, []))
         return out
     if isinstance(node, cst.DictComp):
-        scope.emit(MakeDict(node, out, []))
+        scope.emit(core.MakeDict(node, out, []))
     else:
         kind = {cst.ListComp: "list", cst.SetComp: "set", cst.GeneratorExp: "generator"}[type(node)]
-        scope.emit(Make(node, out, kind, []))
+        scope.emit(core.Make(node, out, kind, []))
     outer = scope.renames
     scope.renames = dict(outer)
     _clause(scope, node, node.for_in, out)
@@ -79,9 +64,9 @@ def lower_kept(scope: Scope, node: cst.GeneratorExp, dest: Dest | None) -> Opera
     """Return a generator expression that is assigned or returned: nothing of it is run before somebody walks it."""
     first = lower_expression(scope, node.for_in.iter)
     function, out = scope.temp(), scope.temp() if dest is None else dest
-    code = Code("<genexpr>", node, [Param(_FIRST, "", False, False, None, node)], scope.renames)
-    scope.emit(MakeFunction(node, function, code, {}))
-    scope.emit(Call(node, out, function, [Arg(first)]))
+    code = core.Code("<genexpr>", node, [core.Param(_FIRST, "", False, False, None, node)], scope.renames)
+    scope.emit(core.MakeFunction(node, function, code, {}))
+    scope.emit(core.Call(node, out, function, [core.Arg(first)]))
     return out
 
 
@@ -108,7 +93,7 @@ def _clause(
         assign(scope, clause, clause.target, item)
         _filtered(scope, node, clause, list(clause.ifs), out)
 
-    scope.emit(For(clause, iterable, item, nested(scope, body), []))
+    scope.emit(core.For(clause, iterable, item, nested(scope, body), []))
 
 
 def _filtered(
@@ -117,27 +102,21 @@ def _filtered(
     if filters:
         test = lower_expression(scope, filters[0].test)
         then = nested(scope, lambda: _filtered(scope, node, clause, filters[1:], out))
-        scope.emit(If(filters[0], test, then, []))
+        scope.emit(core.If(filters[0], test, then, []))
     elif clause.inner_for_in is not None:
         _clause(scope, node, clause.inner_for_in, out)
     elif out is None:
         assert isinstance(node, cst.GeneratorExp)
-        scope.emit(Yield(node, scope.temp(), lower_expression(scope, node.elt), False))
+        scope.emit(core.Yield(node, scope.temp(), lower_expression(scope, node.elt), False))
     elif isinstance(node, cst.DictComp):
         key = lower_expression(scope, node.key)
-        scope.emit(Append(node, out, lower_expression(scope, node.value), key))
+        scope.emit(core.Append(node, out, lower_expression(scope, node.value), key))
     else:
-        scope.emit(Append(node, out, lower_expression(scope, node.elt)))
+        scope.emit(core.Append(node, out, lower_expression(scope, node.elt)))
 
 
-def _comprehension(
-    scope: Scope, node: cst.ListComp | cst.SetComp | cst.DictComp | cst.GeneratorExp, dest: Dest | None
-) -> Operand:
-    out = lower_comprehension(scope, node)
-    if dest is not None:
-        scope.emit(Copy(node, dest, out))
-        return dest
-    return out
+def _comprehension(scope: Scope, node: Comprehension, dest: Dest | None) -> Operand:
+    return scope.copied(node, lower_comprehension(scope, node), dest)
 
 
 LOWERINGS.update(dict.fromkeys((cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp), _comprehension))

@@ -7,26 +7,8 @@ from typing import Any, TypeAlias
 
 import libcst as cst
 
-from gradlint.source.core import (
-    Arg,
-    Attr,
-    Binary,
-    Block,
-    Call,
-    Compare,
-    Const,
-    Constant,
-    Dest,
-    Format,
-    If,
-    Item,
-    Make,
-    MakeDict,
-    MakeSlice,
-    Operand,
-    Unary,
-    Yield,
-)
+import gradlint.source.core as core
+from gradlint.source.core import Block, Constant, Dest, Operand
 from gradlint.source.lower.scope import NONE, Scope
 
 Lowering: TypeAlias = "Callable[[Scope, Any, Dest | None], Operand]"
@@ -39,16 +21,14 @@ def lower_expression(scope: Scope, node: cst.BaseExpression, dest: Dest | None =
 
 def _name(scope: Scope, node: cst.Name, dest: Dest | None) -> Operand:
     value = node.value
-    if value in _KEYWORDS:
-        return scope.copied(node, Const(_KEYWORDS[value]), dest)
-    return scope.copied(node, scope.renames.get(value, value), dest)
+    return scope.copied(node, core.Const(_KEYWORDS[value]) if value in _KEYWORDS else scope.read(value), dest)
 
 
 _KEYWORDS: dict[str, Constant] = {"None": None, "True": True, "False": False}
 
 
 def _number(scope: Scope, node: cst.Integer | cst.Float | cst.Imaginary, dest: Dest | None) -> Operand:
-    return scope.copied(node, Const(_READ[type(node)](node.value)), dest)
+    return scope.copied(node, core.Const(_READ[type(node)](node.value)), dest)
 
 
 _READ: dict[type[cst.CSTNode], Callable[[str], Constant]] = {
@@ -59,14 +39,8 @@ _READ: dict[type[cst.CSTNode], Callable[[str], Constant]] = {
 """What reads a literal; `ast.literal_eval` would start CPython's parser for each."""
 
 
-def _string(scope: Scope, node: cst.SimpleString, dest: Dest | None) -> Operand:
-    return scope.copied(node, Const(_text(node)), dest)
-
-
 def _text(node: cst.BaseString) -> str | bytes | None:
-    """Return what a literal says, or several side by side; most need no parser for it. None for one with holes in
-    it.
-    """
+    """Return the text of a literal, or of several side by side, mostly without a parser; None of a formatted one."""
     if isinstance(node, cst.ConcatenatedString):
         left, right = _text(node.left), _text(node.right)
         if isinstance(left, bytes) and isinstance(right, bytes):
@@ -81,13 +55,13 @@ def _text(node: cst.BaseString) -> str | bytes | None:
     return literal[quotes:-quotes]
 
 
-def _concatenated(scope: Scope, node: cst.ConcatenatedString, dest: Dest | None) -> Operand:
+def _string(scope: Scope, node: cst.SimpleString | cst.ConcatenatedString, dest: Dest | None) -> Operand:
     value = _text(node)
-    if value is not None:
-        return scope.copied(node, Const(value), dest)
+    if value is not None or isinstance(node, cst.SimpleString):
+        return scope.copied(node, core.Const(value), dest)
     parts = [lower_expression(scope, node.left), lower_expression(scope, node.right)]
     out = scope.temp() if dest is None else dest
-    scope.emit(Format(node, out, parts))
+    scope.emit(core.Format(node, out, parts))
     return out
 
 
@@ -96,24 +70,22 @@ def _formatted(scope: Scope, node: cst.FormattedString, dest: Dest | None) -> Op
     for part in node.parts:
         if isinstance(part, cst.FormattedStringText):
             # Escapes are not read: `...` says that the text is not known.
-            parts.append(Const(... if "\\" in part.value or "{{" in part.value or "}}" in part.value else part.value))
+            parts.append(
+                core.Const(... if "\\" in part.value or "{{" in part.value or "}}" in part.value else part.value)
+            )
         elif isinstance(part, cst.FormattedStringExpression):
             parts.append(lower_expression(scope, part.expression))
             if part.conversion or part.format_spec or part.equal:
-                parts.append(Const(...))
+                parts.append(core.Const(...))
     out = scope.temp() if dest is None else dest
-    scope.emit(Format(node, out, parts))
+    scope.emit(core.Format(node, out, parts))
     return out
-
-
-def _ellipsis(scope: Scope, node: cst.Ellipsis, dest: Dest | None) -> Operand:
-    return scope.copied(node, Const(...), dest)
 
 
 def _attribute(scope: Scope, node: cst.Attribute, dest: Dest | None) -> Operand:
     obj = lower_expression(scope, node.value)
     out = scope.temp() if dest is None else dest
-    scope.block.append(Attr(node, out, obj, node.attr.value))
+    scope.block.append(core.Attr(node, out, obj, node.attr.value))
     return out
 
 
@@ -121,7 +93,7 @@ def _subscript(scope: Scope, node: cst.Subscript, dest: Dest | None) -> Operand:
     obj = lower_expression(scope, node.value)
     index = lower_index(scope, node)
     out = scope.temp() if dest is None else dest
-    scope.block.append(Item(node, out, obj, index))
+    scope.block.append(core.Item(node, out, obj, index))
     return out
 
 
@@ -132,7 +104,7 @@ def lower_index(scope: Scope, node: cst.Subscript) -> Operand:
     if len(elements) == 1 and not elements[0][0] and not isinstance(last.comma, cst.Comma):
         return elements[0][1]
     out = scope.temp()
-    scope.emit(Make(node, out, "tuple", elements))
+    scope.emit(core.Make(node, out, "tuple", elements))
     return out
 
 
@@ -144,18 +116,18 @@ def _index_element(scope: Scope, node: cst.BaseSlice) -> tuple[bool, Operand]:
         NONE if part is None else lower_expression(scope, part) for part in (node.lower, node.upper, node.step)
     )
     out = scope.temp()
-    scope.emit(MakeSlice(node, out, (parts[0], parts[1], parts[2])))
+    scope.emit(core.MakeSlice(node, out, (parts[0], parts[1], parts[2])))
     return (False, out)
 
 
 def _call(scope: Scope, node: cst.Call, dest: Dest | None) -> Operand:
     func = lower_expression(scope, node.func)
     args = [
-        Arg(lower_expression(scope, arg.value), arg.keyword.value if arg.keyword is not None else None, arg.star)
+        core.Arg(lower_expression(scope, arg.value), arg.keyword.value if arg.keyword is not None else None, arg.star)
         for arg in node.args
     ]
     out = scope.temp() if dest is None else dest
-    scope.block.append(Call(node, out, func, args))
+    scope.block.append(core.Call(node, out, func, args))
     return out
 
 
@@ -180,7 +152,7 @@ def _binary(scope: Scope, node: cst.BinaryOperation, dest: Dest | None) -> Opera
     left = lower_expression(scope, node.left)
     right = lower_expression(scope, node.right)
     out = scope.temp() if dest is None else dest
-    scope.block.append(Binary(node, out, BINARY[type(node.operator)], left, right))
+    scope.block.append(core.Binary(node, out, BINARY[type(node.operator)], left, right))
     return out
 
 
@@ -190,10 +162,10 @@ UNARY: dict[type[cst.CSTNode], str] = {cst.Minus: "-", cst.Plus: "+", cst.BitInv
 def _unary(scope: Scope, node: cst.UnaryOperation, dest: Dest | None) -> Operand:
     operand = lower_expression(scope, node.expression)
     op = UNARY[type(node.operator)]
-    if op == "-" and isinstance(operand, Const) and isinstance(operand.value, (int, float)):
-        return scope.copied(node, Const(-operand.value), dest)
+    if op == "-" and isinstance(operand, core.Const) and isinstance(operand.value, (int, float)):
+        return scope.copied(node, core.Const(-operand.value), dest)
     out = scope.temp() if dest is None else dest
-    scope.block.append(Unary(node, out, op, operand))
+    scope.block.append(core.Unary(node, out, op, operand))
     return out
 
 
@@ -211,9 +183,9 @@ def _boolean(scope: Scope, node: cst.BooleanOperation, dest: Dest | None) -> Ope
     lower_expression(scope, node.left, out)
     right = nested(scope, lambda: void(lower_expression(scope, node.right, out)))
     if isinstance(node.operator, cst.And):
-        scope.emit(If(node, out, right, [], out))
+        scope.emit(core.If(node, out, right, [], out))
     else:
-        scope.emit(If(node, out, [], right, out))
+        scope.emit(core.If(node, out, [], right, out))
     return scope.copied(node, out, dest)
 
 
@@ -248,9 +220,9 @@ def _comparisons(
     """`a < b < c` is `a < b and b < c`, with b computed once."""
     target, rest = targets[0], targets[1:]
     right = lower_expression(scope, target.comparator)
-    scope.emit(Compare(node, out, COMPARISON[type(target.operator)], left, right))
+    scope.emit(core.Compare(node, out, COMPARISON[type(target.operator)], left, right))
     if rest:
-        scope.emit(If(node, out, nested(scope, lambda: _comparisons(scope, node, right, rest, out)), [], out))
+        scope.emit(core.If(node, out, nested(scope, lambda: _comparisons(scope, node, right, rest, out)), [], out))
 
 
 def _conditional(scope: Scope, node: cst.IfExp, dest: Dest | None) -> Operand:
@@ -258,7 +230,7 @@ def _conditional(scope: Scope, node: cst.IfExp, dest: Dest | None) -> Operand:
     out = scope.temp()
     then = nested(scope, lambda: void(lower_expression(scope, node.body, out)))
     orelse = nested(scope, lambda: void(lower_expression(scope, node.orelse, out)))
-    scope.emit(If(node, test, then, orelse, out))
+    scope.emit(core.If(node, test, then, orelse, out))
     return scope.copied(node, out, dest)
 
 
@@ -270,7 +242,7 @@ def _sequence(scope: Scope, node: cst.Tuple | cst.List | cst.Set, dest: Dest | N
     kind = {cst.Tuple: "tuple", cst.List: "list", cst.Set: "set"}[type(node)]
     items = _elements(scope, node.elements)
     out = scope.temp() if dest is None else dest
-    scope.emit(Make(node, out, kind, items))
+    scope.emit(core.Make(node, out, kind, items))
     return out
 
 
@@ -284,12 +256,8 @@ def _dict(scope: Scope, node: cst.Dict, dest: Dest | None) -> Operand:
             assert isinstance(element, cst.StarredDictElement)
             pairs.append((None, lower_expression(scope, element.value)))
     out = scope.temp() if dest is None else dest
-    scope.emit(MakeDict(node, out, pairs))
+    scope.emit(core.MakeDict(node, out, pairs))
     return out
-
-
-def _await(scope: Scope, node: cst.Await, dest: Dest | None) -> Operand:
-    return lower_expression(scope, node.expression, dest)
 
 
 def _yield(scope: Scope, node: cst.Yield, dest: Dest | None) -> Operand:
@@ -298,7 +266,7 @@ def _yield(scope: Scope, node: cst.Yield, dest: Dest | None) -> Operand:
     value = NONE if inner is None else lower_expression(scope, inner)
     out = scope.temp() if dest is None else dest
     scope.code.is_generator = True
-    scope.emit(Yield(node, out, value, star))
+    scope.emit(core.Yield(node, out, value, star))
     return out
 
 
@@ -308,9 +276,9 @@ LOWERINGS: dict[type[cst.CSTNode], Lowering] = {
     cst.Float: _number,
     cst.Imaginary: _number,
     cst.SimpleString: _string,
-    cst.ConcatenatedString: _concatenated,
+    cst.ConcatenatedString: _string,
     cst.FormattedString: _formatted,
-    cst.Ellipsis: _ellipsis,
+    cst.Ellipsis: lambda scope, node, dest: scope.copied(node, core.Const(...), dest),
     cst.Attribute: _attribute,
     cst.Subscript: _subscript,
     cst.Call: _call,
@@ -323,7 +291,7 @@ LOWERINGS: dict[type[cst.CSTNode], Lowering] = {
     cst.List: _sequence,
     cst.Set: _sequence,
     cst.Dict: _dict,
-    cst.Await: _await,
+    cst.Await: lambda scope, node, dest: lower_expression(scope, node.expression, dest),
     cst.Yield: _yield,
 }
 """How each expression is lowered; those that need statements of their own are added by the files that lower them."""

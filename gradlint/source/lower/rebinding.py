@@ -1,4 +1,4 @@
-"""Which assignments in a loop only give its variable another value, that nobody reads before the next turn."""
+"""Which assignments in a loop only give its variable another value, that nobody reads before the next iteration."""
 
 from __future__ import annotations
 
@@ -7,24 +7,17 @@ from collections.abc import Iterator
 import libcst as cst
 
 from gradlint.source.lower.syntax import parts
+from gradlint.source.lower.target import target_names
 
 
 def lost_bindings(loop: cst.For) -> dict[cst.CSTNode, str]:
-    """Return the assignments to a variable of the loop behind which the body does not name it again, with the name."""
-    names = {name.value for name in _names(loop.target)}
+    """Return the assignments to a variable of the loop after which the body does not name it again, with the name."""
+    names = set(target_names(loop.target))
     if not any(_assigns(line, names) for line in _statements(loop.body)):
         return {}
     search = _LastBindings(names)
     search.look(loop.body)
     return search.last
-
-
-def _names(target: cst.BaseExpression) -> list[cst.Name]:
-    if isinstance(target, cst.Name):
-        return [target]
-    if isinstance(target, (cst.Tuple, cst.List)):
-        return [name for element in target.elements for name in _names(element.value)]
-    return []
 
 
 def _assigns(line: cst.BaseSmallStatement, names: set[str]) -> bool:

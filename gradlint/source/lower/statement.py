@@ -7,33 +7,10 @@ from typing import Any
 
 import libcst as cst
 
-from gradlint.source.core import (
-    Assume,
-    Attr,
-    Binary,
-    Block,
-    Break,
-    Continue,
-    Copy,
-    Dest,
-    Discard,
-    For,
-    Handler,
-    If,
-    Import,
-    Item,
-    Operand,
-    Raise,
-    Rebind,
-    Return,
-    SetAttr,
-    SetItem,
-    Try,
-    While,
-    With,
-)
+import gradlint.source.core as core
+from gradlint.source.core import Block, Dest, Operand
 from gradlint.source.lower.comprehension import lower_kept
-from gradlint.source.lower.expression import lower_expression, lower_index, nested
+from gradlint.source.lower.expression import BINARY, lower_expression, lower_index, nested
 from gradlint.source.lower.function import lower_class, lower_function
 from gradlint.source.lower.match import lower_match
 from gradlint.source.lower.rebinding import lost_bindings
@@ -68,11 +45,11 @@ def _expr(scope: Scope, node: cst.Expr) -> None:
         return
     value = lower_expression(scope, expression)
     if isinstance(expression, cst.Attribute):
-        scope.emit(Discard(expression, value))
+        scope.emit(core.Discard(expression, value))
     elif isinstance(expression, cst.Comparison) and isinstance(expression.left, cst.Attribute):
         owner = expression.left.value
         if _is_path(owner):
-            scope.emit(Discard(expression, value, lower_expression(scope, owner)))
+            scope.emit(core.Discard(expression, value, lower_expression(scope, owner)))
 
 
 def _is_path(node: cst.BaseExpression) -> bool:
@@ -87,8 +64,8 @@ def _assign(scope: Scope, node: cst.Assign) -> None:
         dest = simple_dest(scope, node.targets[0].target)
         if dest is not None and node in scope.lost:
             value = lower_expression(scope, node.value)
-            scope.emit(Rebind(node, scope.read(scope.lost[node]), value))
-            scope.emit(Copy(node, dest, value))
+            scope.emit(core.Rebind(node, scope.read(scope.lost[node]), value))
+            scope.emit(core.Copy(node, dest, value))
             return
         if dest is not None:
             _kept(scope, node.value, dest)
@@ -116,68 +93,33 @@ def _augmented(scope: Scope, node: cst.AugAssign) -> None:
     if isinstance(target, cst.Attribute):
         obj = lower_expression(scope, target.value)
         old, new = scope.temp(), scope.temp()
-        scope.emit(Attr(target, old, obj, target.attr.value))
-        scope.emit(Binary(node, new, op, old, lower_expression(scope, node.value), inplace=True))
-        scope.emit(SetAttr(node, obj, target.attr.value, new))
+        scope.emit(core.Attr(target, old, obj, target.attr.value))
+        scope.emit(core.Binary(node, new, op, old, lower_expression(scope, node.value), inplace=True))
+        scope.emit(core.SetAttr(node, obj, target.attr.value, new))
     elif isinstance(target, cst.Subscript):
         obj = lower_expression(scope, target.value)
         index = lower_index(scope, target)
         old, new = scope.temp(), scope.temp()
-        scope.emit(Item(target, old, obj, index))
-        scope.emit(Binary(node, new, op, old, lower_expression(scope, node.value), inplace=True))
-        scope.emit(SetItem(node, obj, index, new))
+        scope.emit(core.Item(target, old, obj, index))
+        scope.emit(core.Binary(node, new, op, old, lower_expression(scope, node.value), inplace=True))
+        scope.emit(core.SetItem(node, obj, index, new))
     else:
         old_name = lower_expression(scope, target)
         right = lower_expression(scope, node.value)
         dest = simple_dest(scope, target)
         out = scope.temp() if dest is None else dest
-        scope.emit(Binary(node, out, op, old_name, right, inplace=True))
+        scope.emit(core.Binary(node, out, op, old_name, right, inplace=True))
         if dest is None:
             assign(scope, node, target, out)
 
 
-_AUGMENTED: dict[type[cst.CSTNode], str] = {
-    cst.AddAssign: "+",
-    cst.SubtractAssign: "-",
-    cst.MultiplyAssign: "*",
-    cst.DivideAssign: "/",
-    cst.FloorDivideAssign: "//",
-    cst.ModuloAssign: "%",
-    cst.PowerAssign: "**",
-    cst.MatrixMultiplyAssign: "@",
-    cst.BitAndAssign: "&",
-    cst.BitOrAssign: "|",
-    cst.BitXorAssign: "^",
-    cst.LeftShiftAssign: "<<",
-    cst.RightShiftAssign: ">>",
-}
-
-
-def _return(scope: Scope, node: cst.Return) -> None:
-    value = NONE if node.value is None else _kept(scope, node.value)
-    scope.emit(Return(node, value))
+_AUGMENTED = {getattr(cst, f"{kind.__name__}Assign"): op for kind, op in BINARY.items()}
 
 
 def _raise(scope: Scope, node: cst.Raise) -> None:
     if node.exc is not None:
         lower_expression(scope, node.exc)
-    scope.emit(Raise(node))
-
-
-def _assert(scope: Scope, node: cst.Assert) -> None:
-    scope.emit(Assume(node, lower_expression(scope, node.test)))
-
-
-def _delete(scope: Scope, node: cst.Del) -> None:
-    delete(scope, node, node.target)
-
-
-def _global(scope: Scope, node: cst.Global) -> None:
-    scope.globals.update(item.name.value for item in node.names)
-
-
-def _nonlocal(scope: Scope, node: cst.Nonlocal) -> None:
-    scope.nonlocals.update(item.name.value for item in node.names)
+    scope.emit(core.Raise(node))
 
 
 def _nothing(scope: Scope, node: cst.CSTNode) -> None:
@@ -198,21 +140,21 @@ def _import(scope: Scope, node: cst.Import) -> None:
     for alias in node.names:
         path = dotted(alias.name)
         if alias.asname is not None:
-            scope.emit(Import(node, dotted(alias.asname.name), path, None))
+            scope.emit(core.Import(node, dotted(alias.asname.name), path, None))
         else:
             # `import a.b` binds a.
-            scope.emit(Import(node, path.partition(".")[0], path.partition(".")[0], None))
+            scope.emit(core.Import(node, path.partition(".")[0], path.partition(".")[0], None))
 
 
 def _import_from(scope: Scope, node: cst.ImportFrom) -> None:
     path, level = dotted(node.module), len(node.relative)
     if isinstance(node.names, cst.ImportStar):
-        scope.emit(Import(node, "*", path, "*", level))
+        scope.emit(core.Import(node, "*", path, "*", level))
         return
     for alias in node.names:
         name = dotted(alias.name)
         dest = dotted(alias.asname.name) if alias.asname is not None else name
-        scope.emit(Import(node, dest, path, name, level))
+        scope.emit(core.Import(node, dest, path, name, level))
 
 
 def _if(scope: Scope, node: cst.If) -> None:
@@ -224,7 +166,7 @@ def _if(scope: Scope, node: cst.If) -> None:
         orelse = nested(scope, lambda: _if(scope, inner))
     elif node.orelse is not None:
         orelse = lower_suite(scope, node.orelse.body)
-    scope.emit(If(node, test, then, orelse))
+    scope.emit(core.If(node, test, then, orelse))
 
 
 def _orelse(scope: Scope, node: cst.Else | None) -> Block:
@@ -237,7 +179,7 @@ def _while(scope: Scope, node: cst.While) -> None:
     first = len(scope.counters)
     body = lower_suite(scope, node.body)
     counters = frozenset(scope.counters[first:])
-    scope.emit(While(node, head, test[0], body, _orelse(scope, node.orelse), counters))
+    scope.emit(core.While(node, head, test[0], body, _orelse(scope, node.orelse), counters))
 
 
 def _for(scope: Scope, node: cst.For) -> None:
@@ -248,14 +190,10 @@ def _for(scope: Scope, node: cst.For) -> None:
     first = len(scope.counters)
     body = lower_suite(scope, node.body)
     counters = frozenset(scope.counters[first:])
-    scope.emit(For(node, iterable, item, bind + body, _orelse(scope, node.orelse), counters))
+    scope.emit(core.For(node, iterable, item, bind + body, _orelse(scope, node.orelse), counters))
 
 
-def _with(scope: Scope, node: cst.With) -> None:
-    _with_item(scope, node, list(node.items))
-
-
-def _with_item(scope: Scope, node: cst.With, items: list[cst.WithItem]) -> None:
+def _with_item(scope: Scope, node: cst.With, items: Sequence[cst.WithItem]) -> None:
     """`with a, b:` is `with a:` around `with b:`."""
     item, rest = items[0], items[1:]
     context = lower_expression(scope, item.item)
@@ -268,31 +206,22 @@ def _with_item(scope: Scope, node: cst.With, items: list[cst.WithItem]) -> None:
 
     body = nested(scope, bind)
     body += nested(scope, lambda: _with_item(scope, node, rest)) if rest else lower_suite(scope, node.body)
-    scope.emit(With(item, context, dest, body))
+    scope.emit(core.With(item, context, dest, body))
 
 
 def _try(scope: Scope, node: cst.Try | cst.TryStar) -> None:
     body = lower_suite(scope, node.body)
     handlers = [_handler(scope, handler) for handler in node.handlers]
     final = [] if node.finalbody is None else lower_suite(scope, node.finalbody.body)
-    scope.emit(Try(node, body, handlers, _orelse(scope, node.orelse), final))
+    scope.emit(core.Try(node, body, handlers, _orelse(scope, node.orelse), final))
 
 
-def _handler(scope: Scope, node: cst.ExceptHandler | cst.ExceptStarHandler) -> Handler:
+def _handler(scope: Scope, node: cst.ExceptHandler | cst.ExceptStarHandler) -> core.Handler:
     types: list[Operand] = []
     syntax = node.type
-
-    def head_of() -> None:
-        if syntax is not None:
-            types.append(lower_expression(scope, syntax))
-
-    head = nested(scope, head_of)
+    head = [] if syntax is None else nested(scope, lambda: types.append(lower_expression(scope, syntax)))
     name = dotted(node.name.name) if node.name is not None else None
-    return Handler(head, types[0] if types else None, name, lower_suite(scope, node.body))
-
-
-def _match(scope: Scope, node: cst.Match) -> None:
-    lower_match(scope, node, lower_suite)
+    return core.Handler(head, types[0] if types else None, name, lower_suite(scope, node.body))
 
 
 _LOWER: dict[type[cst.CSTNode], Callable[[Scope, Any], None]] = {
@@ -300,16 +229,18 @@ _LOWER: dict[type[cst.CSTNode], Callable[[Scope, Any], None]] = {
     cst.Assign: _assign,
     cst.AnnAssign: _annotated,
     cst.AugAssign: _augmented,
-    cst.Return: _return,
+    cst.Return: lambda scope, node: scope.emit(
+        core.Return(node, NONE if node.value is None else _kept(scope, node.value))
+    ),
     cst.Raise: _raise,
-    cst.Assert: _assert,
-    cst.Del: _delete,
-    cst.Global: _global,
-    cst.Nonlocal: _nonlocal,
+    cst.Assert: lambda scope, node: scope.emit(core.Assume(node, lower_expression(scope, node.test))),
+    cst.Del: lambda scope, node: delete(scope, node, node.target),
+    cst.Global: lambda scope, node: scope.globals.update(item.name.value for item in node.names),
+    cst.Nonlocal: lambda scope, node: scope.nonlocals.update(item.name.value for item in node.names),
     cst.Pass: _nothing,
     cst.TypeAlias: _nothing,
-    cst.Break: lambda scope, node: scope.emit(Break(node)),
-    cst.Continue: lambda scope, node: scope.emit(Continue(node)),
+    cst.Break: lambda scope, node: scope.emit(core.Break(node)),
+    cst.Continue: lambda scope, node: scope.emit(core.Continue(node)),
     cst.Import: _import,
     cst.ImportFrom: _import_from,
     cst.FunctionDef: lower_function,
@@ -317,8 +248,8 @@ _LOWER: dict[type[cst.CSTNode], Callable[[Scope, Any], None]] = {
     cst.If: _if,
     cst.While: _while,
     cst.For: _for,
-    cst.With: _with,
+    cst.With: lambda scope, node: _with_item(scope, node, node.items),
     cst.Try: _try,
     cst.TryStar: _try,
-    cst.Match: _match,
+    cst.Match: lambda scope, node: lower_match(scope, node, lower_suite),
 }
