@@ -146,13 +146,10 @@ def _call(machine: Machine, states: list[State], made: Ref, method: Function) ->
     after: list[State] = []
     for state in states:
         region = machine.open(state)
-        ends: list[State] = []
-        for end, value in run_body(
-            machine, state, method, with_defaults(machine, method, Args((made,))), method.code.node
-        ):
+        ended = run_body(machine, state, method, with_defaults(machine, method, Args((made,))), method.code.node)
+        for end, value in ended:
             step_taken(machine, end, method, made, value)
-            ends.append(end)
-        ends = machine.join(ends)
+        ends = machine.join([end for end, _ in ended])
         machine.close(ends, region)
         after.extend(ends)
     return after

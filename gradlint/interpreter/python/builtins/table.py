@@ -6,21 +6,10 @@ from typing import Any
 
 import libcst as cst
 
+from gradlint.domain import value as values
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
-from gradlint.domain.value import (
-    Args,
-    Bound,
-    Context,
-    External,
-    Function,
-    Mapping,
-    Partial,
-    Ref,
-    Sequence,
-    Unknown,
-    Value,
-)
+from gradlint.domain.value import Args, Bound, External, Function, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.interpreter.belief import reveal
 from gradlint.interpreter.libraries.expectations import catch_warnings, raises, warns
 from gradlint.interpreter.machine import Machine, Native
@@ -45,10 +34,8 @@ def _number(kind: str) -> Native:
             return number_of(machine, state, tensor, kind, node)
         if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e15:
             return int(value) if kind == "int" else float(value) if kind == "float" else bool(value)
-        if kind == "bool":
-            known = truth(state, value)
-            if known is not None:
-                return known
+        if kind == "bool" and (known := truth(state, value)) is not None:
+            return known
         if isinstance(value, Unknown) and value.origin is not None:
             origin = Node(kind, node, [Edge(value.origin, False, "item")], cut="item")
             return Unknown("number", origin, None, node)
@@ -88,7 +75,7 @@ def _default_dict(machine: Machine, state: State, args: Args, node: cst.CSTNode)
         rest = state.new(Sequence(()))
     elif factory in (External("builtins.int"), External("builtins.float")):
         rest = 0
-    made = factory if isinstance(factory, (Ref, Function, Partial)) else None
+    made = factory if isinstance(factory, (Ref, Function, values.Partial)) else None
     return state.new(Mapping({}, True, rest, made))
 
 
@@ -104,7 +91,7 @@ def _deque(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Val
 def _partial(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     if not args.positional or args.open:
         return machine.unknown()
-    return Partial(args.positional[0], args.positional[1:], tuple(args.keywords.items()))
+    return values.Partial(args.positional[0], args.positional[1:], tuple(args.keywords.items()))
 
 
 def _descriptor(kind: str) -> Native:
@@ -127,7 +114,7 @@ def _decorator(machine: Machine, state: State, args: Args, node: cst.CSTNode) ->
 
 
 def _suppress(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    return Context("expecting")
+    return values.Context("expecting")
 
 
 def _slice(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
