@@ -22,7 +22,7 @@ from gradlint.interpreter.python.calls import invoke, settle
 from gradlint.interpreter.python.classes import find_in_class, is_function_class
 from gradlint.interpreter.python.instances import instantiate
 from gradlint.interpreter.python.iteration import items_of
-from gradlint.interpreter.python.strings import text_method
+from gradlint.interpreter.python.literals import text_method
 from gradlint.interpreter.torch import custom
 from gradlint.interpreter.torch.functions import call_torch, with_mode
 from gradlint.interpreter.torch.hooks import is_hooked, remove_all

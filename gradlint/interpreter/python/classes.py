@@ -123,21 +123,17 @@ def make_class(machine: Machine, states: list[State], instr: MakeClass) -> list[
         ends = machine.run(instr.code.body, [state])
         del machine.exits[first_exit:]
         for end in ends[:1]:
-            attrs = {name: value for name, value in end.locals.items() if _is_attribute(name)}
+            attrs = {name: value for name, value in end.locals.items() if isinstance(name, str) and "." not in name}
             end.leave(former)
             order, module = order_of_bases(end, bases), machine.program.module_of(end)
-            record = Class(instr.code.name, bases, attrs, instr.code, module, order)  # type: ignore[arg-type]
+            record = Class(instr.code.name, bases, attrs, instr.code, module, order)
             ref = end.new(record)
             methods = {name: replace(value, owner=ref) for name, value in attrs.items() if isinstance(value, Function)}
-            end.put(ref.id, record._replace(attrs={**attrs, **methods}))  # type: ignore[arg-type]
+            end.put(ref.id, record._replace(attrs={**attrs, **methods}))
             end.set(instr.dest, ref)
             machine.program.defined_class(ref, record.module)
             after.append(end)
     return after
-
-
-def _is_attribute(name: str | int) -> bool:
-    return isinstance(name, str) and "." not in name
 
 
 simple(MakeFunction, make_function)

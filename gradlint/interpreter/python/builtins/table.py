@@ -17,9 +17,8 @@ from gradlint.interpreter.python.branch import truth
 from gradlint.interpreter.python.builtins.iterables import WALKING
 from gradlint.interpreter.python.builtins.reflection import REFLECTING
 from gradlint.interpreter.python.iteration import items_of
-from gradlint.interpreter.python.literals import is_key
+from gradlint.interpreter.python.literals import is_key, to_text
 from gradlint.interpreter.python.named_tuples import MAKER, new_class, new_tuple
-from gradlint.interpreter.python.strings import to_text
 from gradlint.interpreter.torch.methods import number_of
 from gradlint.interpreter.torch.tensor import known_tensor
 
