@@ -4,24 +4,11 @@ from __future__ import annotations
 
 import libcst as cst
 
+from gradlint.domain import value as values
 from gradlint.domain.announcement import NumberBackpropagated, StateDictLoaded, StateDictTaken
 from gradlint.domain.refusal.tensors import FlagCalled
 from gradlint.domain.state import State
-from gradlint.domain.value import (
-    Args,
-    Bound,
-    Class,
-    Context,
-    External,
-    Function,
-    Instance,
-    Mapping,
-    Partial,
-    Ref,
-    Sequence,
-    Unknown,
-    Value,
-)
+from gradlint.domain.value import Args, Bound, External, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.facts.traits import OF_RESULTS
 from gradlint.interpreter.escape import escape, unknown_call
 from gradlint.interpreter.libraries.expectations import RAISING, WARNING, expected_failure
@@ -35,7 +22,7 @@ from gradlint.interpreter.python.calls import invoke, settle
 from gradlint.interpreter.python.classes import find_in_class, is_function_class
 from gradlint.interpreter.python.instances import instantiate
 from gradlint.interpreter.python.iteration import items_of
-from gradlint.interpreter.python.strings import text_method
+from gradlint.interpreter.python.literals import text_method
 from gradlint.interpreter.torch import custom
 from gradlint.interpreter.torch.functions import call_torch, with_mode
 from gradlint.interpreter.torch.hooks import is_hooked, remove_all
@@ -71,11 +58,10 @@ def _call(machine: Machine, state: State, instr: Call) -> list[State]:
         state.set(instr.dest, call_value(machine, state, func, args, instr.node))
         return [state]
     region = machine.open(state)
-    after: list[State] = []
-    for outcome, value in invoke(machine, state, target[0], target[1], instr.node):
+    outcomes = invoke(machine, state, *target, instr.node)
+    for outcome, value in outcomes:
         outcome.set(instr.dest, value)
-        after.append(outcome)
-    after = machine.join(after, (instr.dest,))
+    after = machine.join([outcome for outcome, _ in outcomes], (instr.dest,))
     machine.close(after, region)
     return after
 
@@ -118,7 +104,7 @@ def as_function(machine: Machine, state: State, func: Value, args: Args) -> tupl
         return func, args
     if isinstance(func, Bound) and isinstance(func.function, Function):
         return func.function, args.prepend(func.receiver)
-    if isinstance(func, Partial):
+    if isinstance(func, values.Partial):
         merged = Args(func.args + args.positional, {**dict(func.keywords), **args.keywords}, args.open)
         return as_function(machine, state, func.function, merged)
     if isinstance(func, Ref):
@@ -158,16 +144,16 @@ def call_value(machine: Machine, state: State, func: Value, args: Args, node: cs
         if func.path.startswith(("torch.", "functorch.")):
             return call_torch(machine, state, func.path, args, node)
         return _library(machine, state, func.path, args, node)
-    if isinstance(func, Context):
+    if isinstance(func, values.Context):
         return with_mode(args.positional[0], func) if args.positional else machine.unknown()
-    if isinstance(func, Partial):
+    if isinstance(func, values.Partial):
         merged = Args(func.args + args.positional, {**dict(func.keywords), **args.keywords}, args.open)
         return call_value(machine, state, func.function, merged, node)
     if isinstance(func, Bound):
         return _bound(machine, state, func, args, node)
     if isinstance(func, Ref):
         record = state[func]
-        if isinstance(record, Class):
+        if isinstance(record, values.Class):
             return instantiate(machine, state, func, args, node)
         if isinstance(record, Instance):
             return call_instance(machine, state, func, record, args, node)
@@ -214,7 +200,7 @@ def _bound(machine: Machine, state: State, func: Bound, args: Args, node: cst.CS
         record = state[receiver]
         if isinstance(record, (Sequence, Mapping)):
             return containers.call_method(machine, state, receiver, name, args, node)
-        if isinstance(record, Class) and name == "apply":
+        if isinstance(record, values.Class) and name == "apply":
             return custom.apply(machine, state, receiver, args, node)
         if isinstance(record, Instance) and custom.is_ctx(record):
             return custom.call_ctx(machine, state, receiver, name, args, node)

@@ -46,10 +46,7 @@ def parameter(machine: Machine, state: State, function: Function, param: Param) 
     if value is not None:
         return value
     default = dict(function.defaults).get(param.name)
-    if isinstance(default, bool):
-        return Unknown("bool", syntax=param.node)
-    if isinstance(default, (int, float)):
-        return Unknown("number", syntax=param.node)
-    if isinstance(default, str):
-        return Unknown("str", syntax=param.node)
-    return Unknown(syntax=param.node)
+    return Unknown(_OF_DEFAULT.get(type(default)), syntax=param.node)
+
+
+_OF_DEFAULT = {bool: "bool", int: "number", float: "number", str: "str"}

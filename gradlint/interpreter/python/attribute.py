@@ -5,28 +5,11 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain import dtype as dtypes
+from gradlint.domain import value as values
 from gradlint.domain.announcement import Assigned, AttributeRead, AttributeSet, GraphsShared
 from gradlint.domain.refusal.functions import FunctionWithoutApply
 from gradlint.domain.state import State
-from gradlint.domain.value import (
-    Args,
-    Bound,
-    Class,
-    External,
-    File,
-    Function,
-    Imported,
-    Instance,
-    Mapping,
-    NoGradient,
-    Partial,
-    Ref,
-    Sequence,
-    Super,
-    Tensor,
-    Unknown,
-    Value,
-)
+from gradlint.domain.value import Args, Bound, External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.interpreter.escape import escape, origins
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.classes import find_in_class, is_function_class, library_base
@@ -49,7 +32,7 @@ def get_attribute(machine: Machine, state: State, obj: Value, name: str, node: c
     """obj.name, for any value."""
     if isinstance(obj, Ref):
         return _of_record(machine, state, obj, name, node)
-    if isinstance(obj, NoGradient):
+    if isinstance(obj, values.NoGradient):
         if not name.startswith("__") and obj.since >= 0:
             absent_gradient(machine, obj, node)
         return machine.unknown("raised")
@@ -61,13 +44,13 @@ def get_attribute(machine: Machine, state: State, obj: Value, name: str, node: c
         return machine.program.external(f"{obj.path}.{name}")
     if isinstance(obj, Unknown):
         return _of_unknown(machine, state, obj, name, node)
-    if isinstance(obj, File):
-        return machine.imported(state, Imported(obj.path, name))
-    if isinstance(obj, Super):
+    if isinstance(obj, values.File):
+        return machine.imported(state, values.Imported(obj.path, name))
+    if isinstance(obj, values.Super):
         return _of_super(machine, state, obj, name)
     if type(obj) is tuple and name in _FIELDS and _FIELDS[name] < len(obj):
         return obj[_FIELDS[name]]
-    if isinstance(obj, (Function, Bound, Partial)):
+    if isinstance(obj, (values.Function, Bound, values.Partial)):
         return machine.symbol("attr", obj, name) if name != "__name__" else Unknown("str")
     if obj is None and name in _OF_CTX:
         machine.emit(FunctionWithoutApply(node, "without-ctx", name))
@@ -93,7 +76,7 @@ def _of_record(machine: Machine, state: State, obj: Ref, name: str, node: cst.CS
         return tensor_attribute(machine, state, obj, name, node)
     if isinstance(record, Instance):
         return _of_instance(machine, state, obj, record, name, node)
-    if isinstance(record, Class):
+    if isinstance(record, values.Class):
         value = find_in_class(state, obj, name)
         if value is not None:
             return _descriptor(value, obj)
@@ -115,7 +98,7 @@ def _of_instance(machine: Machine, state: State, obj: Ref, record: Instance, nam
         escape(machine, state, (obj,), node)
         return machine.unknown()
     if name in ("__delattr__", "__setattr__"):
-        return Partial(machine.program.external(f"builtins.{name.strip('_')}"), (obj,), ())
+        return values.Partial(machine.program.external(f"builtins.{name.strip('_')}"), (obj,), ())
     if name == "__class__":
         return record.cls
     if isinstance(record.cls, Ref):
@@ -133,7 +116,7 @@ def _of_instance(machine: Machine, state: State, obj: Ref, record: Instance, nam
 
 def _bind(machine: Machine, state: State, obj: Ref, value: Value, node: cst.CSTNode) -> Value:
     """Return what a class attribute becomes on an object: methods are bound, properties are called."""
-    if isinstance(value, Function):
+    if isinstance(value, values.Function):
         return Bound(obj, value)
     if isinstance(value, Bound) and isinstance(value.receiver, External):
         kind = value.receiver.path
@@ -152,7 +135,7 @@ def _cached(machine: Machine, state: State, obj: Ref, function: Value, node: cst
     """Return a property that is called once: its value stays as an attribute, with its graph."""
     value = machine.call(state, function, Args((obj,)), node)
     instance = state[obj]
-    if isinstance(function, Function) and isinstance(instance, Instance):
+    if isinstance(function, values.Function) and isinstance(instance, Instance):
         state.put(obj.id, instance._replace(attrs={**instance.attrs, function.code.name: value}))
     return value
 
@@ -167,13 +150,13 @@ def _descriptor(value: Value, cls: Ref) -> Value:
     return value
 
 
-def _of_super(machine: Machine, state: State, obj: Super, name: str) -> Value:
+def _of_super(machine: Machine, state: State, obj: values.Super, name: str) -> Value:
     receiver = obj.receiver
     if isinstance(receiver, Ref):
         record = state[receiver]
         cls = record.cls if isinstance(record, Instance) else receiver
         value = find_in_class(state, cls, name, after=obj.owner)
-        if isinstance(value, Function):
+        if isinstance(value, values.Function):
             return Bound(receiver, value)
         if value is not None:
             return value
@@ -224,7 +207,7 @@ def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: 
             state.decide(("set", obj, name), value)
             return
         obj = ref
-    if isinstance(obj, NoGradient) and obj.since >= 0:
+    if isinstance(obj, values.NoGradient) and obj.since >= 0:
         absent_gradient(machine, obj, node)
     if not isinstance(obj, Ref):
         return
@@ -243,7 +226,7 @@ def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: 
             if isinstance(setter, Bound) and setter.receiver == External("builtins.property"):
                 return
         set_module_attribute(machine, state, obj, record, name, value, node)
-    elif isinstance(record, Class):
+    elif isinstance(record, values.Class):
         state.put(obj.id, record._replace(attrs={**record.attrs, name: value}))
 
 

@@ -170,11 +170,10 @@ def settle(
     """Run what may split a state where a program cannot: of several outcomes the first that remains goes on."""
     before = state.fork()
     region = machine.open(state)
-    states: list[State] = []
-    for outcome, value in run():
+    outcomes = run()
+    for outcome, value in outcomes:
         outcome.set(RESULT, value)
-        states.append(outcome)
-    states = machine.join(states, (RESULT,))
+    states = machine.join([outcome for outcome, _ in outcomes], (RESULT,))
     machine.close(states, region)
     _detach_exits(machine, region, state)
     if not states:

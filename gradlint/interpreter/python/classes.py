@@ -99,15 +99,9 @@ def find_method(state: State, receiver: Ref, name: str) -> Bound | None:
 def annotated_names(record: Class) -> list[str]:
     """Return the names that a class annotates, in order: fields of a dataclass or of a named tuple."""
     assert isinstance(record.code.node, cst.ClassDef)
-    names: list[str] = []
-    for statement in record.code.node.body.body:
-        if isinstance(statement, cst.SimpleStatementLine):
-            names.extend(
-                small.target.value
-                for small in statement.body
-                if isinstance(small, cst.AnnAssign) and isinstance(small.target, cst.Name)
-            )
-    return names
+    lines = [line for line in record.code.node.body.body if isinstance(line, cst.SimpleStatementLine)]
+    annotated = [small.target for line in lines for small in line.body if isinstance(small, cst.AnnAssign)]
+    return [target.value for target in annotated if isinstance(target, cst.Name)]
 
 
 def make_function(machine: Machine, state: State, instr: MakeFunction) -> None:
@@ -129,24 +123,17 @@ def make_class(machine: Machine, states: list[State], instr: MakeClass) -> list[
         ends = machine.run(instr.code.body, [state])
         del machine.exits[first_exit:]
         for end in ends[:1]:
-            attrs = {name: value for name, value in end.locals.items() if _is_attribute(name)}
+            attrs = {name: value for name, value in end.locals.items() if isinstance(name, str) and "." not in name}
             end.leave(former)
             order, module = order_of_bases(end, bases), machine.program.module_of(end)
-            record = Class(instr.code.name, bases, attrs, instr.code, module, order)  # type: ignore[arg-type]
+            record = Class(instr.code.name, bases, attrs, instr.code, module, order)
             ref = end.new(record)
-            owned = {
-                name: replace(value, owner=ref) if isinstance(value, Function) else value
-                for name, value in attrs.items()
-            }
-            end.put(ref.id, record._replace(attrs=owned))  # type: ignore[arg-type]
+            methods = {name: replace(value, owner=ref) for name, value in attrs.items() if isinstance(value, Function)}
+            end.put(ref.id, record._replace(attrs={**attrs, **methods}))
             end.set(instr.dest, ref)
             machine.program.defined_class(ref, record.module)
             after.append(end)
     return after
-
-
-def _is_attribute(name: str | int) -> bool:
-    return isinstance(name, str) and "." not in name
 
 
 simple(MakeFunction, make_function)

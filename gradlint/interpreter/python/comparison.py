@@ -51,7 +51,8 @@ def _compare(machine: Machine, state: State, instr: Compare, left: Value, right:
     if op == "!=" and not isinstance(left, Ref) and not isinstance(right, Ref):
         return _negated(machine, left, right, instr)
     value = operate(machine, state, op, left, right, instr.node)
-    if isinstance(value, Unknown) and (value.kind, value.origin, value.key) == (None, None, None) and gives_bool(left):
+    # Nothing is known of the result, not even what it was made of.
+    if isinstance(value, Unknown) and not (value.kind or value.origin or value.key) and gives_bool(left):
         return Unknown("bool", syntax=value.syntax)
     return value
 

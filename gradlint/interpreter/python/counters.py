@@ -44,9 +44,8 @@ _ORDERS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 def next_position(index: Value) -> Value:
     """Return the count of the next iteration: never the same number."""
     known = place_of(index)
-    if known is None or not isinstance(index, Unknown):
+    if known is None or not isinstance(index, Unknown) or index.key is None:
         return Unknown("int")
-    assert index.key is not None
     return nth(known + 1, upwards=bool(index.key[2]))
 
 

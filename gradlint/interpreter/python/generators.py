@@ -105,11 +105,10 @@ def _delegate(machine: Machine, state: State, consumer: Consumer, instr: Yield) 
     inner = suspended_at(state, value)
     if inner is not None and isinstance(value, Ref):
         state.put(value.id, Sequence((), "generator", True, 0))
-        ends: list[State] = []
-        for end, result in _run(machine, state, inner, consumer):
+        ended = _run(machine, state, inner, consumer)
+        for end, result in ended:
             end.set(instr.dest, result)
-            ends.append(end)
-        return ends
+        return [end for end, _ in ended]
     items = items_of(machine, state, value, instr.node)
     given = items.items[:2] if items.open or len(items.items) > 8 else items.items
     escape(machine, state, items.items[len(given) :], instr.node)

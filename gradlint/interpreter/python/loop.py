@@ -16,7 +16,7 @@ from gradlint.domain.graph import fresh_number
 from gradlint.domain.state import PathFact, State, rebound
 from gradlint.domain.value import Instance, Ref, Sequence, Suspended, Tensor, Unknown, Value
 from gradlint.interpreter.escape import escape, origins
-from gradlint.interpreter.machine import Exit, Machine, splitting_each
+from gradlint.interpreter.machine import Exit, Machine, Region, splitting_each
 from gradlint.interpreter.python.branch import assume, truth
 from gradlint.interpreter.python.calls import suspended_at
 from gradlint.interpreter.python.counters import next_position, nth, place_of
@@ -43,18 +43,18 @@ class Iterations:
         machine.announce(before, LoopBegan(node, self.number))
 
     def begin(self) -> None:
-        """An iteration begins."""
+        """Begin an iteration."""
         since = fresh_number()
         self.machine.iterations.append(since)
         self.machine.announce(self.before, IterationBegan(self.node, self.number, since))
 
     def end(self, paths: Paths[State]) -> None:
-        """The iteration has ended on these paths."""
+        """End the iteration on these paths."""
         self.machine.iterations.pop()
         self.machine.announce(self.before, IterationEnded(self.node, self.number, paths))
 
     def over(self, paths: Paths[State], *, bounded: bool, listed: bool = False) -> None:
-        """That was the last iteration."""
+        """End the loop after its last iteration."""
         self.machine.announce(self.before, LoopEnded(self.node, self.number, paths, bounded, listed))
 
 
@@ -95,11 +95,17 @@ def run_for(machine: Machine, state: State, instr: For) -> list[State]:
             more = True
     listed = exact and _are_objects(state, iterable, items)
     iterations.over(live, bounded=listed or _counted(state, iterable, items, exact), listed=listed)
-    if not exact:
-        for other in live + broken:
-            _widen(machine, before, other)
-    live = machine.run(instr.orelse, live)
-    after = machine.join(live + broken)
+    return _leave(machine, instr.orelse, region, live, broken, None if exact else before)
+
+
+def _leave(
+    machine: Machine, orelse: Block, region: Region, live: list[State], broken: list[State], before: State | None
+) -> list[State]:
+    """Run the `else` of a loop, and join what broke out; all is widened since `before`, which an exact loop lacks."""
+    if before is not None:
+        for state in live + broken:
+            _widen(before, state)
+    after = machine.join(machine.run(orelse, live) + broken)
     machine.close(after, region)
     return after
 
@@ -127,12 +133,7 @@ def _consume(machine: Machine, state: State, instr: For, generator: Ref) -> list
     ended, broken = drive(machine, state, generator, step)
     live = [end for end, _ in ended]
     iterations.over(live, bounded=True)
-    for other in live + broken:
-        _widen(machine, before, other)
-    live = machine.run(instr.orelse, live)
-    after = machine.join(live + broken)
-    machine.close(after, region)
-    return after
+    return _leave(machine, instr.orelse, region, live, broken, before)
 
 
 def _counted(state: State, iterable: Value, items: Sequence, exact: bool) -> bool:
@@ -196,17 +197,10 @@ def _iterate(machine: Machine, states: list[State], body: Block) -> tuple[list[S
     """Run one iteration: the states that go on to the next, and those that broke out."""
     first_exit = len(machine.exits)
     live = machine.run(body, states)
-    broken: list[State] = []
-    others: list[Exit] = []
-    for exit in machine.exits[first_exit:]:
-        if exit.kind == "continue":
-            live.append(exit.state)
-        elif exit.kind == "break":
-            broken.append(exit.state)
-        else:
-            others.append(exit)
-    machine.exits[first_exit:] = others
-    return machine.join(live), broken
+    exits = machine.exits[first_exit:]
+    machine.exits[first_exit:] = [exit for exit in exits if exit.kind not in ("continue", "break")]
+    live.extend(exit.state for exit in exits if exit.kind == "continue")
+    return machine.join(live), [exit.state for exit in exits if exit.kind == "break"]
 
 
 def run_while(machine: Machine, state: State, instr: While) -> list[State]:
@@ -233,14 +227,8 @@ def run_while(machine: Machine, state: State, instr: While) -> list[State]:
         broken.extend(left)
         iterations.end(live)
     iterations.over(live, bounded=exact)
-    after = live + done
-    if not exact:
-        for other in after + broken:
-            _widen(machine, before, other)
-    after = machine.run(instr.orelse, after) if not _endless(instr) else []
-    after = machine.join(after + broken)
-    machine.close(after, region)
-    return after
+    ended = [] if _endless(instr) else live + done
+    return _leave(machine, instr.orelse, region, ended, broken, None if exact else before)
 
 
 def _endless(instr: While) -> bool:
@@ -292,7 +280,7 @@ def _rises(value: Value, former: Value) -> bool:
     return type(value) is int and type(former) is int and value > former
 
 
-def _widen(machine: Machine, before: State, after: State) -> None:
+def _widen(before: State, after: State) -> None:
     """Forget what two iterations computed that another number of them would compute differently.
 
     Numbers that the loop changed are unknown after it, lists that it filled may be longer, and sizes of tensors

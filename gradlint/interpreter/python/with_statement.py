@@ -16,10 +16,7 @@ from gradlint.source.core import With
 
 def enter_with(machine: Machine, states: list[State], instr: With) -> list[State]:
     """with context: body. Whatever way the body is left, the mode is restored."""
-    after: list[State] = []
-    for state in states:
-        after.extend(_with(machine, state, instr))
-    return after
+    return [end for state in states for end in _with(machine, state, instr)]
 
 
 _MODES = {

@@ -68,12 +68,11 @@ def _bound(machine: Machine, state: State, path: str, name: str, searched: Searc
         value = frame.names.get(name, MISSING)
         if value is not MISSING:
             return value
-        value = None
         if (path, name) not in searched:
             searched.add((path, name))
             value = from_stars(machine, state, frame, name, searched)
-        if value is not None:
-            return value
+            if value is not None:
+                return value
     below = machine.program.below(path, name)
     return File(below) if below is not None else machine.symbol("import", path, name)
 

@@ -63,12 +63,8 @@ def _name_of(node: cst.CSTNode) -> str:
 
 def _may_bring_a_graph(state: State, value: Value) -> bool:
     """Return whether nothing at all is known of an argument: not that it is a number, nor what it was computed from."""
-    return (
-        isinstance(value, Unknown)
-        and value.origin is None
-        and value.kind not in NO_TENSOR
-        and ("tensor", value) not in state.facts
-    )
+    bare = isinstance(value, Unknown) and value.origin is None and value.kind not in NO_TENSOR
+    return bare and ("tensor", value) not in state.facts
 
 
 def call_supposed(state: State, ref: Ref, record: Instance, args: Args, node: cst.CSTNode) -> Value:

@@ -44,17 +44,13 @@ def _range(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Val
         numbers = range(*known)
         if len(numbers) <= 16:
             return tuple(numbers)
-        return state.new(Sequence((numbers[0], nth(numbers[1], upwards=_rises(numbers))), "list", True))
+        upwards = numbers.step > 0 and numbers.start >= 0
+        return state.new(Sequence((numbers[0], nth(numbers[1], upwards=upwards)), "list", True))
     start = parts[0] if len(parts) > 1 else 0
     step = parts[2] if len(parts) > 2 else 1
     if isinstance(start, int) and isinstance(step, int):
         return state.new(Sequence((start, nth(start + step, upwards=start >= 0 and step > 0)), "list", True))
     return state.new(Sequence((nth(0, upwards=False), nth(1, upwards=False)), "list", True))
-
-
-def _rises(numbers: range) -> bool:
-    """Return whether a range counts upwards, and from no less than zero."""
-    return numbers.step > 0 and numbers.start >= 0
 
 
 def _enumerate(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -116,14 +112,12 @@ def _as_list(kind: str) -> Native:
     return build
 
 
-def _reversed(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    items = items_of(machine, state, args.get(0, "sequence"), node)
-    return state.new(Sequence(items.items[::-1], "iterator", items.open))
+def _reordered(parameter: str, kind: str, step: int) -> Native:
+    def run(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+        items = items_of(machine, state, args.get(0, parameter), node)
+        return state.new(Sequence(items.items[::step], kind, items.open))
 
-
-def _sorted(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    items = items_of(machine, state, args.get(0, "iterable"), node)
-    return state.new(Sequence(items.items, "list", items.open))
+    return run
 
 
 def _iter(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -140,9 +134,7 @@ def _next(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
     value = args.get(0, "iterator")
     if isinstance(value, Ref) and suspended_at(state, value) is not None:
         return first_item(machine, state, value)
-    if isinstance(value, Ref) and isinstance(state[value], Sequence):
-        record = state[value]
-        assert isinstance(record, Sequence)
+    if isinstance(value, Ref) and isinstance(record := state[value], Sequence):
         if not record.items:
             return args.get(1, "default") if args.has(1, "default") else machine.unknown()
         state.put(value.id, record._replace(items=record.items[1:] or (record.items if record.open else ())))
@@ -229,8 +221,8 @@ WALKING: dict[str, Native] = {
     "builtins.tuple": _as_list("tuple"),
     "builtins.set": _as_list("set"),
     "builtins.frozenset": _as_list("set"),
-    "builtins.reversed": _reversed,
-    "builtins.sorted": _sorted,
+    "builtins.reversed": _reordered("sequence", "iterator", -1),
+    "builtins.sorted": _reordered("iterable", "list", 1),
     "builtins.iter": _iter,
     "builtins.next": _next,
     "builtins.sum": _sum,

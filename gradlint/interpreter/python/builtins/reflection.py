@@ -4,23 +4,10 @@ from __future__ import annotations
 
 import libcst as cst
 
+from gradlint.domain import value as values
 from gradlint.domain.dtype import TENSOR_TYPES
 from gradlint.domain.state import State
-from gradlint.domain.value import (
-    Args,
-    Bound,
-    External,
-    Function,
-    Instance,
-    Mapping,
-    Partial,
-    Ref,
-    Sequence,
-    Super,
-    Tensor,
-    Unknown,
-    Value,
-)
+from gradlint.domain.value import Args, External, Function, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.facts.names import MODULE, TENSOR, attributes_of_modules, names_of
 from gradlint.interpreter.escape import escape, unknown_call
 from gradlint.interpreter.machine import Machine, Native
@@ -35,10 +22,8 @@ def _isinstance(machine: Machine, state: State, args: Args, node: cst.CSTNode) -
     known = is_instance(machine, state, value, cls)
     if known is not None:
         return known
-    if isinstance(value, Unknown):
-        found = state.facts.get(("type", value))
-        if found is not None and found == cls:
-            return True
+    if isinstance(value, Unknown) and cls is not None and state.facts.get(("type", value)) == cls:
+        return True
     return machine.symbol("isinstance", value, cls, kind="bool")
 
 
@@ -67,9 +52,8 @@ def is_instance(machine: Machine, state: State, value: Value, cls: Value) -> boo
     if isinstance(value, Unknown) or not isinstance(cls, (External, Ref)):
         return None
     if type(value) is tuple and isinstance(cls, External):
-        if cls.path.startswith(("builtins.", "torch.Tensor", "torch.nn.")):
-            return cls.path == "builtins.tuple"
-        return None
+        known = cls.path.startswith(("builtins.", "torch.Tensor", "torch.nn."))
+        return cls.path == "builtins.tuple" if known else None
     if isinstance(cls, External):
         plain = _PLAIN_TYPES.get(cls.path)
         if plain is not None:
@@ -82,11 +66,9 @@ def is_instance(machine: Machine, state: State, value: Value, cls: Value) -> boo
 def _ref_is_instance(state: State, value: Ref, cls: Value) -> bool | None:
     record = state[value]
     if isinstance(record, Tensor):
-        if isinstance(cls, External):
-            if cls.path == "torch.nn.Parameter":
-                return record.parameter
-            return _is_of_tensor_type(record, cls.path)
-        return False
+        if not isinstance(cls, External):
+            return False
+        return record.parameter if cls.path == "torch.nn.Parameter" else _is_of_tensor_type(record, cls.path)
     if isinstance(record, Sequence) and isinstance(cls, External):
         return cls.path == f"builtins.{record.kind}" or (None if record.kind in ("iterator", "generator") else False)
     if isinstance(record, Mapping) and isinstance(cls, External):
@@ -147,10 +129,9 @@ def _lacks(machine: Machine, obj: Ref, record: Instance, name: str) -> bool:
 def _getattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     obj, name = args.get(0, "obj"), args.get(1, "name")
     if isinstance(name, str):
-        if args.has(2, "default") and isinstance(obj, Ref):
-            record = state[obj]
-            if isinstance(record, Instance) and name not in record.attrs:
-                return machine.symbol("attr", obj, name)
+        record = state[obj] if args.has(2, "default") and isinstance(obj, Ref) else None
+        if isinstance(record, Instance) and name not in record.attrs:
+            return machine.symbol("attr", obj, name)
         return get_attribute(machine, state, obj, name, node)
     if isinstance(obj, Ref) and isinstance(state[obj], Tensor):
         # Any method of it may be called then, a differentiable one as well.
@@ -162,10 +143,8 @@ def _setattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
     obj, name, value = args.get(0, "obj"), args.get(1, "name"), args.get(2, "value")
     if isinstance(name, str):
         set_attribute(machine, state, obj, name, value, node)
-    elif isinstance(obj, Ref):
-        record = state[obj]
-        if isinstance(record, Instance):
-            state.put(obj.id, record.with_unnamed(value))
+    elif isinstance(obj, Ref) and isinstance(record := state[obj], Instance):
+        state.put(obj.id, record.with_unnamed(value))
     return None
 
 
@@ -176,11 +155,11 @@ def _delattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
 
 def _super(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     if len(args.positional) == 2:
-        return Super(args.positional[0], args.positional[1])
+        return values.Super(args.positional[0], args.positional[1])
     function = state.function
     if function is not None and function.code.params:
         receiver = state.locals.get(function.code.params[0].name)
-        return Super(function.owner, receiver)
+        return values.Super(function.owner, receiver)
     return machine.unknown()
 
 
@@ -198,16 +177,18 @@ def _type(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
 def _id(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """id(obj): a number of its own for each thing, unless one address stands for several."""
     value = args.get(0, "obj")
-    if isinstance(value, Ref):
-        record = state[value]
-        if isinstance(record, Tensor) and SUMMARY not in record.tags:
-            return value.id
+    if isinstance(value, Ref) and isinstance(record := state[value], Tensor) and SUMMARY not in record.tags:
+        return value.id
     return machine.symbol("id", value, kind="int")
 
 
 def _callable(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     value = args.get(0, "obj")
-    return True if isinstance(value, (Function, Bound, External, Partial)) else machine.symbol("callable", value)
+    return (
+        True
+        if isinstance(value, (Function, values.Bound, External, values.Partial))
+        else machine.symbol("callable", value)
+    )
 
 
 def _vars(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:

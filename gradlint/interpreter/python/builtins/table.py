@@ -6,21 +6,10 @@ from typing import Any
 
 import libcst as cst
 
+from gradlint.domain import value as values
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
-from gradlint.domain.value import (
-    Args,
-    Bound,
-    Context,
-    External,
-    Function,
-    Mapping,
-    Partial,
-    Ref,
-    Sequence,
-    Unknown,
-    Value,
-)
+from gradlint.domain.value import Args, Bound, External, Function, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.interpreter.belief import reveal
 from gradlint.interpreter.libraries.expectations import catch_warnings, raises, warns
 from gradlint.interpreter.machine import Machine, Native
@@ -28,9 +17,8 @@ from gradlint.interpreter.python.branch import truth
 from gradlint.interpreter.python.builtins.iterables import WALKING
 from gradlint.interpreter.python.builtins.reflection import REFLECTING
 from gradlint.interpreter.python.iteration import items_of
-from gradlint.interpreter.python.literals import is_key
+from gradlint.interpreter.python.literals import is_key, to_text
 from gradlint.interpreter.python.named_tuples import MAKER, new_class, new_tuple
-from gradlint.interpreter.python.strings import to_text
 from gradlint.interpreter.torch.methods import number_of
 from gradlint.interpreter.torch.tensor import known_tensor
 
@@ -45,10 +33,8 @@ def _number(kind: str) -> Native:
             return number_of(machine, state, tensor, kind, node)
         if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e15:
             return int(value) if kind == "int" else float(value) if kind == "float" else bool(value)
-        if kind == "bool":
-            known = truth(state, value)
-            if known is not None:
-                return known
+        if kind == "bool" and (known := truth(state, value)) is not None:
+            return known
         if isinstance(value, Unknown) and value.origin is not None:
             origin = Node(kind, node, [Edge(value.origin, False, "item")], cut="item")
             return Unknown("number", origin, None, node)
@@ -88,7 +74,7 @@ def _default_dict(machine: Machine, state: State, args: Args, node: cst.CSTNode)
         rest = state.new(Sequence(()))
     elif factory in (External("builtins.int"), External("builtins.float")):
         rest = 0
-    made = factory if isinstance(factory, (Ref, Function, Partial)) else None
+    made = factory if isinstance(factory, (Ref, Function, values.Partial)) else None
     return state.new(Mapping({}, True, rest, made))
 
 
@@ -104,7 +90,7 @@ def _deque(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Val
 def _partial(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     if not args.positional or args.open:
         return machine.unknown()
-    return Partial(args.positional[0], args.positional[1:], tuple(args.keywords.items()))
+    return values.Partial(args.positional[0], args.positional[1:], tuple(args.keywords.items()))
 
 
 def _descriptor(kind: str) -> Native:
@@ -127,7 +113,7 @@ def _decorator(machine: Machine, state: State, args: Args, node: cst.CSTNode) ->
 
 
 def _suppress(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    return Context("expecting")
+    return values.Context("expecting")
 
 
 def _slice(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
