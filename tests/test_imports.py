@@ -182,7 +182,7 @@ def test_checking_imports_no_torch() -> None:
 def test_preparing_to_confirm_imports_no_torch() -> None:
     """Executed: gate, sandbox, and verdict run in the process of the user."""
     program = (
-        "import gradlint.confirm.gate.admit, gradlint.confirm.run.sandbox, gradlint.confirm.check.verdict;"
+        "import gradlint.confirm.gate.admit, gradlint.confirm.run.sandbox, gradlint.confirm.check.evidence;"
         "gradlint.confirm.gate.admit.admit('import torch\\nx = torch.ones(2)\\n')"
     )
     loaded = loaded_by(program)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import os
 import re
 import time
@@ -13,14 +14,13 @@ from typing import NamedTuple
 
 from gradlint.confirm.check.effect import Silence
 from gradlint.confirm.check.error import Claim, Raising
-from gradlint.confirm.check.evidence import is_known, is_local, obstacle, pattern_of, slips_of
-from gradlint.confirm.effects.table import measure_of
-from gradlint.confirm.prepare.candidates import Sketch
+from gradlint.confirm.check.evidence import is_known, is_local, measure_of, obstacle, pattern_of, slips_of
+from gradlint.confirm.prepare.candidates import Sketch, statement
 from gradlint.confirm.prepare.entry import Way, ways_to
-from gradlint.confirm.prepare.limit_iterations import hurried
 from gradlint.confirm.prepare.link import Importers, linked, parsed
 from gradlint.confirm.prepare.sketch import sketch
 from gradlint.confirm.prepare.slice import Slice, slices
+from gradlint.confirm.prepare.syntax import name_of
 from gradlint.confirm.prepare.values import agree, forward_values
 from gradlint.confirm.run.sandbox import Sandbox, TorchMissingError
 from gradlint.confirm.run.search import MOST_RUNS, Found, Inquiry, filled
@@ -242,3 +242,36 @@ class _Asked(NamedTuple):
     def of(cls, verdict: Confirmation, runs: Inquiry) -> _Asked:
         """Return what the runs have come to."""
         return cls(verdict, runs.is_slow, runs.found, runs.has_passed, runs.failed)
+
+
+_TURNS = 4
+_TRAINS = frozenset({"backward", "step", "grad"})
+
+
+def hurried(made: Sketch) -> Sketch | None:
+    """Return a copy whose training loops, and those around them, end after a few iterations; None if there are none."""
+    tree = ast.Module(copy.deepcopy(made.body), [])
+    trainers = _trainers(tree)
+    loops = [node for node in ast.walk(tree) if isinstance(node, ast.For) and _trains(node, trainers)]
+    for loop in loops:
+        loop.iter = ast.Call(ast.Name("islice", ast.Load()), [loop.iter, ast.Constant(_TURNS)], [])
+    if not loops:
+        return None
+    fewer = Sketch(tree.body, list(made.holes), made.dropped + 1)
+    fewer.imports([statement("from itertools import islice")])
+    return fewer
+
+
+def _trainers(tree: ast.Module) -> frozenset[str]:
+    """Return the functions of the program in which gradients flow, by name, also those that call one."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    found: set[str] = set()
+    while True:
+        more = {node.name for node in functions if node.name not in found and _trains(node, found)}
+        if not more:
+            return frozenset(found)
+        found |= more
+
+
+def _trains(node: ast.AST, trainers: set[str] | frozenset[str]) -> bool:
+    return any(isinstance(part, ast.Call) and name_of(part.func) in _TRAINS | trainers for part in ast.walk(node))

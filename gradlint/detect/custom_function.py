@@ -15,8 +15,7 @@ from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import FILLED, LIKES, ONES, UNFILLED, ZEROS
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.python.contexts import ONCE
-from gradlint.interpreter.torch.custom import ctx_state, set_at, tensors_among
-from gradlint.interpreter.torch.custom_backward import parts_of, static_method
+from gradlint.interpreter.torch.custom import ctx_state, parts_of, set_at, static_method, tensors_among
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
 
 

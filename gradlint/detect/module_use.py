@@ -10,8 +10,7 @@ from gradlint.domain.fault.modules import DropoutAlwaysOn, ModuleFlag
 from gradlint.domain.state import State
 from gradlint.domain.value import Instance, Ref
 from gradlint.interpreter.python.classes import find_in_class
-from gradlint.interpreter.torch.parameters import is_module, module_base
-from gradlint.interpreter.torch.registration import running_method_of
+from gradlint.interpreter.torch.parameters import is_module, module_base, running_method_of
 from gradlint.source.lower.syntax import parts
 
 _FLAGS = frozenset({"requires_grad", "require_grad", "requires_grads", "require_grads"})

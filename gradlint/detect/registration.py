@@ -17,8 +17,13 @@ from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Tensor, Valu
 from gradlint.facts.traits import FACTORIES
 from gradlint.interpreter.contents import items_in
 from gradlint.interpreter.python.classes import find_in_class
-from gradlint.interpreter.torch.parameters import is_module, modules_of, parameters_of
-from gradlint.interpreter.torch.registration import leaf_records_behind, running_method_of
+from gradlint.interpreter.torch.parameters import (
+    is_module,
+    leaf_records_behind,
+    modules_of,
+    parameters_of,
+    running_method_of,
+)
 from gradlint.source.lower.syntax import parts
 
 _OWN_REGISTRY = ("parameters", "named_parameters", "modules", "named_modules", "children", "__setattr__")

@@ -13,7 +13,7 @@ from gradlint.domain.state import MISSING, State
 from gradlint.domain.value import Bound, Imported, Instance, Ref, Tensor, Unknown, Value
 from gradlint.interpreter.belief import Belief, Save, belief, saves_of
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.torch.nonscalar import assumed_of
+from gradlint.interpreter.torch.result import assumed_of
 from gradlint.interpreter.torch.tensor import known_tensor
 from gradlint.source import core
 from gradlint.source.core import Instr

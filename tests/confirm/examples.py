@@ -8,7 +8,7 @@ from functools import cache
 from typing import NamedTuple
 
 from gradlint.check import check_source
-from gradlint.confirm.effects.table import MEASURES
+from gradlint.confirm.check.evidence import MEASURES
 from gradlint.domain.finding import Evidence, Fact, Finding, Position, Related, Span
 from gradlint.rules.base import Rule
 from gradlint.rules.registry import all_rules

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradlint.confirm.check.evidence import obstacle
-from gradlint.confirm.effects.table import MEASURES
+from gradlint.confirm.check.evidence import MEASURES, obstacle
 from gradlint.confirm.prove import Prover
 from gradlint.domain.confirmation import Confirmation
 from gradlint.rules.base import Rule

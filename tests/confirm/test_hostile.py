@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import pytest
 
-from gradlint.confirm.check.verdict import doubt
+from gradlint.confirm.check.evidence import doubt
 from gradlint.confirm.gate.admit import admit
 from gradlint.confirm.run.protocol import Probed, Ran, patience
 from gradlint.confirm.run.sandbox import Sandbox

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gradlint.confirm.check.verdict import doubt
+from gradlint.confirm.check.evidence import doubt
 from gradlint.confirm.run.protocol import Probed
 from gradlint.confirm.run.sandbox import Sandbox
 from gradlint.rules.registry import all_rules

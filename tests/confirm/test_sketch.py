@@ -8,10 +8,9 @@ import pytest
 
 from gradlint.check import check_source
 from gradlint.confirm.prepare.candidates import Sketch
-from gradlint.confirm.prepare.limit_iterations import hurried
 from gradlint.confirm.prepare.script import render
 from gradlint.confirm.prepare.sketch import sketch
-from gradlint.confirm.prove import Prover
+from gradlint.confirm.prove import Prover, hurried
 from gradlint.confirm.run.protocol import Ran
 from gradlint.confirm.run.search import attempts, filled
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradlint.confirm.check.verdict import doubt
+from gradlint.confirm.check.evidence import doubt
 from gradlint.confirm.run.protocol import Ran
 
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation."

@@ -9,8 +9,7 @@ import pytest
 
 from gradlint.check import Checker, check_source
 from gradlint.confirm.check.error import Claim
-from gradlint.confirm.check.evidence import is_local, obstacle, pattern_of, slips_of
-from gradlint.confirm.effects.table import measure_of
+from gradlint.confirm.check.evidence import is_local, measure_of, obstacle, pattern_of, slips_of
 from gradlint.confirm.prove import Prover
 from gradlint.domain.finding import Assumed, Finding, Fix, Related
 from gradlint.outcome import Mended

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gradlint.confirm.check.effect import MADE_UP
-from gradlint.confirm.check.evidence import slips_of
-from gradlint.confirm.check.verdict import doubt
+from gradlint.confirm.check.evidence import doubt, slips_of
 from gradlint.confirm.prepare.entry import Way
 from gradlint.confirm.prepare.script import Script, spaced, with_marks
 from gradlint.confirm.run.protocol import Ran

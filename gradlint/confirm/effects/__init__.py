@@ -1,10 +1,8 @@
 """Silent effects: what is noted while a program runs, and what of that shows the fault.
 
-    measure      what a measure consists of
-    instruments  functions that several of them have
+    measure  what a measure consists of, and the instruments that several of them have
     missing, wrong, kept, training, modules, functions
-                 the measures, by what goes wrong; each file says for which rules it stands
-    table        all of them by rule, and which one a finding asks for
+             the measures, by what goes wrong; each file says for which rules it stands
 
 Each text defines the instruments that it listens to. `noted` gets each loss before `backward` walks its graph, `asked`
 each value before `torch.autograd.grad` does; `watched` gets what stands at the places of the finding, `strained` what

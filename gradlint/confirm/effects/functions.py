@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gradlint.confirm.effects.instruments import LEAVES_BEHIND
-from gradlint.confirm.effects.measure import Measure, Variant, Watch
+from gradlint.confirm.effects.measure import LEAVES_BEHIND, Measure, Variant, Watch
 
 _METHODS = """\
 same = []

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from gradlint.confirm.effects.instruments import ALL_LEAVES, LEAVES, LEAVES_BEHIND, SHORT_LEAVES_BEHIND
-from gradlint.confirm.effects.measure import Measure, Variant, Watch
+from gradlint.confirm.effects.measure import (
+    ALL_LEAVES,
+    LEAVES,
+    LEAVES_BEHIND,
+    SHORT_LEAVES_BEHIND,
+    Measure,
+    Variant,
+    Watch,
+)
 
 _NO_GRADIENT = f"""\
 import torch

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gradlint.confirm.effects.instruments import ALL_LEAVES, LEAVES_BEHIND
-from gradlint.confirm.effects.measure import Measure, Variant, Watch
+from gradlint.confirm.effects.measure import ALL_LEAVES, LEAVES_BEHIND, Measure, Variant, Watch
 
 _UNREGISTERED = f"""\
 import torch

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gradlint.confirm.effects.instruments import ALL_LEAVES, LEAVES_BEHIND, SHORT_LEAVES_BEHIND
-from gradlint.confirm.effects.measure import Measure, Variant, Watch
+from gradlint.confirm.effects.measure import ALL_LEAVES, LEAVES_BEHIND, SHORT_LEAVES_BEHIND, Measure, Variant, Watch
 
 # Where the program steps by hand, a leaf that has another value since the last backward is one that has been stepped.
 _STALE = f"""\

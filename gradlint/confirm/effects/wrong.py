@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gradlint.confirm.effects.instruments import LEAVES_BEHIND, VALUES
-from gradlint.confirm.effects.measure import Measure, Variant, Watch
+from gradlint.confirm.effects.measure import LEAVES_BEHIND, VALUES, Measure, Variant, Watch
 
 _GRADIENTS = f"""\
 import torch

@@ -17,7 +17,7 @@ from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.branch import truth
 from gradlint.interpreter.python.classes import find_method
 from gradlint.interpreter.python.iteration import items_of
-from gradlint.interpreter.torch.operators import tensor_operator, tensor_unary
+from gradlint.interpreter.torch.index import tensor_operator, tensor_unary
 from gradlint.interpreter.torch.tensor import absent_gradient
 from gradlint.source.core import Binary, Unary
 

@@ -14,8 +14,8 @@ from gradlint.domain.shape import is_single, same_shape
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.torch.nonscalar import SEVERAL, assumed_of
 from gradlint.interpreter.torch.operands import tensors_in
+from gradlint.interpreter.torch.result import SEVERAL, assumed_of
 from gradlint.interpreter.torch.tensor import as_tensor, known_tensor, tensor_at
 
 

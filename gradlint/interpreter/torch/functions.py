@@ -18,6 +18,7 @@ from gradlint.domain.value import (
     Instance,
     Ref,
     Sequence,
+    Tensor,
     Unknown,
     Value,
     Write,
@@ -35,15 +36,13 @@ from gradlint.interpreter.torch.creation import CREATION, initialise, lay_out, n
 from gradlint.interpreter.torch.data_loader import SAMPLERS, new_data, new_sampler
 from gradlint.interpreter.torch.distributed import WRAPPERS, fully_shard
 from gradlint.interpreter.torch.distribution import kl_divergence, new_distribution
-from gradlint.interpreter.torch.foreach import PREFIX, call_foreach
-from gradlint.interpreter.torch.functional_call import functional_call
 from gradlint.interpreter.torch.inplace import bump, write
-from gradlint.interpreter.torch.methods import METHODS, call_tensor_method
+from gradlint.interpreter.torch.methods import METHODS, PREFIX, call_foreach, call_tensor_method
 from gradlint.interpreter.torch.module import call_module_method, new_module
+from gradlint.interpreter.torch.module_parts import functional_call
 from gradlint.interpreter.torch.names import fact, method_fact
 from gradlint.interpreter.torch.optim import is_optimizer_path, new_optimizer
 from gradlint.interpreter.torch.parameters import is_module_path
-from gradlint.interpreter.torch.pretrained import PRETRAINED
 from gradlint.interpreter.torch.scaler import SCALERS, is_scheduler_path, new_helper
 from gradlint.interpreter.torch.tensor import LIMITS, as_tensor, known_tensor, tensor_at
 from gradlint.interpreter.torch.transform.table import TRANSFORMS
@@ -270,6 +269,32 @@ def _vector_to_parameters(machine: Machine, state: State, args: Args, node: cst.
         if param is not None:
             replace_memory(machine, state, param, source, tensor_at(state, param).shape, node, by_data=False)
     return None
+
+
+def _from_pretrained(path: str) -> Native:
+    """Embedding.from_pretrained(embeddings, freeze=True, ...)"""
+
+    def make(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+        given = known_tensor(machine, state, args.get(0, "embeddings"))
+        shape = None if given is None else tensor_at(state, given).shape
+        sizes = shape if shape is not None and len(shape) == 2 else (machine.unknown("int"), machine.unknown("int"))
+        module = new_module(machine, state, path, Args(tuple(sizes)), node)
+        record = state[module] if isinstance(module, Ref) else None
+        weight = record.attrs.get("weight") if isinstance(record, Instance) else None
+        leaf = state.heap.get(weight.id) if isinstance(weight, Ref) else None
+        if isinstance(weight, Ref) and isinstance(leaf, Tensor):
+            freeze = args.get(1, "freeze", True)
+            flag = not freeze if isinstance(freeze, bool) and not args.open else None
+            dtype = None if given is None else tensor_at(state, given).dtype
+            state.put(weight.id, leaf._replace(grad=flag, dtype=dtype))
+        return module
+
+    return make
+
+
+PRETRAINED: dict[str, Native] = {
+    f"torch.nn.{name}.from_pretrained": _from_pretrained(f"torch.nn.{name}") for name in ("Embedding", "EmbeddingBag")
+}
 
 
 SPECIAL: dict[str, Native] = {

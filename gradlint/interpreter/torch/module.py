@@ -45,9 +45,17 @@ from gradlint.interpreter.torch.names import fact
 from gradlint.interpreter.torch.operands import bind, bind_loosely, defaults_of, flag_of, operands_of
 from gradlint.interpreter.torch.operation import Input
 from gradlint.interpreter.torch.optim import OPTIMIZER_METHODS, fill_optimizer, is_optimizer_path
-from gradlint.interpreter.torch.parameter_shapes import parameter_shape, spelled_out
-from gradlint.interpreter.torch.parameters import DICTS, LISTS, is_module_path, module_base, parts
-from gradlint.interpreter.torch.registration import check_part, refuse_uninitialised
+from gradlint.interpreter.torch.parameters import (
+    DICTS,
+    LISTS,
+    check_part,
+    is_module_path,
+    module_base,
+    parameter_shape,
+    parts,
+    refuse_uninitialised,
+    spelled_out,
+)
 from gradlint.interpreter.torch.scaler import SCALERS, call_helper, is_scheduler_path
 from gradlint.interpreter.torch.tensor import UNCOUNTED, new_leaf, new_tensor
 from gradlint.interpreter.world.placeholders import call_supposed, is_placeholder

@@ -25,8 +25,13 @@ from gradlint.interpreter.torch.hooks import register
 from gradlint.interpreter.torch.inplace import bump
 from gradlint.interpreter.torch.module_parts import get_part, insert_part
 from gradlint.interpreter.torch.optim import clear_gradient
-from gradlint.interpreter.torch.parameters import children_of, is_module, modules_of, parameters_of
-from gradlint.interpreter.torch.registration import parameter_registered
+from gradlint.interpreter.torch.parameters import (
+    children_of,
+    is_module,
+    modules_of,
+    parameter_registered,
+    parameters_of,
+)
 from gradlint.interpreter.torch.switches import note_flag
 
 Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"

@@ -1,13 +1,21 @@
-"""The parameters and submodules of a module, found the way torch registers them."""
+"""The parameters and submodules of a module: how torch registers and finds them, which shapes they have."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeAlias
 
+import libcst as cst
+
+from gradlint.domain.announcement import ModuleEntered
+from gradlint.domain.graph import Node
+from gradlint.domain.refusal.modules import NoParameterRegistered, SuperInitMissing
+from gradlint.domain.shape import Dim, Shape, Sym
 from gradlint.domain.state import State
-from gradlint.domain.value import External, Instance, OptimizerState, Ref, Tensor, Unknown, Value, is_unnamed
-from gradlint.domain.walk import reachable
-from gradlint.interpreter.python.classes import has_unknown_base, library_base
+from gradlint.domain.value import External, Function, Instance, OptimizerState, Ref, Tensor, Unknown, Value, is_unnamed
+from gradlint.domain.walk import inputs, leaves, reachable
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.python.classes import find_in_class, has_unknown_base, library_base
 
 _NO_MODULES = ("torch.nn.functional.", "torch.nn.init.", "torch.nn.utils.")
 _TENSORS = frozenset({"torch.nn.Parameter", "torch.nn.Buffer", "torch.nn.UninitializedParameter"})
@@ -113,3 +121,147 @@ def parts(record: Instance) -> dict[str, Value]:
         for name, value in record.attrs.items()
         if (value is None or isinstance(value, (Ref, Unknown))) and not is_unnamed(name)
     }
+
+
+def check_part(machine: Machine, state: State, obj: Ref, value: Value, node: cst.CSTNode) -> None:
+    """obj.name = value for a module: to register a parameter or a module, it has to be initialised."""
+    record = state[obj]
+    if not isinstance(record, Instance) or not record.module.uninitialised or not isinstance(value, Ref):
+        return
+    new = state.heap.get(value.id)
+    if is_module(state, value) or (isinstance(new, Tensor) and new.parameter):
+        refuse_uninitialised(machine, state, obj, record, node)
+
+
+def running_method_of(state: State) -> Ref | None:
+    """Return the object whose method is running."""
+    function = state.function
+    if function is not None and function.owner is not None and function.code.params:
+        receiver = state.locals.get(function.code.params[0].name)
+        return receiver if isinstance(receiver, Ref) else None
+    return None
+
+
+def refuse_uninitialised(machine: Machine, state: State, obj: Ref, record: Instance, node: cst.CSTNode) -> None:
+    """A module does something that needs `nn.Module.__init__` to have run; said once of an object."""
+    method = find_in_class(state, record.cls, "__init__")
+    machine.emit(SuperInitMissing(node, method.code.node if isinstance(method, Function) else None))
+    state.put(obj.id, record._replace(module=record.module._replace(uninitialised=False)))
+
+
+def parameter_registered(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> None:
+    """register_parameter(name, value): torch refuses what is no parameter."""
+    record = state.heap.get(value.id) if isinstance(value, Ref) else None
+    if isinstance(record, Tensor) and not record.parameter and record.node.tracked is True:
+        for leaf in leaf_records_behind(state, record.node):
+            if leaf.parameter:
+                machine.emit(NoParameterRegistered(node, leaf.node.syntax))
+                return
+
+
+def leaf_records_behind(state: State, node: Node) -> Iterator[Tensor]:
+    """Yield the leaves that a value was computed from."""
+    for leaf in leaves([node], inputs):
+        record = state.heap.get(leaf.leaf) if leaf.leaf is not None else None
+        if isinstance(record, Tensor):
+            yield record
+
+
+def enter_module(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> None:
+    """An object is about to be called; a module has to be initialised."""
+    called = state.heap.get(ref.id)
+    if not isinstance(called, Instance):
+        return
+    if called.module.uninitialised:
+        refuse_uninitialised(machine, state, ref, called, node)
+    machine.announce(state, ModuleEntered(node, ref))
+
+
+Config: TypeAlias = Mapping[str, object]
+
+
+def parameter_shape(cls: str, name: str, config: Config) -> Shape:
+    """Return the shape of parameter `name` of a module of class `cls` (`nn.Linear`); None where it is not known."""
+    rule = _RULES.get(cls.removeprefix("nn."))
+    return None if rule is None else rule(name, config)
+
+
+def spelled_out(names: frozenset[str], config: Config) -> list[str]:
+    """Return the names of a module's parameters in torch's order; a recurrent one's by layer and direction."""
+    if "*" not in names:
+        return sorted(names, key=_order)
+    layers = config.get("num_layers", 1)
+    if not isinstance(layers, int):
+        return ["*"]
+    kinds = ["weight_ih", "weight_hh", *(["bias_ih", "bias_hh"] if config.get("bias", True) is True else [])]
+    suffixes = ["", *(["_reverse"] if config.get("bidirectional", False) is True else [])]
+    return [f"{kind}_l{layer}{suffix}" for layer in range(layers) for suffix in suffixes for kind in kinds]
+
+
+def _order(name: str) -> tuple[str, bool, bool, int, str]:
+    """As torch registers them: weights before biases, `ih` before `hh`, q before k before v, children last."""
+    owner, _, own = name.rpartition(".")
+    return owner, "bias" in own, "hh" in own, "qkv".find(own[0]), own
+
+
+def _size(value: object) -> Dim:
+    return value if isinstance(value, (int, Sym)) and not isinstance(value, bool) else Sym()
+
+
+def _linear(name: str, config: Config) -> Shape:
+    out = _size(config.get("out_features"))
+    return (out, _size(config.get("in_features"))) if name == "weight" else (out,)
+
+
+def _embedding(name: str, config: Config) -> Shape:
+    return (_size(config.get("num_embeddings")), _size(config.get("embedding_dim")))
+
+
+def _norm(key: str) -> Callable[[str, Config], Shape]:
+    def shape(name: str, config: Config) -> Shape:
+        return (_size(config.get(key)),)
+
+    return shape
+
+
+def _layer_norm(name: str, config: Config) -> Shape:
+    sizes = config.get("normalized_shape")
+    if isinstance(sizes, tuple):
+        return tuple(_size(size) for size in sizes)
+    return (_size(sizes),)
+
+
+def _convolution(rank: int, transposed: bool) -> Callable[[str, Config], Shape]:
+    def shape(name: str, config: Config) -> Shape:
+        into, out = _size(config.get("in_channels")), _size(config.get("out_channels"))
+        if name == "bias":
+            return (out,)
+        groups = config.get("groups", 1)
+        kernel = config.get("kernel_size")
+        sizes = kernel if isinstance(kernel, tuple) else (kernel,) * rank
+        first, second = (into, out) if transposed else (out, into)
+        if groups != 1:
+            # Zero groups are refused by torch itself.
+            known = isinstance(second, int) and isinstance(groups, int) and groups > 0
+            second = second // groups if known else Sym()  # type: ignore[operator]
+        return (first, second, *(_size(size) for size in sizes))
+
+    return shape
+
+
+_RULES: dict[str, Callable[[str, Config], Shape]] = {
+    "Linear": _linear,
+    "Embedding": _embedding,
+    "EmbeddingBag": _embedding,
+    "LayerNorm": _layer_norm,
+    "BatchNorm1d": _norm("num_features"),
+    "BatchNorm2d": _norm("num_features"),
+    "BatchNorm3d": _norm("num_features"),
+    "GroupNorm": _norm("num_channels"),
+    "Conv1d": _convolution(1, False),
+    "Conv2d": _convolution(2, False),
+    "Conv3d": _convolution(3, False),
+    "ConvTranspose1d": _convolution(1, True),
+    "ConvTranspose2d": _convolution(2, True),
+    "ConvTranspose3d": _convolution(3, True),
+}
