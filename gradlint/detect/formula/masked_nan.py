@@ -22,12 +22,6 @@ from gradlint.facts.aliases import bare, canonical
 
 Selection: TypeAlias = Literal["where", "masked_fill", "masked_select", "product", "subscript"]
 
-_SELECTIONS: dict[str, Selection] = {
-    "masked_fill": "masked_fill",
-    "masked_select": "masked_select",
-    "index": "subscript",
-}
-
 
 class Excluded(NamedTuple):
     """Which numbers of a subject a selection excludes, as far as matters: zero, and numbers below zero."""
@@ -46,13 +40,28 @@ def _where(state: State, it: Operated) -> Iterator[MaskedSingularity]:
             yield from _hidden(state, it, branch, condition, taken, "where")
 
 
-@judges("masked_fill", "masked_select", "index")
-def _masked(state: State, it: Operated) -> Iterator[MaskedSingularity]:
-    """x.masked_fill(mask, value), where the mask names what is excluded; x.masked_select(mask); x[mask]"""
-    by = _SELECTIONS[canonical(it.op)]
-    values, mask = term(it, "input", "self"), term(it, "indices" if by == "subscript" else "mask")
+@judges("masked_fill")
+def _masked_fill(state: State, it: Operated) -> Iterator[MaskedSingularity]:
+    """x.masked_fill(mask, value): the mask names what is excluded"""
+    yield from _masked(state, it, "mask", False, "masked_fill")
+
+
+@judges("masked_select")
+def _masked_select(state: State, it: Operated) -> Iterator[MaskedSingularity]:
+    """x.masked_select(mask)"""
+    yield from _masked(state, it, "mask", True, "masked_select")
+
+
+@judges("index")
+def _index(state: State, it: Operated) -> Iterator[MaskedSingularity]:
+    """x[mask]"""
+    yield from _masked(state, it, "indices", True, "subscript")
+
+
+def _masked(state: State, it: Operated, name: str, taken: bool, by: Selection) -> Iterator[MaskedSingularity]:
+    values, mask = term(it, "input", "self"), term(it, name)
     if values is not None and mask is not None:
-        yield from _hidden(state, it, values, mask, by != "masked_fill", by)
+        yield from _hidden(state, it, values, mask, taken, by)
 
 
 @judges("nan_to_num")
