@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import libcst as cst
-from libcst import matchers
 
 from gradlint.domain.finding import Edit, Fix, Position, Span
 from gradlint.fixes.edits import Text, apart
 from gradlint.fixes.imports import Imports
-from gradlint.fixes.readings import needing, read_as_number, readings_of
+from gradlint.fixes.readings import needing, nodes_in, read_as_number, readings_of
 from gradlint.fixes.rewrite import bracketed, in_place, indented, rewritten, rows_to_indent
 from gradlint.rules.authoring.repairs import operand
 from gradlint.rules.base import (
@@ -269,7 +268,7 @@ class Locator:
     def _loses_comments(self, repair: Repair, edits: list[Edit]) -> bool:
         """Return whether a comment inside of what changes is in none of the new texts."""
         changed = [change.node for change in repair.changes if isinstance(change, (Change, Statement))]
-        inside = (one for node in changed for one in matchers.findall(node, matchers.Comment()))
+        inside = (one for node in changed for one in nodes_in(node))
         found = Counter(one.value for one in inside if isinstance(one, cst.Comment))
         written = "\n".join(edit.content for edit in edits)
         return any(written.count(comment) < number for comment, number in found.items())
