@@ -19,7 +19,7 @@ from gradlint.running import no_collection, with_deep_stack
 from gradlint.settings.config import Config
 from gradlint.source.files import Files
 from gradlint.source.place import Places
-from gradlint.source.unusable import Unusable
+from gradlint.source.read import Unusable
 
 
 @dataclass(frozen=True)

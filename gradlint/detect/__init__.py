@@ -7,25 +7,20 @@ from collections.abc import Callable
 from gradlint.detect.custom_function import CustomFunctionDetector
 from gradlint.detect.data_write import DataWriteDetector
 from gradlint.detect.element_types import ElementTypeDetector
-from gradlint.detect.flags import FlagDetector
+from gradlint.detect.flags import FlagDetector, ModuleUseDetector
 from gradlint.detect.formula import FormulaDetector
-from gradlint.detect.gradient_reads import GradientReadDetector
+from gradlint.detect.gradients import GradientReadDetector, SecondOrderDetector, UninitialisedDetector
 from gradlint.detect.graph_growth import GraphGrowthDetector
 from gradlint.detect.graph_use import GraphUseDetector
 from gradlint.detect.legacy import LegacyDetector
 from gradlint.detect.loop_order import LoopOrderDetector
 from gradlint.detect.lost_gradient import LostGradientDetector
-from gradlint.detect.module_use import ModuleUseDetector
 from gradlint.detect.network_alias import NetworkAliasDetector
 from gradlint.detect.optimizers import MembershipDetector
 from gradlint.detect.registration import RegistrationDetector
-from gradlint.detect.sampler import SamplerDetector
-from gradlint.detect.second_order import SecondOrderDetector
 from gradlint.detect.spelling import SpellingDetector
-from gradlint.detect.state_dict import StateDictDetector
+from gradlint.detect.stale import SamplerDetector, StateDictDetector, TrainingModeDetector
 from gradlint.detect.switched_off import SwitchedOffDetector
-from gradlint.detect.training_mode import TrainingModeDetector
-from gradlint.detect.uninitialised import UninitialisedDetector
 from gradlint.domain.announcement import Listener
 from gradlint.interpreter.machine import Machine
 

@@ -14,16 +14,17 @@ from typing import NamedTuple
 import libcst as cst
 
 from gradlint.detect.detector import Detector
-from gradlint.detect.gathering import Parts, is_reachable, parts_of, reaches
 from gradlint.detect.graph_use import GraphUseDetector
 from gradlint.detect.lost_gradient import LostGradientDetector
-from gradlint.domain import announcement
+from gradlint.domain import announcement, walk
 from gradlint.domain.fault.training_loop import EvalKeepsGraph, GraphAccumulates, StateNotDetached
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor, Unknown, Value
 from gradlint.domain.walk import back_to, certain_inputs, leaves, reachable
-from gradlint.interpreter.reachable import Held, Place, Root, held_by
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import ACCUMULATES
+from gradlint.interpreter.reachable import ARITHMETIC, Held, Place, Root, held_by, is_alive, root_of
 from gradlint.interpreter.torch.parameters import parameters_of
 from gradlint.interpreter.torch.tensor import tensor_at
 
@@ -229,7 +230,7 @@ class _LoopJudgement:
         address = place[1]
         if place[0] == "name" or not isinstance(address, int):
             return False
-        return is_reachable(self.loop.before, address) and not is_reachable(state, address)
+        return is_alive(self.loop.before, address) and not is_alive(state, address)
 
     def _grown(self, state: State, place: Place, held: tuple[Held, ...]) -> Growing | None:
         former = {root: None for root in self.loop.held[-2].get(place, ()) if self._made_here(root)}
@@ -321,3 +322,51 @@ class _LoopJudgement:
     def _made_here(self, root: Root) -> bool:
         """Return whether a root was made in the loop; a symbol that was there before is of no interest."""
         return not isinstance(root, Node) or root.id > self.loop.marks[0]
+
+
+_GATHERING = ACCUMULATES | ARITHMETIC | {"index assignment"}
+"""Operations that put results together without computing a further step from them."""
+
+MOST = 400
+"""How many parts of one root are looked at."""
+
+
+class Parts(NamedTuple):
+    """What a root gathers: all the roots on the way, and those at the end of it, which are no sums themselves.
+
+    The ends are in the order in which they are found: the order of a set would differ from run to run.
+    """
+
+    all: frozenset[Root]
+    ends: tuple[Root, ...]
+
+
+def parts_of(state: State, root: Root) -> Parts:
+    """Follow a root back through sums, lists and their like."""
+    every = list(reachable([root], lambda one: _terms(state, one), MOST))
+    return Parts(frozenset(every), tuple(one for one in every if not _is_sum(one)))
+
+
+def _is_sum(root: Root) -> bool:
+    if isinstance(root, Node):
+        return canonical(root.op) in _GATHERING
+    return root.key is not None and root.key[0] in ARITHMETIC
+
+
+def _terms(state: State, root: Root) -> list[Root]:
+    """Return the roots that a sum is made of."""
+    if not _is_sum(root):
+        return []
+    if isinstance(root, Node):
+        flowing = [edge.node for edge in root.edges if edge.flows is not False and edge.cut != "zero"]
+        return [node for node in flowing if node.tracked is not False]
+    assert root.key is not None
+    symbols = [root_of(state, part) for part in root.key[1:] if isinstance(part, (Ref, Unknown))]
+    return [part for part in symbols if part is not None]
+
+
+def reaches(starts: Iterable[Root], target: Root) -> bool:
+    """Return whether a gradient from one of the starts may flow to the target."""
+    if not isinstance(target, Node):
+        return False
+    return walk.is_reachable(target, (start for start in starts if isinstance(start, Node)))

@@ -11,12 +11,11 @@ from dataclasses import replace
 import libcst as cst
 
 from gradlint.detect.absence import Gradients, LastBackward, LostOne, never_reached, reached_leaves, verdicts
-from gradlint.detect.cuts import ACCIDENTS, Lost, cutting_samples, lost_leaves, receiving_leaves
+from gradlint.detect.cuts import ACCIDENTS, Lost, cutting_samples, dead_terms, lost_leaves, receiving_leaves
 from gradlint.detect.detector import Detector
+from gradlint.detect.gradients import SecondOrderDetector
 from gradlint.detect.optimizers import MembershipDetector
-from gradlint.detect.second_order import SecondOrderDetector
 from gradlint.detect.switched_off import SwitchedOffDetector
-from gradlint.detect.terms import dead_terms
 from gradlint.domain import announcement
 from gradlint.domain.fault.backward import RootWithoutGraph
 from gradlint.domain.fault.lost_gradient import Given, LostLeaf, ParameterNeverReached

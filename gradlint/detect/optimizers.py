@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import libcst as cst
 
 from gradlint.detect.detector import Detector
-from gradlint.detect.gathering import is_reachable
-from gradlint.detect.membership import Candidate, Membership
 from gradlint.domain import announcement
 from gradlint.domain.event import Fault
 from gradlint.domain.fault import optimizers as faults
@@ -19,9 +19,78 @@ from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import INITIALISES
 from gradlint.interpreter.escape import origins
 from gradlint.interpreter.python.iteration import is_used_up
+from gradlint.interpreter.reachable import is_alive
 from gradlint.interpreter.torch.backward import walk
 from gradlint.interpreter.torch.parameters import is_module, modules_of, parameters_of
 from gradlint.interpreter.torch.tensor import tensor_at
+
+
+class Candidate(NamedTuple):
+    """A fault, if none of these leaves is ever held by an optimizer.
+
+    `used`: it is one only if a gradient may arrive at one of them, and the program does nothing with it by hand.
+    `unless`: and if no loss depends on one of these. `vague`: that no optimizer holds these leaves may have a reason,
+    which another fault names.
+    """
+
+    leaves: frozenset[int]
+    fault: Fault
+    used: bool = False
+    unless: frozenset[int] = frozenset()
+    vague: bool = False
+
+
+@dataclass
+class Membership:
+    """The leaves of a program, by address, and what becomes of them on any path.
+
+    `reached`: a gradient may flow to them, from a backward or from what a method returns. `cut_off`: a loss depends on
+    them, and no gradient arrives. `fed`: certainly given a gradient, by which backward. `handled`: the program asks for
+    their gradients itself, or gives them to something unknown; modules and other objects given away stand here, too.
+    `judged`: looked at already. `unknown_holder`: some optimizer holds parameters that are not known, and not those of
+    a module. `listed`: the module whose parameters an iterator gives, or whose state a dict. `sources`: the modules all
+    of whose parameters an optimizer was given. `replaced`: what stands in the place of a module that was part of
+    another. `missed`: leaves that an optimizer was seen to miss, by the memory their values stand in. `offered`: where
+    leaves were made of which an optimizer was given no more than what was computed from them. `used_up`: an optimizer
+    was given a used-up iterator.
+    """
+
+    reached: set[int] = field(default_factory=set)
+    cut_off: set[int] = field(default_factory=set)
+    fed: dict[int, cst.CSTNode] = field(default_factory=dict)
+    handled: set[int] = field(default_factory=set)
+    judged: set[int] = field(default_factory=set)
+    unknown_holder: bool = False
+    listed: dict[int, Ref] = field(default_factory=dict)
+    sources: dict[int, tuple[Ref, ...]] = field(default_factory=dict)
+    replaced: dict[int, Ref] = field(default_factory=dict)
+    missed: dict[int, int] = field(default_factory=dict)
+    offered: set[cst.CSTNode] = field(default_factory=set)
+    used_up: bool = False
+    candidates: list[Candidate] = field(default_factory=list)
+
+    def copy(self) -> Membership:
+        """Return the same, to go on from without changing this."""
+        fresh = Membership()
+        for name, value in vars(self).items():
+            setattr(fresh, name, value if isinstance(value, bool) else value.copy())
+        return fresh
+
+    def verdicts(self, held: Set[int]) -> Iterator[Fault]:
+        """Yield the candidates that nothing dispels; leaves that one fault explains need no second one.
+
+        `held` are the leaves that some optimizer was given.
+        """
+        explained: set[int] = set()
+        for one in sorted(self.candidates, key=lambda one: one.vague):
+            if not self._dispelled(one, held) and not (one.vague and one.leaves & explained):
+                explained |= one.leaves
+                yield one.fault
+
+    def _dispelled(self, one: Candidate, held: Set[int]) -> bool:
+        if one.leaves & held or one.unless & (self.reached | self.cut_off):
+            return True
+        return one.used and (self.unknown_holder or bool(one.leaves & self.handled) or not one.leaves & self.reached)
 
 
 class MembershipDetector(Detector[Membership]):
@@ -213,7 +282,7 @@ class MembershipDetector(Detector[Membership]):
         record = tensor_at(state, Ref(leaf))
         if own or not record.parameter or record.syntax is None or not _is_initial(state, record):
             return
-        if not is_reachable(state, leaf):
+        if not is_alive(state, leaf):
             return  # What was computed from it has its name, of which another rule tells.
         fault = faults.ParameterForgotten(made, record.syntax, self.facts.fed[leaf])
         leaves = frozenset({leaf, *_holders(state, Ref(leaf))})

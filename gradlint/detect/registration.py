@@ -15,8 +15,8 @@ from gradlint.domain.fault import modules as faults
 from gradlint.domain.state import State
 from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Tensor, Value, is_unnamed
 from gradlint.facts.traits import FACTORIES
-from gradlint.interpreter.contents import items_in
 from gradlint.interpreter.python.classes import find_in_class
+from gradlint.interpreter.reachable import items_in
 from gradlint.interpreter.torch.parameters import (
     is_module,
     leaf_records_behind,

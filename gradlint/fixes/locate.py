@@ -28,8 +28,8 @@ from gradlint.rules.base import (
     Wrap,
 )
 from gradlint.rules.base import Edit as Asked
-from gradlint.source.lines import split_lines
 from gradlint.source.place import Places
+from gradlint.source.read import split_lines
 
 
 class Locator:

@@ -11,8 +11,8 @@ from gradlint.domain.announcement import Escaped, GradientTested, GraphsEscaped,
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Instance, NoGradient, Ref, Tensor, Unknown, Value
-from gradlint.interpreter.contents import all_attributes, contents
 from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.reachable import all_attributes, contents
 from gradlint.interpreter.torch.switches import thaw
 
 

@@ -1,19 +1,102 @@
-"""What places hold that are older than a stretch of the program: the roots of graphs.
+"""What is found by following references: what values hold, and the graphs in places older than a loop.
 
 A place is a variable, an attribute, an item of a dict, or a whole list. A root is a node of the graph, or a value that
-is not known and that arithmetic has made of others.
-"""
+is not known and that arithmetic has made of others."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Mapping as Mapped
+from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from gradlint.domain.graph import Node
 from gradlint.domain.state import Names, State, rebound
-from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
-from gradlint.interpreter.contents import contents
+from gradlint.domain.value import (
+    Bound,
+    Class,
+    Context,
+    Instance,
+    Mapping,
+    Partial,
+    Ref,
+    Sequence,
+    Suspended,
+    Tensor,
+    Unknown,
+    Value,
+)
+
+Attributes: TypeAlias = "Callable[[Instance], Iterable[Value]]"
+"""Which attributes of an object a walk goes into."""
+
+
+def all_attributes(record: Instance) -> Iterable[Value]:
+    """Go into all attributes of objects."""
+    return record.values()
+
+
+def contents(
+    state: State,
+    values: Iterable[Value],
+    attributes: Attributes | None = None,
+    *,
+    calls: bool = False,
+    skip: Callable[[Ref], bool] | None = None,
+) -> Iterator[Value]:
+    """Yield values, and what is reached from them through tuples, lists and dicts; what has an address, once.
+
+    `attributes` leads into objects, `calls` into what is bound to be called: receivers, arguments of partials and of
+    generators that have not begun, classes. Of what is skipped nothing is yielded.
+    """
+    seen: set[int] = set()
+    stack = [*values]
+    stack.reverse()
+    while stack:
+        value = stack.pop()
+        holder: object = value
+        if type(value) is Ref:
+            if value.id in seen or (skip is not None and skip(value)):
+                continue
+            seen.add(value.id)
+            holder = state.heap.get(value.id)
+        yield value
+        if type(holder) in _HOLDING:
+            stack.extend(reversed(_parts(holder, attributes, calls)))
+
+
+def items_in(state: State, value: Value) -> Iterator[Value]:
+    """Return what a tuple, list or dict holds, at any depth."""
+    return islice(contents(state, (value,)), 1, None)
+
+
+_HOLDING = frozenset({tuple, Sequence, Mapping, Instance, Class, Bound, Partial, Context, Suspended})
+
+
+def _parts(holder: object, attributes: Attributes | None, calls: bool) -> tuple[Value, ...]:
+    """Return what a container, an object or a call holds directly."""
+    match holder:
+        case Sequence():
+            return holder.items
+        case Mapping():
+            return (*holder.items.values(), holder.rest)
+        case Instance():
+            return () if attributes is None else tuple(attributes(holder))
+        case Bound():
+            return (holder.receiver,) if calls else ()
+        case Partial():
+            return (holder.function, *holder.args) if calls else ()
+        case Context():
+            return (holder.argument,) if calls else ()
+        case Class():
+            return tuple(holder.attrs.values()) if calls else ()
+        case Suspended(args=args):
+            return tuple(args.values()) if calls else ()
+        case tuple():
+            return holder
+        case _:
+            return ()
+
 
 Root: TypeAlias = "Node | Unknown"
 Place: TypeAlias = "tuple[object, ...]"
@@ -79,6 +162,14 @@ def _hold(found: dict[Place, tuple[Held, ...]], state: State, place: Place, valu
     held = [Held(root, value) for root, value in roots if root is not None]
     if held:
         found[place] = tuple(held)
+
+
+def is_alive(state: State, address: int) -> bool:
+    """Return whether the program still holds an object: a list whose name has been given to a new one keeps nothing."""
+    # Temporaries are numbers, and hold what an expression once had as a value.
+    named = (value for frame in state.frames.values() for name, value in frame.names.items() if isinstance(name, str))
+    yielded = (frame.yields for frame in state.frames.values())
+    return Ref(address) in contents(state, (*named, *yielded), all_attributes, calls=True)
 
 
 def root_of(state: State, value: Value) -> Root | None:

@@ -11,7 +11,7 @@ from gradlint.domain.finding import Edit, Finding, Fix, Position, Span
 from gradlint.rules.base import Rule
 from gradlint.rules.files.unused_suppression import UnusedSuppression
 from gradlint.settings.config import Config
-from gradlint.source.lines import split_lines
+from gradlint.source.read import split_lines
 from gradlint.source.suppressions import Listed, Silence, Suppressions, listed
 
 OUT_OF_STEPS = "out of steps"

@@ -17,8 +17,8 @@ import libcst as cst
 from libcst.metadata import CodePosition, CodeRange, MetadataWrapper, PositionProvider
 
 from gradlint.domain.finding import Position, Span
-from gradlint.source.lines import split_lines
 from gradlint.source.lower.syntax import parts
+from gradlint.source.read import split_lines
 
 _HEADED = (
     *(cst.If, cst.Else, cst.For, cst.While, cst.With, cst.Try, cst.TryStar, cst.Finally),

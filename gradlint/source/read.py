@@ -9,9 +9,33 @@ import re
 import stat
 import sys
 import tokenize
+from dataclasses import dataclass
 from pathlib import Path
 
-from gradlint.source.unusable import Unusable, invalid, unreadable
+from gradlint.domain.finding import Position
+
+INVALID_SYNTAX = "GRD001"
+UNREADABLE_FILE = "GRD002"
+
+
+@dataclass(frozen=True)
+class Unusable:
+    """The code under which it is reported, what is wrong, and where."""
+
+    code: str
+    message: str
+    position: Position
+
+
+def invalid(message: str, row: int = 1, column: int = 1) -> Unusable:
+    """Return a file that was read and is no Python program."""
+    return Unusable(INVALID_SYNTAX, message, Position(max(row, 1), max(column, 1)))
+
+
+def unreadable(message: str) -> Unusable:
+    """Return a file or directory that the system does not let us read."""
+    return Unusable(UNREADABLE_FILE, message, Position(1, 1))
+
 
 _KINDS = ((stat.S_ISDIR, "a directory"), (stat.S_ISFIFO, "a FIFO"), (stat.S_ISSOCK, "a socket"))
 
@@ -84,3 +108,11 @@ def _undetected(content: bytes, error: SyntaxError) -> Unusable:
         return _undecodable(head, wrong, "utf-8")
     row = 2 if b"coding" in head.partition(b"\n")[2] else 1
     return invalid(error.msg, row)
+
+
+LINE_END = re.compile(r"\r\n|\r|\n")
+
+
+def split_lines(text: str) -> list[str]:
+    """Return the rows without their line ends; row `n` of a position is element `n - 1`."""
+    return LINE_END.split(text)

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from gradlint.domain.finding import Finding
-from gradlint.source.lines import split_lines
+from gradlint.source.read import split_lines
 
 _CODES = r"(?::\s?(?P<codes>(?:[A-Z]+[0-9]+(?:[,\s]+)?)+))?"
 _LINE = re.compile(rf"#\s*noqa\b{_CODES}", re.IGNORECASE)

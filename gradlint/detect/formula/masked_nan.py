@@ -10,8 +10,7 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
-from gradlint.detect.formula.register import judges
-from gradlint.detect.formula.terms import op_of, operand, pair, term
+from gradlint.detect.formula.terms import judges, op_of, operand, pair, term
 from gradlint.domain.announcement import Operated
 from gradlint.domain.fault.numerics import MaskedSingularity
 from gradlint.domain.graph import Node, Term

@@ -9,7 +9,7 @@ from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Suspended, Tensor, Unknown, Value
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.calls import exhaust
-from gradlint.interpreter.python.named_tuples import items_in_order
+from gradlint.interpreter.python.classes import items_in_order
 from gradlint.interpreter.torch.data_loader import batches
 from gradlint.interpreter.torch.parameters import DICTS, LISTS, module_base, parts
 from gradlint.interpreter.torch.tensor import iterate_tensor

@@ -19,7 +19,7 @@ from gradlint.domain.shape import at_least_two, is_single
 from gradlint.domain.value import Ref, Sequence, Tags, Tensor, Unknown, Value
 from gradlint.facts.row import alias_of
 from gradlint.facts.traits import CONVERTS, JOINS, ONE_OR_MANY, SIZE_BY_OTHER
-from gradlint.interpreter.contents import contents
+from gradlint.interpreter.reachable import contents
 from gradlint.interpreter.torch.alias import CONTIGUOUS, alias_output
 from gradlint.interpreter.torch.operation import Input, Operation
 from gradlint.interpreter.torch.tensor import Storage, is_scalar, known_tensor, new_storage, new_tensor, tensor_at

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gradlint.domain.graph import ancient
 from gradlint.domain.state import Frame
 from gradlint.domain.value import Record
-from gradlint.source.unit import OtherFiles, Unit
+from gradlint.source.files import Files, Unit
 
 UNITS = 48
 """How many other files one file may look into."""
@@ -32,7 +32,7 @@ class Loading:
     `provisional` holds what depends on the way it was reached: files of a circle, and files that look into these.
     """
 
-    def __init__(self, other_files: OtherFiles, run: Callable[[Unit, Loading], Loaded]) -> None:
+    def __init__(self, other_files: Files, run: Callable[[Unit, Loading], Loaded]) -> None:
         self.other_files = other_files
         self.run = run
         self.running: list[str] = []

@@ -20,12 +20,11 @@ from gradlint.domain.event import Event, Refusal
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Function, Instance, Ref, Value
-from gradlint.interpreter.contents import all_attributes, contents
 from gradlint.interpreter.libraries.trainers import step_taken
 from gradlint.interpreter.machine import Machine, OutOfBudgetError
 from gradlint.interpreter.python.calls import run_body, with_defaults
 from gradlint.interpreter.python.loop import Iterations
-from gradlint.interpreter.reachable import Held, Place, held_by
+from gradlint.interpreter.reachable import Held, Place, all_attributes, contents, held_by
 from gradlint.source.lower.syntax import parts
 
 SHARE = 0.1

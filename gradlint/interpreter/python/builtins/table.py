@@ -16,9 +16,9 @@ from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.branch import truth
 from gradlint.interpreter.python.builtins.iterables import WALKING
 from gradlint.interpreter.python.builtins.reflection import REFLECTING
+from gradlint.interpreter.python.classes import MAKER, new_class, new_tuple
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.python.literals import is_key, to_text
-from gradlint.interpreter.python.named_tuples import MAKER, new_class, new_tuple
 from gradlint.interpreter.torch.methods import number_of
 from gradlint.interpreter.torch.tensor import known_tensor
 
