@@ -199,8 +199,5 @@ _TELLING = frozenset({"nondiff", "integer", "sample", "zero"})
 
 def _idle(gradients: Gradients, optimizers: set[cst.CSTNode], reached: Reached) -> bool:
     """Return whether an optimizer among them has nothing at all to do."""
-    held: dict[cst.CSTNode, list[LeafKey]] = {}
-    for leaf, holders in gradients.optimized.items():
-        for holder in holders:
-            held.setdefault(holder, []).append(leaf)
-    return any(not any(leaf in reached for leaf in held[one]) for one in optimizers)
+    held = gradients.optimized.items()
+    return any(not any(leaf in reached for leaf, holders in held if one in holders) for one in optimizers)

@@ -162,12 +162,8 @@ def cutting_samples(walked: Mapping[int, Node], receiving: set[int]) -> list[Nod
         for edge in node.edges
         if edge.flows is False and edge.cut is None
     )
-    return [one for one in used if one.syntax not in scored and _trained_by(one) & receiving]
-
-
-def _trained_by(sample: Node) -> set[int | None]:
-    """Return the leaves that a gradient would flow to through a sample."""
-    return {leaf.leaf for leaf in leaves(inputs(sample))}
+    unscored = (one for one in used if one.syntax not in scored)
+    return [one for one in unscored if any(leaf.leaf in receiving for leaf in leaves(inputs(one)))]
 
 
 def _samples(starts: Iterable[Node]) -> list[Node]:

@@ -9,7 +9,7 @@ from gradlint.domain.announcement import LeafWritten, StaleSavedUsed
 from gradlint.domain.fault.inplace import DataUse, DataWrite, HiddenWriteToSaved
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
-from gradlint.domain.value import Tensor
+from gradlint.domain.value import Ref, Tensor
 from gradlint.domain.walk import gradient_inputs, inputs, reachable
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import CLAMPS, SCALES, UPDATES
@@ -25,8 +25,7 @@ class DataWriteDetector(Detector[None]):
 
     def on_leaf_written(self, state: State, it: LeafWritten) -> None:
         """Report a write through `.data`."""
-        leaf = state.heap[it.leaf]
-        assert isinstance(leaf, Tensor)
+        leaf = state.at(Ref(it.leaf), Tensor)
         if it.by_data:
             kept = _is_kept(self.machine, state, leaf.memory)
             use, recorded = _use(leaf, it.op, it.sources), state.grad is not False

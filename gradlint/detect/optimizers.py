@@ -19,10 +19,11 @@ from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import INITIALISES
 from gradlint.interpreter.escape import origins
 from gradlint.interpreter.python.iteration import is_used_up
-from gradlint.interpreter.reachable import is_alive
+from gradlint.interpreter.reachable import contents, is_alive
 from gradlint.interpreter.torch.backward import walk
 from gradlint.interpreter.torch.parameters import is_module, modules_of, parameters_of
 from gradlint.interpreter.torch.tensor import tensor_at
+from gradlint.source.lower.syntax import called_name
 
 
 class Candidate(NamedTuple):
@@ -192,18 +193,7 @@ class MembershipDetector(Detector[Membership]):
 
     def on_escaped(self, state: State, it: announcement.Escaped) -> None:
         """What something unknown is given, in lists too, it may train or give to an optimizer."""
-        for value in it.values:
-            self._note_handled(state, value, 2)
-
-    def _note_handled(self, state: State, value: Value, depth: int) -> None:
-        items: Iterable[Value] = value if type(value) is tuple else ()
-        if isinstance(value, Ref):
-            self.facts.handled.add(value.id)
-            record = state.heap.get(value.id)
-            if isinstance(record, (Sequence, Mapping)):
-                items = record.items.values() if isinstance(record, Mapping) else record.items
-        for item in items if depth else ():
-            self._note_handled(state, item, depth - 1)
+        self.facts.handled |= {value.id for value in contents(state, it.values) if isinstance(value, Ref)}
 
     def on_network_imported(self, state: State, it: announcement.NetworkImported) -> None:
         """What others have trained is no network that somebody forgot."""
@@ -229,8 +219,7 @@ class MembershipDetector(Detector[Membership]):
 
     def on_stepped(self, state: State, it: announcement.Stepped) -> None:
         """Look for parameters that have a gradient by now, and that this optimizer, and any other, does not hold."""
-        optimizer = state[it.optimizer]
-        assert isinstance(optimizer, Instance)
+        optimizer = state.at(it.optimizer, Instance)
         if optimizer.syntax is None or self.machine.expected:
             return
         own = frozenset(parameter.id for parameter in it.parameters)
@@ -268,8 +257,7 @@ class MembershipDetector(Detector[Membership]):
         found, is_open = parameters_of(state, root)
         leaves = {parameter.id for _, parameter in found}
         facts.judged |= leaves
-        record = state[root]
-        assert isinstance(record, Instance)
+        record = state.at(root, Instance)
         if is_open or record.syntax is None or not _is_fresh(state, root, leaves):
             return
         facts.missed.update((tensor_at(state, Ref(one)).memory, one) for one in leaves)
@@ -360,7 +348,7 @@ def _is_fresh(state: State, root: Ref, leaves: set[int]) -> bool:
     evaluation.
     """
     for _, record in modules_of(state, root):
-        if _is_copy(record.syntax) or record.module.training is not True:
+        if called_name(record.syntax) in ("deepcopy", "copy") or record.module.training is not True:
             return False
     records = (tensor_at(state, Ref(leaf)) for leaf in leaves)
     return all(record.grad is True and _is_initial(state, record) for record in records)
@@ -370,12 +358,6 @@ def _is_initial(state: State, record: Tensor) -> bool:
     """Return whether a parameter has its first values."""
     writes = (*state.writes(record.counter), *state.writes(record.memory))
     return all(canonical(write.op) in _INITIALISE for write in writes)
-
-
-def _is_copy(made: cst.CSTNode | None) -> bool:
-    func = made.func if isinstance(made, cst.Call) else None
-    name = func.attr if isinstance(func, cst.Attribute) else func
-    return isinstance(name, cst.Name) and name.value in ("deepcopy", "copy")
 
 
 _INITIALISE = INITIALISES | {"reset_parameters"}

@@ -189,9 +189,9 @@ Value: TypeAlias = (
     "Ref | Unknown | Sym | External | Imported | File | Function | Bound | Partial | Super | NoGradient | Context"
     " | Suspended | tuple[Value, ...] | slice | Constant"
 )
-"""All that a variable can hold. `Join.value`, `truth` and `believed` name each case, and mypy asks them to: whoever
-adds a class here says what becomes of it in a join, in a test, and in what is shown of it. A new class is a dataclass:
-mypy takes a `NamedTuple` for a case of tuples.
+"""All that a variable can hold. `Join.value` and `truth` name each case, and mypy asks them to: whoever adds a class
+here says what becomes of it in a join and in a test. A new class is a dataclass: mypy takes a `NamedTuple` for a case
+of tuples.
 """
 
 

@@ -184,8 +184,8 @@ class Locator:
 
     def _reduced(self, change: Reduced) -> Edit:
         """Return the expression through the method, or a statement before that does so with the name in it."""
-        behind = self._places.behind(change.node)
-        if change.name is None or not read_as_number(change.name, behind):
+        after = self._places.after(change.node)
+        if change.name is None or not read_as_number(change.name, after):
             return self._changed(change.node, f"{operand(change.node)}.{change.method}()")
         line = self._alone(change.node)
         return _insert(line.start, f"{change.name} = {change.name}.{change.method}()" + self._new_line(line))

@@ -145,7 +145,7 @@ def call_value(machine: Machine, state: State, func: Value, args: Args, node: cs
             return call_torch(machine, state, func.path, args, node)
         return _library(machine, state, func.path, args, node)
     if isinstance(func, values.Context):
-        return with_mode(args.positional[0], func) if args.positional else machine.unknown()
+        return with_mode(args.positional[0], func) if args.positional else Unknown()
     if isinstance(func, values.Partial):
         merged = Args(func.args + args.positional, {**dict(func.keywords), **args.keywords}, args.open)
         return call_value(machine, state, func.function, merged, node)

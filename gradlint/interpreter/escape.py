@@ -14,6 +14,7 @@ from gradlint.domain.value import Instance, NoGradient, Ref, Tensor, Unknown, Va
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.reachable import all_attributes, contents
 from gradlint.interpreter.torch.switches import thaw
+from gradlint.source.lower.syntax import called_name
 
 
 def unknown_call(machine: Machine, state: State, values: Iterable[Value], node: cst.CSTNode) -> Value:
@@ -31,7 +32,9 @@ def unknown_call(machine: Machine, state: State, values: Iterable[Value], node: 
     for receiver in machine.hooked_elsewhere:
         invalidate_attributes(state, receiver)
     for value in values:
-        if type(value) is NoGradient and _asserts(node):
+        if type(value) is NoGradient and called_name(node).startswith(
+            "assert"
+        ):  # As `self.assertIsNone(...)` of a test.
             machine.announce(state, GradientTested(node, value.read, asserted=True))
         invalidate_attributes(state, value)
     given = origins(state, values)
@@ -41,13 +44,6 @@ def unknown_call(machine: Machine, state: State, values: Iterable[Value], node: 
         state.escape()
         return Unknown(None, Node("call", node, edges, tracked=None), None, node)
     return Unknown(syntax=node)
-
-
-def _asserts(node: cst.CSTNode) -> bool:
-    """Return whether a call is an assertion of a test: `self.assertIsNone(...)`."""
-    func = node.func if isinstance(node, cst.Call) else None
-    name = func.attr if isinstance(func, cst.Attribute) else func
-    return isinstance(name, cst.Name) and name.value.startswith("assert")
 
 
 def invalidate_attributes(state: State, value: Value, depth: int = 3) -> None:

@@ -16,19 +16,10 @@ from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 import libcst as cst
 
-from gradlint.domain.announcement import (
-    Announcement,
-    GraphsShared,
-    Handler,
-    Listener,
-    PathsEnded,
-    PathsJoined,
-    RunEnded,
-    handlers,
-)
+from gradlint.domain import announcement as happening
+from gradlint.domain.announcement import Announcement, Handler, Listener, handlers
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.event import Event
-from gradlint.domain.graph import Node
 from gradlint.domain.join import Join
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import MISSING, State
@@ -195,10 +186,10 @@ class Machine(ABC):
 
     def run(self, block: Block, states: list[State]) -> list[State]:
         """Return the states that reach the end of the block."""
-        if self.observer is not None:
-            return self._run_observed(self.observer, block, states)
-        simple, splitting = SIMPLE, SPLITTING
+        simple, splitting, observer = SIMPLE, SPLITTING, self.observer
         for instr in block:
+            if observer is not None:
+                observer.before(self, states, instr)
             kind = type(instr)
             step = simple.get(kind)
             if step is not None:
@@ -207,26 +198,10 @@ class Machine(ABC):
                     step(self, state, instr)
             else:
                 states = splitting[kind](self, states, instr)
-                if not states:
-                    return states
-        if self.budget < self.limit:
-            raise OutOfBudgetError
-        return states
-
-    def _run_observed(self, observer: Observer, block: Block, states: list[State]) -> list[State]:
-        """As `run`, with each step shown to an observer."""
-        for instr in block:
-            observer.before(self, states, instr)
-            kind = type(instr)
-            if kind in SIMPLE:
-                self.budget -= len(states)
-                for state in states:
-                    SIMPLE[kind](self, state, instr)
-            else:
-                states = SPLITTING[kind](self, states, instr)
-            observer.after(self, states, instr)
+            if observer is not None:
+                observer.after(self, states, instr)
             if not states:
-                break
+                return states
         if self.budget < self.limit:
             raise OutOfBudgetError
         return states
@@ -250,7 +225,7 @@ class Machine(ABC):
                 joined = attempt.attempt(outs)
                 if joined is not None:
                     if attempt.nodes:
-                        self.announce(joined, PathsJoined(self.program.nowhere, attempt.nodes))
+                        self.announce(joined, happening.PathsJoined(self.program.nowhere, attempt.nodes))
                     kept[index] = joined
                     break
             else:
@@ -265,7 +240,7 @@ class Machine(ABC):
         """Announce that the graphs of a path that is not followed any more may be backpropagated on it."""
         if self.program.may_backpropagate and self.search.left > 0:
             graphs = tuple(self.search.graphs(dropped, dropped.frames[dropped.frame].values()))
-            self.announce(dropped, GraphsShared(self.program.nowhere, graphs))
+            self.announce(dropped, happening.GraphsShared(self.program.nowhere, graphs))
 
     @contextmanager
     def bounded(self, share: float) -> Iterator[None]:
@@ -300,9 +275,9 @@ class Machine(ABC):
         """End the run; return what was seen, and what the program leaves undone."""
         node = self.program.nowhere
         self.assumed = self.all_assumed
-        self.announce(state, PathsEnded(node))
+        self.announce(state, happening.PathsEnded(node))
         seen = len(self.events)
-        self.announce(state, RunEnded(node, self.is_complete))
+        self.announce(state, happening.RunEnded(node, self.is_complete))
         dispelled = {id(event) for event, place in self.doubtful if place in self.passed}
         seen_now, missing = self.events[:seen], self.events[seen:]
         return [event for event in seen_now if id(event) not in dispelled], missing
@@ -396,14 +371,6 @@ class Machine(ABC):
         for exit in self.exits[first_exit:]:
             exit.state.dirty |= dirty
             exit.state.dirty_frames |= frames
-
-    # Shorthands that semantics use everywhere.
-
-    def unknown(
-        self, kind: str | None = None, origin: Node | None = None, syntax: cst.CSTNode | None = None
-    ) -> Unknown:
-        """Return a fresh symbol."""
-        return Unknown(kind, origin, None, syntax)
 
 
 SIMPLE: dict[type[Instr], Simple] = {}

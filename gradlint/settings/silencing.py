@@ -12,7 +12,7 @@ from gradlint.rules.base import Rule
 from gradlint.rules.files.unused_suppression import UnusedSuppression
 from gradlint.settings.config import Config
 from gradlint.source.read import split_lines
-from gradlint.source.suppressions import Listed, Silence, Suppressions, listed
+from gradlint.source.suppressions import Listed, Suppressions, listed
 
 OUT_OF_STEPS = "out of steps"
 """What the interpreter counts when it gives up a part of the file: what it would have found there is not known."""
@@ -61,9 +61,9 @@ class Silencing:
         meant = [rule for rule in self.known if rule.code.startswith(code)]
         if any(rule.code not in selected for rule in meant if rule.default) or _is_off(meant, selected):
             return False
-        silence = Silence((code,))
         return not any(
-            silence.covers(finding.code) and (comment.whole_file or finding.lines[0] <= comment.row <= finding.lines[1])
+            finding.code.startswith(code)
+            and (comment.whole_file or finding.lines[0] <= comment.row <= finding.lines[1])
             for finding in found
         )
 

@@ -9,7 +9,6 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -37,8 +36,8 @@ def parse(text: str) -> cst.Module | Unusable:
         return _invalid_at(text, text.index("\0"), "the file contains a NUL byte, which Python refuses")
     if _may_be_deep(text):
         refusal = _refusal_of_cpython(text)
-        if refusal is not None and refusal.too_deep:
-            return refusal.unusable
+        if refusal is not None and refusal[1]:
+            return refusal[0]
     try:
         return cst.parse_module(text)
     except (cst.ParserSyntaxError, cst.CSTValidationError) as error:
@@ -56,7 +55,7 @@ def _explain(text: str, error: Exception) -> Unusable:
     """Prefer CPython's words and place: people know them, and they are better."""
     refusal = _refusal_of_cpython(text)
     if refusal is not None:
-        return refusal.unusable
+        return refusal[0]
     reason, row, column = str(error), 1, 1
     if isinstance(error, cst.ParserSyntaxError):
         reason, row, column = (error.message.partition(": expected one of")[0], error.raw_line, error.raw_column + 1)
@@ -94,14 +93,8 @@ def bracket_depth(text: str) -> int:
     return max(itertools.accumulate(steps), default=0)
 
 
-@dataclass(frozen=True)
-class _Refusal:
-    unusable: Unusable
-    too_deep: bool
-
-
-def _refusal_of_cpython(text: str) -> _Refusal | None:
-    """Return what the running Python says against the text; None if it accepts it."""
+def _refusal_of_cpython(text: str) -> tuple[Unusable, bool] | None:
+    """Return what the running Python says against the text, and whether that is too deep; None if it accepts it."""
     try:
         with warnings.catch_warnings():
             # An invalid escape sequence warns; that is no business of ours.
@@ -109,10 +102,9 @@ def _refusal_of_cpython(text: str) -> _Refusal | None:
             with _recursion_as_usual():
                 _compile(text)
     except SyntaxError as error:
-        return _Refusal(_refused(text, error), error.msg.startswith(("too many nested", "too many levels")))
+        return _refused(text, error), error.msg.startswith(("too many nested", "too many levels"))
     except (RecursionError, MemoryError):
-        message = "the code is nested too deeply: Python cannot compile it, and gradlint does not read it"
-        return _Refusal(invalid(message), too_deep=True)
+        return invalid("the code is nested too deeply: Python cannot compile it, and gradlint does not read it"), True
     return None
 
 

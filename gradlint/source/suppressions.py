@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from gradlint.domain.finding import Finding
 from gradlint.source.read import split_lines
@@ -19,15 +20,13 @@ _CODE = re.compile(r"[A-Z]+[0-9]+", re.IGNORECASE)
 _SEPARATOR = re.compile(r"[,\s]+")
 
 
-@dataclass(frozen=True)
-class Silence:
-    """Which codes one comment silences: those with one of the prefixes, or all if there are none."""
+Silence: TypeAlias = "tuple[str, ...]"
+"""Which codes one comment silences: those with one of the prefixes, or all if there are none."""
 
-    prefixes: tuple[str, ...]
 
-    def covers(self, code: str) -> bool:
-        """Return whether a finding with this code is silenced."""
-        return not self.prefixes or code.startswith(self.prefixes)
+def covers(silence: Silence, code: str) -> bool:
+    """Return whether a comment silences a finding with this code."""
+    return not silence or code.startswith(silence)
 
 
 @dataclass(frozen=True)
@@ -49,11 +48,11 @@ class Suppressions:
 
     def cover(self, finding: Finding) -> bool:
         """Return whether a comment silences the finding: one for the file, or one in any row of its statement."""
-        if any(silence.covers(finding.code) for silence in self.file):
+        if any(covers(silence, finding.code) for silence in self.file):
             return True
         first, last = finding.lines
         near = (silence for row, silence in self.rows.items() if first <= row <= last)
-        return any(silence.covers(finding.code) for silence in near)
+        return any(covers(silence, finding.code) for silence in near)
 
 
 @dataclass(frozen=True)
@@ -88,4 +87,4 @@ def listed(text: str) -> list[Listed]:
 
 def _silence(found: re.Match[str]) -> Silence:
     codes = found["codes"] or ""
-    return Silence(tuple(code.upper() for code in _SEPARATOR.split(codes) if code))
+    return tuple(code.upper() for code in _SEPARATOR.split(codes) if code)

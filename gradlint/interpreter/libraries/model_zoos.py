@@ -60,8 +60,7 @@ def leaf_of(record: Instance) -> Value:
 
 def foreign_part(machine: Machine, state: State, ref: Ref, name: str) -> Ref | None:
     """Return a part of such a network, where its name tells that it is a module; the same at each look."""
-    record = state[ref]
-    assert isinstance(record, Instance)
+    record = state.at(ref, Instance)
     whole = leaf_of(record)
     if name not in _PARTS or record.syntax is None or not isinstance(whole, Ref):
         return None

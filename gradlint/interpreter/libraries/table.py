@@ -97,22 +97,13 @@ def _math(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
     return Unknown("number", Node("math", node, edges, cut="item") if edges else None, None, node)
 
 
-def _number(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    return machine.unknown("number")
-
-
 def _picked(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    """Something out of what was given."""
+    """Return something out of what was given."""
     return unknown_call(machine, state, args.values(), node)
 
 
-def _deepcopy(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    """copy.deepcopy: graph leaves and what holds them; a tensor with a graph behind it is refused."""
-    value = args.get(0, "x")
-    return _copied(machine, state, value, node, {})
-
-
 def _copied(machine: Machine, state: State, value: Value, node: cst.CSTNode, memo: dict[int, Ref]) -> Value:
+    """copy.deepcopy: graph leaves and what holds them; a tensor with a graph is refused."""
     tensor = known_tensor(machine, state, value)
     if tensor is not None:
         return _copied_tensor(machine, state, tensor, node, memo)
@@ -200,10 +191,10 @@ LIBRARIES: dict[str, Native] = {
     **{f"numpy.random.{name}": _array(name) for name in _RANDOM},
     "math.*": _math,
     "gradlint.reveal": reveal_to_user,
-    "random.*": _number,
+    "random.*": lambda machine, state, args, node: Unknown("number"),
     **{f"random.{name}": _picked for name in ("choice", "choices", "sample", "Random", "SystemRandom")},
-    "time.*": _number,
-    "copy.deepcopy": _deepcopy,
+    "time.*": lambda machine, state, args, node: Unknown("number"),
+    "copy.deepcopy": lambda machine, state, args, node: _copied(machine, state, args.get(0, "x"), node, {}),
     "copy.copy": _copy,
     "dataclasses.field": field,
     **MAKERS,

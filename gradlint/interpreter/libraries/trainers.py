@@ -54,21 +54,19 @@ def _manual_backward(machine: Machine, state: State, ref: Ref, args: Args, node:
 
 def _optimizers(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """self.optimizers(): what `configure_optimizers` has made, one by itself and several in a list; made once."""
-    record = state[ref]
-    assert isinstance(record, Instance)
+    record = state.at(ref, Instance)
     if not isinstance(record.inner, Kept):
         configure = find_in_class(state, record.cls, "configure_optimizers") if isinstance(record.cls, Ref) else None
         if not isinstance(configure, Function):
-            return machine.unknown()
-        made = _told(state, machine.call(state, Bound(ref, configure), Args(), node))
-        record = state[ref]
-        assert isinstance(record, Instance)
+            return Unknown()
+        made = _listed(state, machine.call(state, Bound(ref, configure), Args(), node))
+        record = state.at(ref, Instance)
         state.put(ref.id, record._replace(inner=Kept(made)))
         return made
     return record.inner.value
 
 
-def _told(state: State, value: Value) -> Value:
+def _listed(state: State, value: Value) -> Value:
     """Return the optimizers that `configure_optimizers` returns: one or several, beside schedulers or in a dict."""
     record = state.heap.get(value.id) if isinstance(value, Ref) else None
     items = (
@@ -80,9 +78,9 @@ def _told(state: State, value: Value) -> Value:
         return value
     inner = [state.heap.get(one.id) if isinstance(one, Ref) else one for one in items]
     if items and isinstance(inner[0], Sequence):
-        return _told(state, items[0])
-    told = tuple(_told(state, one) for one in items)
-    return told[0] if len(told) == 1 else told
+        return _listed(state, items[0])
+    several = tuple(_listed(state, one) for one in items)
+    return several[0] if len(several) == 1 else several
 
 
 def _logged(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
@@ -93,10 +91,7 @@ def _logged(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTN
 METHODS: dict[str, Method] = {
     "manual_backward": _manual_backward,
     "optimizers": _optimizers,
-    "log": _logged,
-    "log_dict": _logged,
-    "print": _logged,
-    "save_hyperparameters": _logged,
+    **dict.fromkeys(("log", "log_dict", "print", "save_hyperparameters"), _logged),
 }
 """Methods that Lightning gives its modules, beside those of torch."""
 
@@ -119,7 +114,7 @@ def run_method(machine: Machine, state: State, function: Function, args: Args) -
 
 
 def step_taken(machine: Machine, state: State, function: Function, receiver: Value, returned: Value) -> None:
-    """Behind a `training_step`: the framework backpropagates the loss, unless the module optimizes by hand."""
+    """Do what follows a `training_step`: the framework backpropagates the loss, unless the module optimizes by hand."""
     record = state.heap.get(receiver.id) if isinstance(receiver, Ref) else None
     if function.code.name != "training_step" or not isinstance(record, Instance) or not is_lightning(state, record):
         return
@@ -164,8 +159,8 @@ def _loss_computed(machine: Machine, state: State, function: Function, args: Arg
 def _is_automatic(state: State, record: Instance) -> bool:
     """Return whether the module leaves the optimization to the framework; a property may say that it does not."""
     own = isinstance(record.cls, Ref) and isinstance(state[record.cls], Class)
-    told = record.attrs.get("automatic_optimization", True)
-    return told is True and not (own and find_in_class(state, record.cls, "automatic_optimization") is not None)
+    stated = record.attrs.get("automatic_optimization", True)
+    return stated is True and not (own and find_in_class(state, record.cls, "automatic_optimization") is not None)
 
 
 def _loss(state: State, returned: Value) -> Value:

@@ -35,7 +35,7 @@ def get_attribute(machine: Machine, state: State, obj: Value, name: str, node: c
     if isinstance(obj, values.NoGradient):
         if not name.startswith("__") and obj.since >= 0:
             absent_gradient(machine, obj, node)
-        return machine.unknown("raised")
+        return Unknown("raised")
     if isinstance(obj, External):
         if name in _OF_TYPES and (known := _OF_TYPES[name](dtypes.named(obj.path.removeprefix("torch.")))) is not None:
             return known
@@ -54,7 +54,7 @@ def get_attribute(machine: Machine, state: State, obj: Value, name: str, node: c
         return machine.symbol("attr", obj, name) if name != "__name__" else Unknown("str")
     if obj is None and name in _OF_CTX:
         machine.emit(FunctionWithoutApply(node, "without-ctx", name))
-        return machine.unknown("raised")
+        return Unknown("raised")
     return Bound(obj, name)
 
 
@@ -85,7 +85,7 @@ def _of_record(machine: Machine, state: State, obj: Ref, name: str, node: cst.CS
         return record.name if name == "__name__" else machine.symbol("attr", obj, name)
     if isinstance(record, (Sequence, Mapping)):
         return Bound(obj, name)
-    return machine.unknown()
+    return Unknown()
 
 
 def _of_instance(machine: Machine, state: State, obj: Ref, record: Instance, name: str, node: cst.CSTNode) -> Value:
@@ -96,7 +96,7 @@ def _of_instance(machine: Machine, state: State, obj: Ref, record: Instance, nam
     if name in ("_parameters", "_modules", "_buffers", "__dict__"):
         loosen(state, obj, record)
         escape(machine, state, (obj,), node)
-        return machine.unknown()
+        return Unknown()
     if name in ("__delattr__", "__setattr__"):
         return values.Partial(machine.program.external(f"builtins.{name.strip('_')}"), (obj,), ())
     if name == "__class__":
@@ -161,7 +161,7 @@ def _of_super(machine: Machine, state: State, obj: values.Super, name: str) -> V
         if value is not None:
             return value
         return Bound(receiver, f"super.{name}")
-    return machine.unknown()
+    return Unknown()
 
 
 def _of_unknown(machine: Machine, state: State, obj: Unknown, name: str, node: cst.CSTNode) -> Value:
@@ -219,8 +219,7 @@ def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: 
     elif isinstance(record, Instance):
         if is_ctx(record):
             remember(state, obj, name, node)
-            record = state[obj]
-            assert isinstance(record, Instance)
+            record = state.at(obj, Instance)
         if isinstance(record.cls, Ref):
             setter = find_in_class(state, record.cls, name)
             if isinstance(setter, Bound) and setter.receiver == External("builtins.property"):

@@ -134,7 +134,7 @@ def bind_parameters(machine: Machine, state: State, function: Function, args: Ar
     for param in function.code.params:
         name = param.name
         if param.kind == "*":
-            names[name] = tuple(positional) if not args.open else machine.unknown()
+            names[name] = tuple(positional) if not args.open else Unknown()
             positional = []
         elif param.kind == "**":
             names[name] = machine.program.new_mapping(state, keywords, args.open)
@@ -183,7 +183,7 @@ def settle(
         state.dirty, state.dirty_frames = region.dirty, region.frames
         for given in receiver:
             invalidate_attributes(state, given)  # An object whose constructor raises is not half made.
-        return machine.unknown()
+        return Unknown()
     if len(states) > 1:
         machine.give_up("paths dropped", None, len(states) - 1)
         for dropped in states[1:]:

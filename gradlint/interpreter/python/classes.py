@@ -7,7 +7,19 @@ from dataclasses import replace
 import libcst as cst
 
 from gradlint.domain.state import Frame, State, fresh_address
-from gradlint.domain.value import Args, Bound, Class, External, Function, Instance, Partial, Ref, Sequence, Value
+from gradlint.domain.value import (
+    Args,
+    Bound,
+    Class,
+    External,
+    Function,
+    Instance,
+    Partial,
+    Ref,
+    Sequence,
+    Unknown,
+    Value,
+)
 from gradlint.facts.names import MODULE, names_of
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine, simple, splitting
@@ -151,7 +163,7 @@ def new_class(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> 
     """namedtuple(name, fields): further arguments give defaults, which are not followed."""
     fields = _names(state, args.get(1, "field_names"))
     if not fields or args.open or len(args.positional) + len(args.keywords) != 2:
-        return machine.unknown()
+        return Unknown()
     return Partial(External(MAKER), (fields,), ())
 
 

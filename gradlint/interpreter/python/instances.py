@@ -6,7 +6,7 @@ import libcst as cst
 
 from gradlint.domain.refusal.functions import FunctionWithoutApply
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, Class, External, Function, Instance, Kept, Ref, Value
+from gradlint.domain.value import Args, Class, External, Function, Instance, Kept, Ref, Unknown, Value
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import (
     annotated_names,
@@ -64,9 +64,8 @@ def fill_fields(machine: Machine, state: State, ref: Ref, cls: Ref, args: Args, 
             if isinstance(made, Instance) and made.cls == FIELD:
                 factory = made.inner.value if isinstance(made.inner, Kept) else None
                 known = factory is not None and not args.open
-                given[name] = machine.call(state, factory, Args(), node) if known else machine.unknown()
-    instance = state[ref]
-    assert isinstance(instance, Instance)
+                given[name] = machine.call(state, factory, Args(), node) if known else Unknown()
+    instance = state.at(ref, Instance)
     if given:
         state.put(ref.id, instance._replace(attrs={**instance.attrs, **given}))
     after = find_in_class(state, cls, "__post_init__")

@@ -91,10 +91,10 @@ def unpack(machine: Machine, state: State, instr: Unpack) -> None:
 def part_of(machine: Machine, state: State, value: Value, position: int, known: list[Value]) -> Value:
     """Return one item of something not known as a whole."""
     if known:
-        return known[position] if position < len(known) else machine.unknown()
+        return known[position] if position < len(known) else Unknown()
     if isinstance(value, Unknown) and value.origin is not None:
         return Unknown(None, value.origin, None, value.syntax)
-    return machine.symbol("item", value, position) if isinstance(value, (Unknown, External)) else machine.unknown()
+    return machine.symbol("item", value, position) if isinstance(value, (Unknown, External)) else Unknown()
 
 
 simple(Unpack, unpack)

@@ -178,7 +178,7 @@ def _two(machine: Machine, state: State, items: Sequence) -> list[Value]:
         known[-1] = nth(second, upwards=second >= 0 and all(type(one) is int and one > second for one in rest))
     escape(machine, state, items.items[ITERATIONS:])
     while len(known) < ITERATIONS:
-        known.append(_like(machine, state, known[-1]) if known else machine.unknown())
+        known.append(_like(machine, state, known[-1]) if known else Unknown())
     return known
 
 
@@ -189,7 +189,7 @@ def _like(machine: Machine, state: State, item: Value) -> Value:
     if type(item) is int or place_of(item) is not None:
         return next_position(item)
     if isinstance(item, Unknown) or any(one.live for one in origins(state, (item,))):
-        return machine.unknown()
+        return Unknown()
     return item
 
 

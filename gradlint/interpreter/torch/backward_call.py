@@ -110,7 +110,7 @@ def autograd_grad(machine: Machine, state: State, args: Args, node: cst.CSTNode)
     create = args.get(4, "create_graph", False)
     retain = retains(args, args.get(3, "retain_graph"), create)
     if not roots or not targets:
-        return machine.unknown()
+        return Unknown()
     refused = False
     for index, (root, gradient) in enumerate(zip(roots, gradients, strict=True)):
         refused = check_root(machine, state, root, gradient, args.open, "grad", node, index) or refused

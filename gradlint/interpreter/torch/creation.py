@@ -164,7 +164,7 @@ def initialise(machine: Machine, state: State, name: str, args: Args, node: cst.
     """nn.init functions write under no_grad: only the version counter moves."""
     ref = as_tensor(machine, state, args.get(0, "tensor"), node) if args.has(0, "tensor") else None
     if ref is None or not (name.endswith("_") or newer(f"torch.{name}")):
-        return machine.unknown("number")
+        return Unknown("number")
     former, state.grad = state.grad, False
     write(machine, state, ref, name.removeprefix("nn.init.").rstrip("_") + "_", node)
     state.grad = former
@@ -173,7 +173,7 @@ def initialise(machine: Machine, state: State, name: str, args: Args, node: cst.
 
 def _buffer(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """nn.Buffer(t): a plain tensor, registered when it is assigned."""
-    return args.get(0, "data", machine.unknown())
+    return args.get(0, "data", Unknown())
 
 
 CREATION: dict[str, Native] = {

@@ -8,7 +8,7 @@ from gradlint.domain.announcement import EpochSet, LoaderIterated
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.shape import Dim, Sym
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, External, Instance, Ref, Sequence, Tensor, Value
+from gradlint.domain.value import Args, External, Instance, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.operands import tensors_in
 from gradlint.interpreter.torch.tensor import both, new_tensor
@@ -38,7 +38,7 @@ def call_sampler(machine: Machine, state: State, ref: Ref, name: str, node: cst.
     """Call a method of a sampler."""
     if name == "set_epoch":
         machine.announce(state, EpochSet(node, ref))
-    return machine.unknown()
+    return Unknown()
 
 
 def _sampler_of(state: State, loader: Instance) -> Ref | None:

@@ -81,7 +81,7 @@ def call_torch(machine: Machine, state: State, path: str, args: Args, node: cst.
     if entry is not None:
         return _from_table(machine, state, name, args, node)
     if path.rpartition(".")[2] in load().plain or name in load().plain:
-        return machine.unknown()
+        return Unknown()
     machine.give_up(path, node)
     if name.endswith("_") and not name.endswith("__") and args.positional:
         # By torch's naming, a trailing underscore writes to the first argument.
@@ -114,7 +114,7 @@ def _unbound_method(machine: Machine, state: State, name: str, args: Args, node:
             return call_tensor_method(
                 machine, state, ref, name, Args(args.positional[1:], args.keywords, args.open), node
             )
-    return machine.unknown()
+    return Unknown()
 
 
 def _from_table(machine: Machine, state: State, name: str, args: Args, node: cst.CSTNode) -> Value:
@@ -170,7 +170,7 @@ def _set_grad_enabled(machine: Machine, state: State, args: Args, node: cst.CSTN
 
 
 def _is_grad_enabled(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    return machine.unknown("bool") if state.grad is None else state.grad
+    return Unknown("bool") if state.grad is None else state.grad
 
 
 def _context(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -194,7 +194,7 @@ def _data(path: str) -> Native:
 
 
 def _number(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    return machine.unknown("number")
+    return Unknown("number")
 
 
 def _nothing(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -213,7 +213,7 @@ def _size(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
         record = state[value]
         if isinstance(record, Sequence) and not record.open:
             return record.items
-    return value if type(value) is tuple else machine.unknown()
+    return value if type(value) is tuple else Unknown()
 
 
 def limits(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -257,7 +257,7 @@ def _clip(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
         gradient = tensor_at(state, param).accumulated
         if isinstance(gradient, Ref):
             bump(machine, state, gradient, Write(node, "clip_grad"))
-    return machine.unknown("number")
+    return Unknown("number")
 
 
 def _vector_to_parameters(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -277,7 +277,7 @@ def _from_pretrained(path: str) -> Native:
     def make(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
         given = known_tensor(machine, state, args.get(0, "embeddings"))
         shape = None if given is None else tensor_at(state, given).shape
-        sizes = shape if shape is not None and len(shape) == 2 else (machine.unknown("int"), machine.unknown("int"))
+        sizes = shape if shape is not None and len(shape) == 2 else (Unknown("int"), Unknown("int"))
         module = new_module(machine, state, path, Args(tuple(sizes)), node)
         record = state[module] if isinstance(module, Ref) else None
         weight = record.attrs.get("weight") if isinstance(record, Instance) else None

@@ -27,9 +27,9 @@ def index_tensor(machine: Machine, state: State, ref: Ref, index: Value, node: c
     """t[index]: basic indices give a view, index tensors and masks a copy."""
     record = tensor_at(state, ref)
     if refuses_index(machine, record, index, node):
-        return machine.unknown("raised")
+        return Unknown("raised")
     if machine.transforms and refuses_mask(machine, state, index, node):
-        return machine.unknown("raised")
+        return Unknown("raised")
     made = indexed(record.shape, operand_of(machine, state, index))
     if state.grad is True:
         broken_view(machine, state, ref, node)
@@ -236,4 +236,4 @@ def tensor_unary(machine: Machine, state: State, op: str, value: Ref, node: cst.
     if op == "+":
         return value
     entry = fact("neg" if op == "-" else "bitwise_not")
-    return machine.unknown() if entry is None else apply(machine, state, entry, Args((value,)), node)
+    return Unknown() if entry is None else apply(machine, state, entry, Args((value,)), node)

@@ -119,7 +119,7 @@ def _retain(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTN
 def _hook(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     if tensor_at(state, ref).grad is False:
         machine.emit(HookWithoutGrad(node, "register_hook"))
-        return machine.unknown()
+        return Unknown()
     return register_with_node(machine, state, ref, args.get(0, "hook"), "gradient", node)
 
 
@@ -128,7 +128,7 @@ def _leaf_hook(machine: Machine, state: State, ref: Ref, args: Args, node: cst.C
     record = tensor_at(state, ref)
     if record.grad is False or record.leaf is False:
         machine.emit(HookWithoutGrad(node, "register_post_accumulate_grad_hook"))
-        return machine.unknown()
+        return Unknown()
     return register_with_node(machine, state, ref, args.get(0, "hook"), "accumulated", node)
 
 
@@ -328,7 +328,7 @@ def _at(machine: Machine, state: State, value: Value, index: int) -> Value:
     items = _items(state, value)
     if items is None:
         return value
-    return items[index] if index < len(items) else machine.unknown()
+    return items[index] if index < len(items) else Unknown()
 
 
 METHODS: dict[str, Method] = {

@@ -75,7 +75,7 @@ def new_module(machine: Machine, state: State, path: str, args: Args, node: cst.
     """Return a module of torch: its configuration, and the parameters that the table derives from it."""
     lazy = _LAZY.fullmatch(path)
     if lazy is not None:
-        path, args = f"torch.nn.{lazy[1]}", args.prepend(machine.unknown("int"))  # The size that the first call tells.
+        path, args = f"torch.nn.{lazy[1]}", args.prepend(Unknown("int"))  # The size that the first call tells.
     ref = state.new(Instance(External(path), {}, {}, False, node))
     fill_module(machine, state, ref, path, args, node)
     return ref
@@ -342,7 +342,7 @@ def call_module_method(
     else:
         base = library_base(state, record.cls)
         if base is not None and is_scheduler_path(base):
-            return machine.unknown()
+            return Unknown()
         step = OPTIMIZER_METHODS.get(name)
         if step is not None:
             return step(machine, state, ref, args, node)

@@ -235,7 +235,7 @@ def _load(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
     certain = not (args.has(1, "strict") or args.has(2, "assign") or args.open)
     for _, parameter in parameters_of(state, ref)[0]:
         bump(machine, state, parameter, Write(node, "load_state_dict", certain))
-    return machine.unknown()
+    return Unknown()
 
 
 def _reset(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:

@@ -147,7 +147,7 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
     closure = args.get(0, "closure")
     if isinstance(closure, (int, float)) or known_tensor(machine, state, closure) is not None:
         machine.emit(ClosureIsValue(node))
-        return machine.unknown("raised")
+        return Unknown("raised")
     if closure is None and not args.open and _wants_closure(state, ref):
         machine.emit(ClosureMissing(node))
     result = _evaluate(machine, state, ref, closure, node)
@@ -236,7 +236,7 @@ def _add_group(machine: Machine, state: State, ref: Ref, args: Args, node: cst.C
 
 
 def _nothing(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    return machine.unknown()
+    return Unknown()
 
 
 OPTIMIZER_METHODS: dict[str, Method] = {

@@ -108,7 +108,7 @@ def _structure(
             plain = size if isinstance(size, Operand) else Operand()
             outputs.append(_output(call, f">{next(number)}", plain, made))
         else:
-            outputs.append(None if name == "NoneType" else call.machine.unknown())
+            outputs.append(None if name == "NoneType" else Unknown())
     return tuple(outputs)
 
 

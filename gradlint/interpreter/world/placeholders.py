@@ -18,6 +18,7 @@ from gradlint.interpreter.torch.optim import supposed_optimizer
 from gradlint.interpreter.torch.tensor import NO_TENSOR, SCALAR, either, new_tensor, tensor_at
 from gradlint.interpreter.world import guesses
 from gradlint.interpreter.world.fragment import UNSEEN, Names, Supposed, backpropagates, is_bare
+from gradlint.source.lower.syntax import called_name
 
 SUPPOSED_CALL = "call of "
 """How the operation is named that stands for the call of such a network or loss."""
@@ -33,8 +34,7 @@ def supposed_network(
 ) -> Ref:
     """Return a network with parameters that require grad, and that may have gradients already."""
     ref = new_network(machine, state, node)
-    record = state[ref]
-    assert isinstance(record, Instance)
+    record = state.at(ref, Instance)
     for leaf in leaves_of(state, ref):
         made = tensor_at(state, leaf)
         state.put(leaf.id, made._replace(accumulated=Unknown("gradient")))
@@ -53,12 +53,6 @@ def leaves_of(state: State, ref: Ref) -> tuple[Ref, ...]:
     record = state[ref]
     leaf = leaf_of(record) if isinstance(record, Instance) and is_foreign(record) else None
     return (leaf,) if isinstance(leaf, Ref) else ()
-
-
-def _name_of(node: cst.CSTNode) -> str:
-    func = node.func if isinstance(node, cst.Call) else None
-    name = func.attr if isinstance(func, cst.Attribute) else func
-    return name.value if isinstance(name, cst.Name) else "a network"
 
 
 def _may_bring_a_graph(state: State, value: Value) -> bool:
@@ -82,7 +76,8 @@ def call_supposed(state: State, ref: Ref, record: Instance, args: Args, node: cs
         tracked = either(edge.flows for edge in edges) if edges else None
         if tracked is False and any(_may_bring_a_graph(state, value) for value in args.values()):
             tracked = None
-        made = Node(f"{SUPPOSED_CALL}{_name_of(node)}", node, edges, tracked=tracked, maybe_saved=True, frees=tracked)
+        op = SUPPOSED_CALL + (called_name(node) or "a network")
+        made = Node(op, node, edges, tracked=tracked, maybe_saved=True, frees=tracked)
     torn = record.module.torn
     pieces = () if torn is None else torn.get(node)
     if pieces is None:

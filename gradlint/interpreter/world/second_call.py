@@ -25,7 +25,7 @@ from gradlint.interpreter.machine import Machine, OutOfBudgetError
 from gradlint.interpreter.python.calls import run_body, with_defaults
 from gradlint.interpreter.python.loop import Iterations
 from gradlint.interpreter.reachable import Held, Place, all_attributes, contents, held_by
-from gradlint.source.lower.syntax import parts
+from gradlint.source.lower.syntax import parts, root_of
 
 SHARE = 0.1
 """How much of a file's steps the second calls of one class may use up."""
@@ -112,7 +112,7 @@ def _second_steps(
     if not second:
         return [], []
     calls.over(second, bounded=True)
-    raised = all(_raised(end) for end in second)
+    raised = all(None in end.freed.values() for end in second)
     found = [event for event in machine.events[seen:] if event.carried and (raised or not _is_refused(event))]
     return found, first + second
 
@@ -157,10 +157,6 @@ def _call(machine: Machine, states: list[State], made: Ref, method: Function) ->
 def _trained(ends: list[State], since: int) -> list[State]:
     """Return the ways on which a backward was run."""
     return [end for end in ends if end.trained > since]
-
-
-def _raised(end: State) -> bool:
-    return any(place is None for place in end.freed.values())
 
 
 @contextmanager
@@ -283,7 +279,7 @@ def _by_call(node: cst.Call) -> Iterator[str]:
         while isinstance(owner, cst.Attribute):
             yield owner.attr.value
             owner = owner.value
-    if _root(func) not in _READING:
+    if root_of(func) not in _READING:
         for arg in node.args:
             yield from _written(arg.value)
 
@@ -296,9 +292,3 @@ def _written(target: cst.BaseExpression) -> Iterator[str]:
         yield from _written(target.value)
     elif isinstance(target, cst.Attribute):
         yield target.attr.value
-
-
-def _root(func: cst.BaseExpression) -> str:
-    while isinstance(func, cst.Attribute):
-        func = func.value
-    return func.value if isinstance(func, cst.Name) else ""

@@ -24,10 +24,8 @@ def lower_comprehension(scope: Scope, node: Comprehension) -> Operand:
     out = scope.temp()
     copied = _copied(node)
     if copied is not None:
-        method = scope.temp()
-        scope.emit(core.Attr(node, method, lower_expression(scope, copied), "copy"))
-        scope.emit(core.Call(node, out, method, []))
-        return out
+        method = scope.define(core.Attr(node, scope.temp(), lower_expression(scope, copied), "copy"))
+        return scope.define(core.Call(node, out, method, []))
     if isinstance(node, cst.DictComp):
         scope.emit(core.MakeDict(node, out, []))
     else:
@@ -63,11 +61,9 @@ def _is_method(call: cst.Call, name: str) -> bool:
 def lower_kept(scope: Scope, node: cst.GeneratorExp, dest: Dest | None) -> Operand:
     """Return a generator expression that is assigned or returned: nothing of it is run before somebody walks it."""
     first = lower_expression(scope, node.for_in.iter)
-    function, out = scope.temp(), scope.temp() if dest is None else dest
     code = core.Code("<genexpr>", node, [core.Param(_FIRST, "", False, False, None, node)], scope.renames)
-    scope.emit(core.MakeFunction(node, function, code, {}))
-    scope.emit(core.Call(node, out, function, [core.Arg(first)]))
-    return out
+    function = scope.define(core.MakeFunction(node, scope.temp(), code, {}))
+    return scope.define(core.Call(node, scope.out(dest), function, [core.Arg(first)]))
 
 
 _FIRST = ".0"

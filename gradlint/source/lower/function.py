@@ -80,10 +80,8 @@ def _add(
 
 def _lambda(scope: Scope, node: cst.Lambda, dest: Dest | None) -> Operand:
     params, defaults = lower_parameters(scope, node.params)
-    out = scope.temp() if dest is None else dest
     inner = {old: new for old, new in scope.renames.items() if all(old != param.name for param in params)}
-    scope.emit(MakeFunction(node, out, Code("<lambda>", node, params, inner), defaults))
-    return out
+    return scope.define(MakeFunction(node, scope.out(dest), Code("<lambda>", node, params, inner), defaults))
 
 
 LOWERINGS[cst.Lambda] = _lambda

@@ -6,7 +6,7 @@ from itertools import count
 
 import libcst as cst
 
-from gradlint.source.core import Block, Code, Const, Copy, Dest, Instr, Operand
+from gradlint.source.core import Block, Code, Const, Copy, Dest, Instr, Making, Operand
 
 _renamed = count(1)
 
@@ -35,10 +35,19 @@ class Scope:
         """Append one instruction."""
         self.block.append(instr)
 
+    def define(self, instr: Making) -> Dest:
+        """Append an instruction that has a result, and return where."""
+        self.block.append(instr)
+        return instr.dest
+
     def temp(self) -> int:
         """Return a temporary that no statement around this one uses."""
         self.taken += 1
         return self.taken
+
+    def out(self, dest: Dest | None) -> Dest:
+        """Return where a result goes: the variable that is asked for, or a temporary."""
+        return self.temp() if dest is None else dest
 
     def rename(self, name: str) -> str:
         """Return a name of its own for the variable of a comprehension: a dot cannot stand in any other."""

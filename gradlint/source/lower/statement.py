@@ -14,6 +14,7 @@ from gradlint.source.lower.comprehension import lower_kept
 from gradlint.source.lower.expression import BINARY, lower_expression, lower_index, nested
 from gradlint.source.lower.function import lower_class, lower_function
 from gradlint.source.lower.scope import NONE, Scope
+from gradlint.source.lower.syntax import root_of
 from gradlint.source.lower.target import assign, delete, lost_bindings, simple_dest
 
 
@@ -47,15 +48,8 @@ def _expr(scope: Scope, node: cst.Expr) -> None:
         scope.emit(core.Discard(expression, value))
     elif isinstance(expression, cst.Comparison) and isinstance(expression.left, cst.Attribute):
         owner = expression.left.value
-        if _is_path(owner):
+        if root_of(owner):  # A path, which may be read twice.
             scope.emit(core.Discard(expression, value, lower_expression(scope, owner)))
-
-
-def _is_path(node: cst.BaseExpression) -> bool:
-    """Return whether an expression is `a.b.c`, which may be read twice."""
-    while isinstance(node, cst.Attribute):
-        node = node.value
-    return isinstance(node, cst.Name)
 
 
 def _assign(scope: Scope, node: cst.Assign) -> None:
@@ -106,7 +100,7 @@ def _augmented(scope: Scope, node: cst.AugAssign) -> None:
         old_name = lower_expression(scope, target)
         right = lower_expression(scope, node.value)
         dest = simple_dest(scope, target)
-        out = scope.temp() if dest is None else dest
+        out = scope.out(dest)
         scope.emit(core.Binary(node, out, op, old_name, right, inplace=True))
         if dest is None:
             assign(scope, node, target, out)
