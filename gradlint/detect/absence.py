@@ -177,7 +177,7 @@ def _blamed(gradients: Gradients, key: LeafKey, group: list[LostOne]) -> LostOne
 
 
 def _releafed(gradients: Gradients, one: LostOne) -> LostLeaf | None:
-    """A new leaf was made of a cut value: a hack, unless the leaf is trained or its gradient used."""
+    """Return the fault where a new leaf was made of a cut value: a hack, unless it is trained or its gradient used."""
     assert one.releafed is not None
     leaf = one.releafed
     if _used(gradients, leaf):

@@ -146,14 +146,14 @@ def _receiving(nodes: Iterable[Node]) -> Iterator[Node]:
             yield node
 
 
-def cutting_samples(walked: Mapping[int, Node], receiving: set[int]) -> list[Node]:
+def cutting_samples(possible: Mapping[int, Node], receiving: set[int]) -> list[Node]:
     """Return the samples that a loss was computed from, while it trains their distribution by another way only.
 
     So it is with the latent code of a variational autoencoder, whose distribution the divergence trains. Where the
     `log_prob` of the sample is in the loss, or that of one drawn there in another iteration, the score function is
     meant; where the loss trains nothing of the distribution, another one may.
     """
-    nodes = list(walked.values())
+    nodes = list(possible.values())
     scored = {one.syntax for node in nodes if node.op == "log_prob" for one in _samples(e.node for e in node.edges)}
     used = _samples(
         edge.node
@@ -206,7 +206,7 @@ def _is_bare_data(one: Lost) -> bool:
 
 
 def _without_copied(lost: list[Lost]) -> list[Lost]:
-    """Leaves that are no copies of others among them: what a network was copied from is none of the loss's."""
+    """Leave out what others among them were copied from: that is none of the loss's."""
     sources = {edge.node.id for one in lost for edge in one.leaf.edges if edge.cut == "copy"}
     return [one for one in lost if one.leaf.id not in sources]
 

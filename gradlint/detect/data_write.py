@@ -54,7 +54,7 @@ def _is_kept(machine: Machine, state: State, memory: int) -> bool:
 
 def _use(leaf: Tensor, op: str, sources: Sequence[Edge]) -> DataUse:
     """Return what a write is for. One that only scales or bounds the old value clips it."""
-    found = _behind(sources, leaf.node)
+    found = _computed_from(sources, leaf.node)
     if "gradient" in found:
         return "update"
     if op == "=":
@@ -71,7 +71,7 @@ def _use(leaf: Tensor, op: str, sources: Sequence[Edge]) -> DataUse:
     return "update" if name in UPDATES else "initialise"
 
 
-def _behind(sources: Sequence[Edge], own: Node) -> set[str]:
+def _computed_from(sources: Sequence[Edge], own: Node) -> set[str]:
     """Return what a value was computed from: "gradient", "self" (the leaf that is written to), "other" leaves."""
     found: set[str] = set()
     for node in reachable([edge.node for edge in sources], inputs):

@@ -30,7 +30,8 @@ class FlagDetector(Detector[None]):
     def on_attribute_set(self, state: State, it: AttributeSet) -> None:
         """Report `x.requires_grad_ = True`."""
         record = state.heap.get(it.owner.id) if it.name == "requires_grad_" and isinstance(it.owner, Ref) else None
-        if isinstance(record, Tensor) and (isinstance(it.value, bool) or _is_unknown_flag(it.value)):
+        may_be_flag = isinstance(it.value, Unknown) and it.value.kind in ("bool", "number", "int")
+        if isinstance(record, Tensor) and (may_be_flag or isinstance(it.value, bool)):
             self.report(MethodOverwritten(it.node, "tensor"))
         elif isinstance(record, Instance) and isinstance(it.value, bool) and module_base(state, record) is not None:
             self.report(MethodOverwritten(it.node, "module"))
@@ -68,10 +69,6 @@ class FlagDetector(Detector[None]):
         return (writes or name in _OF_TENSORS) and known_tensor(self.machine, state, receiver) is not None
 
 
-def _is_unknown_flag(value: Value) -> bool:
-    return isinstance(value, Unknown) and value.kind in ("bool", "number", "int")
-
-
 def _is_flag(node: cst.CSTNode) -> bool:
     """Return whether a comparison is `x.requires_grad == ...`."""
     if not isinstance(node, cst.Comparison) or len(node.comparisons) != 1:
@@ -95,7 +92,7 @@ class ModuleUseDetector(Detector[set[int]]):
                 self._judge_flag(state, it.owner, record, it)
 
     def _judge_flag(self, state: State, owner: Ref, record: Instance, it: AttributeSet) -> None:
-        """A class of the program may have an attribute of that name for itself."""
+        """Report the flag, unless a class of the program has an attribute of that name for itself."""
         if running_method_of(state) == owner:
             return
         known = it.name in record.attrs and owner.id not in self.facts
@@ -104,7 +101,7 @@ class ModuleUseDetector(Detector[set[int]]):
             self.report(ModuleFlag(it.node, it.name, "module"))
 
     def on_torch_called(self, state: State, it: TorchCalled) -> None:
-        """F.dropout in a module's method drops in evaluation too, unless the mode is passed or tested."""
+        """Report F.dropout in a module's method: it drops in evaluation too, unless the mode is passed or tested."""
         if it.name != "torch.nn.functional.dropout" or it.open:
             return
         given = dict(zip(("input", "p", "training"), it.positional, strict=False)) | dict(it.keywords)

@@ -8,14 +8,7 @@ import libcst as cst
 
 from gradlint.detect.cuts import EXPLICIT_CUTS
 from gradlint.detect.detector import Detector
-from gradlint.domain.announcement import (
-    Backpropagated,
-    BackwardCalled,
-    ConstantGradient,
-    GradientRead,
-    GradientTested,
-    Operated,
-)
+from gradlint.domain import announcement
 from gradlint.domain.fault.backward import GradientUninitialised, GradientWithoutGraph, NonleafGradRead
 from gradlint.domain.graph import Node
 from gradlint.domain.shape import same_shape
@@ -38,7 +31,7 @@ class Reads:
 class GradientReadDetector(Detector[Reads]):
     """Knows the reads of `.grad` after which the program asks whether there is one."""
 
-    def on_gradient_read(self, state: State, it: GradientRead) -> None:
+    def on_gradient_read(self, state: State, it: announcement.GradientRead) -> None:
         """Report a gradient that is certainly None, unless the program knows."""
         if it.warned:
             made = tensor_at(state, it.tensor).syntax
@@ -47,8 +40,8 @@ class GradientReadDetector(Detector[Reads]):
             self.facts.filled.add(it.node)
             self._compare(it.node)
 
-    def on_gradient_tested(self, state: State, it: GradientTested) -> None:
-        """Who asks of several tensors in turn whether they have a gradient knows that some have none."""
+    def on_gradient_tested(self, state: State, it: announcement.GradientTested) -> None:
+        """Note that the program asks whether there is one: who asks of several tensors knows that some have none."""
         if it.read is not None:
             self.facts.tested.add(it.read)
             if it.asserted:
@@ -63,20 +56,20 @@ class GradientReadDetector(Detector[Reads]):
 class SecondOrderDetector(Detector[set[int]]):
     """Knows the numbers of the gradients that were computed without a graph."""
 
-    def on_constant_gradient(self, state: State, it: ConstantGradient) -> None:
+    def on_constant_gradient(self, state: State, it: announcement.ConstantGradient) -> None:
         """Note a gradient without a graph."""
         self.facts.add(it.gradient.id)
 
-    def on_backpropagated(self, state: State, it: Backpropagated) -> None:
+    def on_backpropagated(self, state: State, it: announcement.Backpropagated) -> None:
         """Report a term of a loss that is a constant computed from a gradient: the term trains nothing."""
         for term in [term for root in it.roots for term in _constant_terms(root)] if self.facts else ():
-            gradient = _gradient_behind(term, self.facts)
+            gradient = _gradient_in(term, self.facts)
             if gradient is not None:
                 self.report(GradientWithoutGraph(gradient.syntax, backward=it.node, term=term.syntax))
 
     def explains(self, root: Node, backward: cst.CSTNode) -> bool:
         """Report that a root is made of such gradients and of nothing else that requires grad; False if it is not."""
-        gradient = _gradient_behind(root, self.facts) if self.facts else None
+        gradient = _gradient_in(root, self.facts) if self.facts else None
         if gradient is not None:
             self.report(GradientWithoutGraph(gradient.syntax, backward))
         return gradient is not None
@@ -84,25 +77,22 @@ class SecondOrderDetector(Detector[set[int]]):
 
 def _constant_terms(root: Node) -> list[Node]:
     """Return the untracked terms of a sum."""
-    edges = (edge for node in reachable([root], _certain_terms) if _is_sum(node) for edge in node.edges)
+    sums = reachable([root], lambda node: certain_inputs(node) if _is_sum(node) else [])
+    edges = (edge for node in sums if _is_sum(node) for edge in node.edges)
     constant = (edge for edge in edges if edge.flows is False and edge.cut not in EXPLICIT_CUTS)
     return [edge.node for edge in constant if edge.node.tracked is False]
-
-
-def _certain_terms(node: Node) -> list[Node]:
-    return certain_inputs(node) if _is_sum(node) else []
 
 
 def _is_sum(node: Node) -> bool:
     """Return whether a node sums up losses.
 
-    Behind a reduction it may be a tensor that a gradient moves: first-order steps are no penalties.
+    After a reduction it may be a tensor that a gradient moves: first-order steps are no penalties.
     """
     name = canonical(node.op)
     return node.tracked is True and (name in SUMS or (name in SCALES and len(node.edges) == 1))
 
 
-def _gradient_behind(term: Node, gradients: set[int]) -> Node | None:
+def _gradient_in(term: Node, gradients: set[int]) -> Node | None:
     """Return the youngest gradient without a graph that a constant is computed from, unless the program cut it itself.
 
     An older one may have been meant as a constant: the vector of a Hessian-vector product.
@@ -126,7 +116,7 @@ class UninitialisedDetector(Detector[dict[cst.CSTNode, cst.CSTNode]]):
         """Return what was scaled before counts in a run aside as well."""
         return dict(self.facts)
 
-    def on_operated(self, state: State, it: Operated) -> None:
+    def on_operated(self, state: State, it: announcement.Operated) -> None:
         """Note `one * -1`."""
         if len(it.inputs) != 1 or canonical(it.op) not in _SCALING:
             return
@@ -136,7 +126,7 @@ class UninitialisedDetector(Detector[dict[cst.CSTNode, cst.CSTNode]]):
         if made is not None:
             self.facts[it.node] = made
 
-    def on_backward_called(self, state: State, it: BackwardCalled) -> None:
+    def on_backward_called(self, state: State, it: announcement.BackwardCalled) -> None:
         """Report a gradient argument whose values are nobody's, unless torch refuses its shape."""
         given = known_tensor(self.machine, state, it.gradient)
         if given is None:

@@ -131,9 +131,9 @@ class GraphGrowthDetector(Detector[Growth]):
             self.facts.culprits[root] = certain or self.facts.culprits.get(root, False)
 
     def _enter(self, one: Growing, culprits: dict[Root, bool]) -> None:
-        """One finding for one defect: what gathers the roots of another culprit is none.
+        """Enter one finding for one defect: what gathers the roots of another culprit is none.
 
-        But a list that is emptied after its backward is none itself, while a sum of what was walked is.
+        But a list that is emptied after its backward is none itself, while a sum of what a backward ran through is.
         """
         known = self.facts.culprits
         if any(known[root] or not one.certain for root in one.within if root in known):
@@ -162,13 +162,13 @@ class GraphGrowthDetector(Detector[Growth]):
         if not it.complete or not self.facts.waiting:
             return
         use = self.other(GraphUseDetector)
-        used = use.joined(use.facts.walked | use.escaped())
+        used = use.joined(use.facts.traversed | use.escaped())
         for found in self.facts.waiting.values():
             if not any(one.certain for one in found) and all(self._is_unused(one, used) for one in found):
                 self.report(found[0].fault)
 
     def _is_unused(self, one: Growing, used: set[int]) -> bool:
-        """Return whether a graph is certainly never walked, though its network is trained or evaluated here."""
+        """Return whether a graph is certainly never traversed, though its network is trained or evaluated here."""
         nodes = [root for root in one.within if isinstance(root, Node)]
         if any(node.id in used for node in nodes):
             return False
@@ -192,7 +192,7 @@ def _attribute_graphs(state: State, before: State) -> dict[Place, Node]:
 
 
 def _carried_over(former: dict[Place, Node], now: dict[Place, Node]) -> StateNotDetached | None:
-    """Return what an attribute holds was computed from what it held after the call before."""
+    """Return the fault where what an attribute holds was computed from what it held after the call before."""
     for place, root in now.items():
         kept = former.get(place)
         if kept is not None and kept is not root and reaches((root,), kept):

@@ -117,7 +117,7 @@ _REDUCTIONS = ("size_average", "reduce")
 
 @cache
 def _places(op: str) -> dict[str, int]:
-    """At which place each argument of an operation stands, or of the constructor of a module."""
+    """Return at which place each argument of an operation stands, or of the constructor of a module."""
     entry = fact(op)
     overloads = () if entry is None else entry.sig.overloads
     return {param.name: place for place, param in enumerate(overloads[0])} if overloads else {}

@@ -77,32 +77,32 @@ class LoopOrderDetector(Detector[Steps]):
     # Optimizers.
 
     def on_optimizer_made(self, state: State, it: announcement.OptimizerMade) -> None:
-        """An optimizer begins without gradients of its own; one of the program's own class may do as it likes."""
+        """Begin without gradients; an optimizer of the program's own class may do as it likes."""
         record = state[it.optimizer]
         if isinstance(record, Instance) and isinstance(record.cls, External):
             self.facts.stepping.append(it.optimizer.id)
             use.enter(state, it.optimizer.id, Order())
 
     def on_optimizer_supposed(self, state: State, it: announcement.OptimizerSupposed) -> None:
-        """Nothing is known of what has happened to the gradients of its parameters."""
+        """Watch it, though nothing is known of what has happened to the gradients of its parameters."""
         self.facts.stepping.append(it.optimizer.id)
 
     def on_gradients_invalidated(self, state: State, it: announcement.GradientsInvalidated) -> None:
-        """Nothing is known of any optimizer."""
+        """Forget what is known of all optimizers."""
         use.forget_all(state)
         self._use(state)
 
     def on_escaped(self, state: State, it: announcement.Escaped) -> None:
-        """Something unknown that is given objects or leaves may clear gradients, and step."""
+        """Take something unknown that is given objects or leaves to clear gradients, and to step."""
         if self.facts.stepping and any(_is_object(state, one) for one in contents(state, it.values, calls=True)):
             self._let_step(state)
 
     def on_gradient_read(self, state: State, it: announcement.GradientRead) -> None:
-        """The program may keep what it reads, and use it later."""
+        """Count all gradients as used: the program may keep what it reads, and use it later."""
         self._use(state)
 
     def _use(self, state: State) -> None:
-        """No gradient is unused any more: of two optimizers each may have its iterations."""
+        """Count all gradients as used: of two optimizers each may have its iterations."""
         for optimizer in self.facts.stepping:
             if state.facts.get(UnusedOf(optimizer)) is not None:
                 state.decide(UnusedOf(optimizer), None)
@@ -142,7 +142,7 @@ class LoopOrderDetector(Detector[Steps]):
     # Gradients are used.
 
     def on_gradients_used(self, state: State, it: announcement.GradientsUsed) -> None:
-        """A step: at once, after a closure of the program, or after something that is not known."""
+        """Judge a step: at once, after a closure of the program, or after something that is not known."""
         if it.closure is None:
             order = order_of(state, it.optimizer.id)
             if order is not None and order.filled is not None and order.scaled is True:
@@ -157,7 +157,7 @@ class LoopOrderDetector(Detector[Steps]):
             self._let_step(state)
 
     def _judge_closure(self, state: State, it: announcement.GradientsUsed) -> None:
-        """A closure gives a loss that nothing has backpropagated: the step finds no new gradients."""
+        """Report a closure whose loss nothing has backpropagated: the step finds no new gradients."""
         function = it.closure.function if isinstance(it.closure, Bound) else it.closure
         loss, order = known_tensor(self.machine, state, it.loss), order_of(state, it.optimizer.id)
         if not isinstance(function, Function) or loss is None or order is None or order.filled is not None:
@@ -167,7 +167,7 @@ class LoopOrderDetector(Detector[Steps]):
             self.report(fault.ClosureWithoutBackward(it.node, closure=function.code.node))
 
     def on_leaf_written(self, state: State, it: announcement.LeafWritten) -> None:
-        """An update by hand is a step, if the leaf's own gradient is part of what is written."""
+        """Take an update by hand for a step, if the leaf's own gradient is part of what is written."""
         record = state.heap.get(it.leaf)
         gradient = record.accumulated if isinstance(record, Tensor) and record.grad is True else None
         kept = state.heap.get(gradient.id) if isinstance(gradient, Ref) else None
@@ -205,7 +205,7 @@ class LoopOrderDetector(Detector[Steps]):
             use.enter(state, optimizer, order._replace(filled=None, idle=idle, stepped=True))
 
     def _judge_mixed(self, state: State, optimizer: int, order: Order) -> None:
-        """A step uses the mixture: others may have cleared it, as a discriminator clears what its generator left."""
+        """Report a step that uses the mixture, unless others may have cleared it, as a discriminator may."""
         if order.mixed is None:
             return
         backward, used = order.mixed
@@ -237,7 +237,7 @@ class LoopOrderDetector(Detector[Steps]):
                 self._wipe(state, optimizer, it.node)
 
     def on_gradient_dropped(self, state: State, it: announcement.GradientDropped) -> None:
-        """The last of an optimizer's parameters clears them all, where the others are clear."""
+        """Count the last of an optimizer's parameters as clearing them all, where the others are clear."""
         for optimizer, held in self._holding(state):
             if held[-1] == it.parameter and all(use.is_empty(state, one) for one in held):
                 self._wipe(state, optimizer, it.node)
@@ -260,7 +260,7 @@ class LoopOrderDetector(Detector[Steps]):
         use.enter(state, optimizer, Order(wiped=wiped, idle=order.idle, stepped=order.stepped))
 
     def _judge_accumulation(self, state: State, optimizer: int, unused: Unused, node: cst.CSTNode) -> None:
-        """Gradients are cleared on the side of a fork that makes no step, by what every iteration comes to."""
+        """Report gradients cleared on the side of a fork that makes no step, by what every iteration comes to."""
         iteration = self._iteration()
         forks = _forks_since(state, unused.since)
         if iteration == unused.iteration:
@@ -284,7 +284,7 @@ class LoopOrderDetector(Detector[Steps]):
     # Schedulers, clipping, scalers.
 
     def on_scheduled(self, state: State, it: announcement.Scheduled) -> None:
-        """A scheduler steps: too early, if its optimizer has not stepped so far, and does so later.
+        """Note a scheduler's step: it is too early if its optimizer has not stepped so far, and does so later.
 
         torch skips nothing where the number of the epoch is given.
         """
@@ -296,7 +296,7 @@ class LoopOrderDetector(Detector[Steps]):
             state.decide(key, it.node)
 
     def on_clipped(self, state: State, it: announcement.Clipped) -> None:
-        """Gradients that are clipped must be there, not used yet, and of their true size.
+        """Report gradients that are clipped and are not there, or used already, or not of their true size.
 
         Measured: torch warns of a used-up iterator, and clips nothing. A bound of infinity only asks for the norm.
         """
@@ -329,7 +329,7 @@ class LoopOrderDetector(Detector[Steps]):
         self.facts.scaled.add(it.made.id)
 
     def on_unscaled(self, state: State, it: announcement.Unscaled) -> None:
-        """Gradients are unscaled: by a step, too, if nothing has done so since the last update."""
+        """Note gradients as unscaled: by a step, too, if nothing has done so since the last update."""
         order = order_of(state, it.optimizer.id)
         if order is None:
             return
@@ -363,7 +363,7 @@ def _mixed(state: State, used: Used | None, certain: set[int], node: cst.CSTNode
 
 
 def _forks_since(state: State, number: int) -> list[Fork]:
-    """Where this path went one of two ways: what `assume` notes after the number of a fork is its test."""
+    """Return where this path went one of two ways: what `assume` notes after the number of a fork is its test."""
     keys = list(state.facts)
     return [
         Fork(one, test) for one, test in zip(keys, [*keys[1:], None], strict=True) if type(one) is int and one > number

@@ -47,7 +47,7 @@ class Membership:
 
     `reached`: a gradient may flow to them, from a backward or from what a method returns. `cut_off`: a loss depends on
     them, and no gradient arrives. `fed`: certainly given a gradient, by which backward. `handled`: the program asks for
-    their gradients itself, or gives them to something unknown; modules and other objects given away stand here, too.
+    their gradients itself, or gives them to something unknown; modules and other objects that escape stand here, too.
     `judged`: looked at already. `unknown_holder`: some optimizer holds parameters that are not known, and not those of
     a module. `listed`: the module whose parameters an iterator gives, or whose state a dict. `sources`: the modules all
     of whose parameters an optimizer was given. `replaced`: what stands in the place of a module that was part of
@@ -153,7 +153,7 @@ class MembershipDetector(Detector[Membership]):
         return any(value.id not in self.facts.listed for value in open_lists) or not isinstance(given, (Ref, tuple))
 
     def on_optimizer_supposed(self, state: State, it: announcement.OptimizerSupposed) -> None:
-        """It may hold anything."""
+        """Note that some optimizer may hold anything."""
         self.facts.unknown_holder = True
 
     def on_parameters_taken(self, state: State, it: announcement.ParametersTaken) -> None:
@@ -177,30 +177,30 @@ class MembershipDetector(Detector[Membership]):
                     self.facts.fed[node.leaf] = it.node
 
     def on_returned(self, state: State, it: announcement.Returned) -> None:
-        """A method's caller may backpropagate what it gets: the leaves it was computed from are used."""
+        """Count the leaves that a method's result was computed from as reached: its caller may backpropagate it."""
         if it.method and self.facts.candidates:
             nodes = walk(origins(state, (it.value,))).possible.values()
             self.facts.reached |= {node.leaf for node in nodes if node.leaf is not None}
 
     def on_gradient_read(self, state: State, it: announcement.GradientRead) -> None:
-        """The program does with the gradient what it likes."""
+        """Note the leaf as handled: the program does with its gradient what it likes."""
         if not it.warned:
             self.facts.handled.add(it.tensor.id)
 
     def on_gradients_asked(self, state: State, it: announcement.GradientsAsked) -> None:
-        """The program does with the gradients what it likes."""
+        """Note the leaves as handled: the program does with their gradients what it likes."""
         self.facts.handled |= {tensor.id for tensor in it.inputs}
 
     def on_escaped(self, state: State, it: announcement.Escaped) -> None:
-        """What something unknown is given, in lists too, it may train or give to an optimizer."""
+        """Note as handled what something unknown is given, in lists too: it may train it or give it to an optimizer."""
         self.facts.handled |= {value.id for value in contents(state, it.values) if isinstance(value, Ref)}
 
     def on_network_imported(self, state: State, it: announcement.NetworkImported) -> None:
-        """What others have trained is no network that somebody forgot."""
+        """Note a network that others have trained as handled: nobody forgot it."""
         self.facts.handled.add(it.leaf.id)
 
     def on_written(self, state: State, it: announcement.Written) -> None:
-        """A network of no optimizer is given its values by the program itself: the target network of another."""
+        """Note as handled a network that the program itself gives its values: the target network of another."""
         leaf = self.facts.missed.get(tensor_at(state, it.tensor).memory) if self.facts.missed else None
         if leaf is not None:
             self.facts.handled.add(leaf)
@@ -234,7 +234,7 @@ class MembershipDetector(Detector[Membership]):
                     self._judge_missed(state, leaf, frozenset() if together else own, optimizer.syntax)
 
     def _judge_late(self, state: State, it: announcement.Stepped, own: frozenset[int], made: cst.CSTNode) -> None:
-        """Parameters that a module got after it was given to the optimizer."""
+        """Suspect the parameters that a module got after it was given to the optimizer."""
         for module in self.facts.sources.get(it.optimizer.id, ()):
             for leaf in sorted(self._fed_of(state, module) - own - self.facts.judged):
                 self.facts.judged.add(leaf)
@@ -247,7 +247,7 @@ class MembershipDetector(Detector[Membership]):
         return fed if fed or successor is None else _fed(state, successor)
 
     def _judge_missed(self, state: State, leaf: int, own: frozenset[int], made: cst.CSTNode) -> None:
-        """A network with a gradient and no optimizer: a fault if it is fresh and nothing else is done with it."""
+        """Suspect a network with a gradient and no optimizer, if it is fresh and nothing else is done with it."""
         facts = self.facts
         facts.judged.add(leaf)
         root = _root(state, leaf)
@@ -266,7 +266,7 @@ class MembershipDetector(Detector[Membership]):
         facts.candidates.append(Candidate(frozenset(leaves | others), fault, used=True, unless=own, vague=True))
 
     def _judge_bare(self, state: State, leaf: int, own: frozenset[int], made: cst.CSTNode) -> None:
-        """A parameter of no module gets a gradient with others: a fault if nothing is done with it by hand."""
+        """Suspect a parameter of no module that gets a gradient with others, if nothing is done with it by hand."""
         record = tensor_at(state, Ref(leaf))
         if own or not record.parameter or record.syntax is None or not _is_initial(state, record):
             return
@@ -337,7 +337,7 @@ def _root(state: State, leaf: int) -> Ref | None:
 
 
 def _holders(state: State, root: Ref) -> Iterator[int]:
-    """Objects that have a module for an attribute: who is given them is given the module."""
+    """Yield the objects that have a module for an attribute: who is given them is given the module."""
     for address, record in state.heap.items():
         if isinstance(record, Instance) and root in record.values():
             yield address

@@ -19,12 +19,12 @@ from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.reachable import items_in
 from gradlint.interpreter.torch.parameters import (
     is_module,
-    leaf_records_behind,
+    leaf_records,
     modules_of,
     parameters_of,
     running_method_of,
 )
-from gradlint.source.lower.syntax import parts
+from gradlint.source.lower.syntax import called_name, parts
 
 _OWN_REGISTRY = ("parameters", "named_parameters", "modules", "named_modules", "children", "__setattr__")
 """A class that defines one of these says itself what its parameters are."""
@@ -54,22 +54,22 @@ class RegistrationDetector(Detector[Placed]):
         return any(code.name == name for code in self.machine.stack[-depth:])
 
     def _doubt_plain(self, leaf: Tensor, it: AttributeSet) -> None:
-        """A module has a leaf, or what was computed from it, under a name, and torch does not know of it."""
+        """Suspect a leaf that a module has, or has a result of, under a name that torch does not know of."""
         assert leaf.node.leaf is not None
         self._doubt({leaf.node.leaf}, faults.TensorNotParameter(it.node, it.name, leaf.node.syntax), used=True)
 
     def _doubt(self, leaves: Iterable[int], fault: Fault, *, used: bool = False) -> None:
-        """A fault, if no optimizer ever holds these leaves; with `used`, and if a gradient may arrive at one."""
+        """Report a fault if no optimizer ever holds these leaves; with `used`, and if a gradient may arrive at one."""
         self.other(MembershipDetector).add(leaves, fault, used=used)
 
     def _judge_computed(self, state: State, record: Tensor, it: AttributeSet) -> None:
-        """The result of an operation on a parameter that nothing else holds: torch registers neither."""
+        """Report the result of an operation on a parameter that nothing else holds: torch registers neither."""
         value = getattr(it.node, "value", None)
-        is_moved = _is_move(record.node.syntax)
+        is_moved = called_name(record.node.syntax) in _MOVES
         if not isinstance(value, cst.CSTNode) or not (record.node.tracked or is_moved):
             return
         calls = set(_calls(value))
-        for leaf in leaf_records_behind(state, record.node):
+        for leaf in leaf_records(state, record.node):
             made = leaf.node.syntax
             if made in calls and leaf.parameter:
                 self.report(faults.ParameterMoved(it.node, it.name, made))
@@ -121,7 +121,7 @@ class RegistrationDetector(Detector[Placed]):
             self._judge_containers(state, module)
 
     def _judge_containers(self, state: State, root: Ref) -> None:
-        """Parameters in a plain container of a module: a fault if they get gradients, and no optimizer holds them."""
+        """Suspect parameters in a plain container of a module, if they get gradients and no optimizer holds them."""
         for owner, record in list(modules_of(state, root)):
             if _has_registry(state, record) or record.module.loose:
                 continue
@@ -139,7 +139,7 @@ class RegistrationDetector(Detector[Placed]):
         self._doubt(leaves, faults.ParameterInContainer(place, name, made.node.syntax), used=True)
 
     def _judge_built(self, state: State, it: ModuleEntered) -> None:
-        """A module whose weights are new at each call; weights that the program writes are a fixed filter.
+        """Suspect a module whose weights are new at each call; weights that the program writes are a fixed filter.
 
         A slice of a registered container is a new module around weights that are there already, and a copy has the
         values of what it was copied from.
@@ -172,12 +172,8 @@ def _calls(node: cst.CSTNode) -> Iterator[cst.Call]:
         yield from _calls(child)
 
 
-def _is_move(node: cst.CSTNode) -> bool:
-    """Return whether a call moves a tensor to a device, so that it is another tensor on all devices but one."""
-    return isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in _MOVES
-
-
 _MOVES = frozenset({"to", "cuda"})
+"""Calls that move a tensor to a device, so that it is another tensor on all devices but one."""
 
 
 def _has_registry(state: State, record: Instance) -> bool:

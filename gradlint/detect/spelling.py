@@ -142,11 +142,8 @@ _UNSEEN = frozenset({"input", "call", "gradient"})
 
 def _is_from_torch(made: Node) -> bool:
     """Return whether a value is certainly a tensor: made by torch, of tensors made by torch, as far as is looked."""
-    return not any(node.op in _UNSEEN for node in reachable([made], _inputs_of_result, _MOST))
-
-
-def _inputs_of_result(node: Node) -> list[Node]:
-    return inputs(node) if node.leaf is None else []
+    found = reachable([made], lambda node: inputs(node) if node.leaf is None else [], _MOST)
+    return not any(node.op in _UNSEEN for node in found)
 
 
 def _is_optimizer(state: State, cls: Value) -> bool:

@@ -8,18 +8,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from gradlint.detect.detector import Detector
-from gradlint.domain.announcement import (
-    Backpropagated,
-    ContainerCopied,
-    Differenced,
-    EpochSet,
-    LoaderIterated,
-    ModeSwitched,
-    ModuleCalled,
-    RunEnded,
-    StateDictLoaded,
-    StateDictTaken,
-)
+from gradlint.domain import announcement
 from gradlint.domain.fault.training_loop import EpochNotSet, ParameterMinusItself, StateDictAlias, TrainModeMissing
 from gradlint.domain.state import PathFact, State
 from gradlint.domain.value import Instance, Ref, Tensor, Unknown, Value
@@ -51,7 +40,7 @@ class Modes:
 class TrainingModeDetector(Detector[Modes]):
     """Compares the modes in which one backward trains the same module."""
 
-    def on_mode_switched(self, state: State, it: ModeSwitched) -> None:
+    def on_mode_switched(self, state: State, it: announcement.ModeSwitched) -> None:
         """Note what `eval()` of a model does to its parts; a part that is sent alone is meant."""
         for module, _ in list(modules_of(state, it.module)):
             key = SwitchedOff(module.id)
@@ -59,7 +48,7 @@ class TrainingModeDetector(Detector[Modes]):
             if switched is not None or key in state.facts:
                 state.decide(key, switched)
 
-    def on_module_called(self, state: State, it: ModuleCalled) -> None:
+    def on_module_called(self, state: State, it: announcement.ModuleCalled) -> None:
         """Note the mode in which a module that knows two has made a tensor."""
         if not it.path.startswith(_TWO_FACED) or it.training is None or not isinstance(it.result, Ref):
             return
@@ -69,7 +58,7 @@ class TrainingModeDetector(Detector[Modes]):
             place = switched if isinstance(switched, cst.CSTNode) else None
             self.facts.of_node[made.node.id] = Mode(it.module.id, it.training, place)
 
-    def on_backpropagated(self, state: State, it: Backpropagated) -> None:
+    def on_backpropagated(self, state: State, it: announcement.Backpropagated) -> None:
         """Report a module that this backward trains in evaluation mode, and has trained in training mode before."""
         modes, trained = self.facts.of_node, self.facts.trained
         for node in it.certain if modes else ():
@@ -83,7 +72,7 @@ class TrainingModeDetector(Detector[Modes]):
                 return
 
 
-class EpochWalked(PathFact):
+class EpochUsed(PathFact):
     """The mark of a sampler over whose data a loop went, and whose epoch has not been set since."""
 
 
@@ -98,22 +87,22 @@ class Epochs:
 class SamplerDetector(Detector[Epochs]):
     """Looks at loops over the data of a sampler that shuffles by the number of the epoch."""
 
-    def on_epoch_set(self, state: State, it: EpochSet) -> None:
+    def on_epoch_set(self, state: State, it: announcement.EpochSet) -> None:
         """Note that the epoch of a sampler is set."""
-        state.mark(EpochWalked(it.sampler.id), False)
+        state.mark(EpochUsed(it.sampler.id), False)
 
-    def on_loader_iterated(self, state: State, it: LoaderIterated) -> None:
+    def on_loader_iterated(self, state: State, it: announcement.LoaderIterated) -> None:
         """Note a second loop over the same data, without `set_epoch` before it."""
         self._settle()
         record = None if it.sampler is None else state[it.sampler]
         if it.sampler is not None and isinstance(record, Instance) and record.config.get("shuffle") is True:
-            walked = EpochWalked(it.sampler.id)
-            if walked in state.marks:
+            used = EpochUsed(it.sampler.id)
+            if used in state.marks:
                 self.facts = Epochs(EpochNotSet(it.node, record.syntax), self.machine.backwards)
-            state.mark(walked, True)
+            state.mark(used, True)
 
-    def on_run_ended(self, state: State, it: RunEnded) -> None:
-        """The last loop is over."""
+    def on_run_ended(self, state: State, it: announcement.RunEnded) -> None:
+        """Judge the last loop, which is over."""
         self._settle()
 
     def _settle(self) -> None:
@@ -135,7 +124,7 @@ class Taken(NamedTuple):
 class StateDictDetector(Detector[dict[int, Taken]]):
     """Knows the state dicts that were taken, by their address."""
 
-    def on_state_dict_taken(self, state: State, it: StateDictTaken) -> None:
+    def on_state_dict_taken(self, state: State, it: announcement.StateDictTaken) -> None:
         """Count the writes that each parameter has seen by now."""
         writes: dict[int, int] = {}
         for _, parameter in parameters_of(state, it.owner)[0] if isinstance(it.owner, Ref) else ():
@@ -144,18 +133,18 @@ class StateDictDetector(Detector[dict[int, Taken]]):
                 writes[record.counter] = len(state.writes(record.counter))
         self.facts[it.made.id] = Taken(it.node, it.owner, it.made.id, writes)
 
-    def on_container_copied(self, state: State, it: ContainerCopied) -> None:
-        """A shallow copy holds the same parameters."""
+    def on_container_copied(self, state: State, it: announcement.ContainerCopied) -> None:
+        """Note that a shallow copy holds the same parameters."""
         if it.original.id in self.facts:
             self.facts[it.copy.id] = self.facts[it.original.id]
 
-    def on_state_dict_loaded(self, state: State, it: StateDictLoaded) -> None:
+    def on_state_dict_loaded(self, state: State, it: announcement.StateDictLoaded) -> None:
         """Report a model that loads its own parameters, which have been trained on since they were kept."""
         taken = self.facts.get(it.given.id) if isinstance(it.given, Ref) else None
         if taken is not None and taken.owner == it.owner and _trained_since(state, taken):
             self.report(StateDictAlias(taken.node, loaded=it.node))
 
-    def on_differenced(self, state: State, it: Differenced) -> None:
+    def on_differenced(self, state: State, it: announcement.Differenced) -> None:
         """Report a parameter minus what was kept of it under another name, and is the parameter itself."""
         record = state.heap.get(it.left.id) if isinstance(it.left, Ref) and it.left == it.right else None
         if not isinstance(it.node, cst.BinaryOperation) or not isinstance(record, Tensor) or not record.parameter:

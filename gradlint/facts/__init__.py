@@ -10,7 +10,7 @@ outputs as `>` (the only one), `>0`, `>1`... (of a tuple) or `>*` (each of a lis
 parameters and buffers as `p.weight`, `b.running_mean`, `p.*`.
 """
 
-from gradlint.facts.resolve import UNKNOWN, key_of, resolve, resolve_flag, scalar_of
+from gradlint.facts.resolve import UNKNOWN, key_of, resolve, resolve_flag
 from gradlint.facts.row import Alias, Cond, MustMay, Param, Row, Signature, Sum, Value, alias_of
 from gradlint.facts.table import Entry, Table, load
 
@@ -31,5 +31,4 @@ __all__ = [
     "load",
     "resolve",
     "resolve_flag",
-    "scalar_of",
 ]

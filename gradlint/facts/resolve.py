@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final, Literal
+from typing import Final
 
-from gradlint.facts.row import MustMay, Row, Sum, Value
+from gradlint.facts.row import MustMay, Sum, Value
 
 
 class Unknown:
@@ -52,14 +52,6 @@ def resolve_flag(value: Value, flags: Mapping[str, object]) -> bool | None:
     if "yes" in found.must:
         return True
     return None if "yes" in found.may else False
-
-
-def scalar_of(row: Row, output: str, flags: Mapping[str, object]) -> Literal["always", "never", "?"]:
-    """Say whether an output has no dimension when all inputs have at least one."""
-    found = resolve(row.scalar, flags)
-    if output in found.must:
-        return "always"
-    return "?" if output in found.may else "never"
 
 
 def joined(values: Iterable[MustMay]) -> MustMay:

@@ -184,7 +184,7 @@ class Row:
     Empty is unknown.
     """
     scalar: Value = NOTHING
-    """Outputs of no dimension, for inputs of at least one; see `scalar_of`."""
+    """Outputs of no dimension, for inputs of at least one."""
     dtype: Value = NOTHING
     """A rule for the dtype of the first output: `same` (as the first tensor), `promote`, `float` (integers
     become float), `real` (complex become real), `arg:dtype`, or a dtype's name; empty is unknown."""

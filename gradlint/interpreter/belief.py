@@ -7,23 +7,11 @@ from typing import NamedTuple
 
 import libcst as cst
 
+from gradlint.domain import value as values
 from gradlint.domain.event import Reveal
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
-from gradlint.domain.value import (
-    Args,
-    Bound,
-    Class,
-    External,
-    Function,
-    Instance,
-    Mapping,
-    Ref,
-    Sequence,
-    Tensor,
-    Unknown,
-    Value,
-)
+from gradlint.domain.value import Args, Bound, External, Instance, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.domain.walk import inputs, reachable
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.optim import is_optimizer_path
@@ -60,9 +48,9 @@ def belief(machine: Machine, state: State, value: Value) -> Belief:
     record = state.heap.get(value.id) if isinstance(value, Ref) else None
     if isinstance(record, Instance) and isinstance(value, Ref):
         return _object(state, value, record)
-    if isinstance(record, (Sequence, Mapping)):
+    if isinstance(record, (Sequence, values.Mapping)):
         return _container(record)
-    return _plain(record if isinstance(record, Class) else value)
+    return _plain(record if isinstance(record, values.Class) else value)
 
 
 def facts_of(state: State, record: Tensor) -> dict[str, object]:
@@ -106,7 +94,7 @@ def saves_of(state: State, record: Tensor) -> Iterator[Save]:
 
 
 def _object(state: State, ref: Ref, record: Instance) -> Belief:
-    """Return an object: a module, an optimizer, or another."""
+    """Describe an object: a module, an optimizer, or another."""
     path = record.cls.path if isinstance(record.cls, External) else None
     name = path or _class_name(state, record)
     base = module_base(state, record)
@@ -127,23 +115,23 @@ def _object(state: State, ref: Ref, record: Instance) -> Belief:
 
 def _class_name(state: State, record: Instance) -> str:
     cls = state.heap.get(record.cls.id) if isinstance(record.cls, Ref) else None
-    return cls.code.name if isinstance(cls, Class) else "a class that is not known"
+    return cls.code.name if isinstance(cls, values.Class) else "a class that is not known"
 
 
-def _container(record: Sequence | Mapping) -> Belief:
-    """Return a list, dict, or iterator."""
+def _container(record: Sequence | values.Mapping) -> Belief:
+    """Describe a list, dict, or iterator."""
     kind = record.kind if isinstance(record, Sequence) else "dict"
     more = " or more" if record.open else ""
     return Belief(kind, f"{kind} of {len(record.items)}{more} items", {"items": len(record.items), "open": record.open})
 
 
-def _plain(value: Value | Class) -> Belief:
-    """Return a function, a class, something imported, or a constant of Python."""
+def _plain(value: Value | values.Class) -> Belief:
+    """Describe a function, a class, something imported, or a constant of Python."""
     if isinstance(value, Bound):
         return _plain(value.function)._replace(kind="method")
-    if isinstance(value, Function):
+    if isinstance(value, values.Function):
         return Belief("function", f"function {value.code.name}", {})
-    if isinstance(value, Class):
+    if isinstance(value, values.Class):
         return Belief("class", f"class {value.code.name}", {})
     if isinstance(value, External):
         return Belief("imported", value.path, {"path": value.path})

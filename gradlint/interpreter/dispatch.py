@@ -12,7 +12,7 @@ from gradlint.domain.value import Args, Bound, External, Function, Instance, Map
 from gradlint.facts.traits import OF_RESULTS
 from gradlint.interpreter.escape import escape, unknown_call
 from gradlint.interpreter.libraries.expectations import RAISING, WARNING, expected_failure
-from gradlint.interpreter.libraries.model_zoos import makes_network, new_network
+from gradlint.interpreter.libraries.model_zoos import NETWORKS, new_network
 from gradlint.interpreter.libraries.numpy_arrays import array_method
 from gradlint.interpreter.libraries.table import LIBRARIES
 from gradlint.interpreter.machine import Machine, splitting
@@ -117,7 +117,7 @@ def as_function(machine: Machine, state: State, func: Value, args: Args) -> tupl
 def _call_method(
     machine: Machine, state: State, func: Ref, record: Instance, args: Args
 ) -> tuple[Function, Args] | None:
-    """Return an object called: `__call__`, or `forward` of a module without hooks."""
+    """Return the method that runs when an object is called: `__call__`, or `forward` of a module without hooks."""
     for name in ("__call__", "forward"):
         if name == "forward" and is_hooked(machine, record):
             return None
@@ -165,13 +165,13 @@ def call_value(machine: Machine, state: State, func: Value, args: Args, node: cs
 
 
 def _library(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Value:
-    """Return a call of a library other than torch."""
+    """Call a function of a library other than torch."""
     known = LIBRARIES.get(path) or LIBRARIES.get(f"{path.partition('.')[0]}.*")
     if known is not None:
         return known(machine, state, args, node)
     if path.startswith(UNSEEN):
         return make_unseen(machine, state, node)
-    if makes_network(path):
+    if NETWORKS.match(path):
         return new_network(machine, state, node)
     return unknown_call(machine, state, args.values(), node)
 
@@ -214,7 +214,7 @@ def _bound(machine: Machine, state: State, func: Bound, args: Args, node: cst.CS
 
 
 def _unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cst.CSTNode) -> Value:
-    """Return a call of something unknown; a method of something unknown gets its receiver as an argument."""
+    """Call something unknown; a method of something unknown gets its receiver as an argument."""
     if func.kind == "raised":
         invalidate_gradients(machine, state, node)
         return func

@@ -47,7 +47,7 @@ def unknown_call(machine: Machine, state: State, values: Iterable[Value], node: 
 
 
 def invalidate_attributes(state: State, value: Value, depth: int = 3) -> None:
-    """Something unknown was given an object: what stands in its attributes, and in its parts', may be another now."""
+    """Forget what stands in the attributes of an object, and in its parts', once something unknown was given it."""
     record = state.heap.get(value.id) if isinstance(value, Ref) else None
     if not isinstance(record, Instance) or not isinstance(record.cls, Ref) or not isinstance(value, Ref):
         return
@@ -90,7 +90,7 @@ MOST_GRAPHS = 24
 
 
 def escape(machine: Machine, state: State, values: Iterable[Value], node: cst.CSTNode | None = None) -> None:
-    """Values go where gradlint does not look: whatever hangs on them may be backpropagated or changed there."""
+    """Announce what hangs on values that go where gradlint does not look: it may be backpropagated or changed there."""
     escaped = machine.escaped
 
     def has_escaped(ref: Ref) -> bool:

@@ -10,13 +10,13 @@ import libcst as cst
 
 from gradlint.domain.announcement import GraphsShared, Listener, ModuleMade, Returned
 from gradlint.domain.event import Event
-from gradlint.domain.state import Names, State, fresh_address
+from gradlint.domain.state import Frame, Names, State, fresh_address
 from gradlint.domain.value import Args, Bound, Class, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.interpreter.dispatch import call_in_place
 from gradlint.interpreter.escape import escape
 from gradlint.interpreter.libraries.trainers import is_configuration, run_method
 from gradlint.interpreter.machine import Machine, Observer
-from gradlint.interpreter.program import BUILTINS, Program
+from gradlint.interpreter.program import BUILTINS, Loaded, Loading, Program
 from gradlint.interpreter.python import (  # noqa: F401 -- each registers its instructions with the machine
     attribute,
     branch,
@@ -39,7 +39,6 @@ from gradlint.interpreter.torch.module_methods import set_training
 from gradlint.interpreter.torch.parameters import is_module, parameters_of
 from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
 from gradlint.interpreter.world.imports import from_stars, imported
-from gradlint.interpreter.world.loading import Loaded, Loading
 from gradlint.interpreter.world.placeholders import supposed_arguments, supposed_value
 from gradlint.interpreter.world.second_call import Trial, attributes_kept, call_again
 from gradlint.source.files import Files, Unit
@@ -77,7 +76,7 @@ def run_file(unit: Unit, loading: Loading) -> Loaded:
     program.frame = fresh_address()
     machine = Interpreter(program, STEPS)
     state = State()
-    state.enter(program.frame, program.module_frame(unit.path.rpartition("/")[2].removesuffix(".py")))
+    state.enter(program.frame, Frame({"__name__": unit.path.rpartition("/")[2].removesuffix(".py")}, file=unit.path))
     with machine.bounded(1):
         ends = machine.join(machine.run(unit.code.body, [state]))
         state = ends[0] if ends else machine.exits[-1].state if machine.exits else state
@@ -134,7 +133,7 @@ def interpret(
     machine.observer, machine.assumes = observer, assumes
     machine.listen(listeners(machine))
     state = State()
-    state.enter(1, program.module_frame("__main__"))
+    state.enter(1, Frame({"__name__": "__main__"}, file=path))
     state = _top_level(machine, state, module)
     _uncalled(machine, state, module)
     seen, undone = machine.end(state)
@@ -163,7 +162,7 @@ def _top_level(machine: Machine, state: State, module: cst.Module) -> State:
 
 
 def _uncalled(machine: Machine, state: State, module: cst.Module) -> None:
-    """Functions and methods that nothing calls, each from the state after the top level."""
+    """Run the functions and methods that nothing calls, each from the state after the top level."""
     trials: list[Trial] = []
     for cls in list(machine.program.classes):
         if machine.budget <= 0:
@@ -214,7 +213,7 @@ def _function(machine: Machine, state: State, function: Function, args: Args) ->
 
 
 def invalidate_since_init(state: State, made: Value) -> None:
-    """Other methods may have run since `__init__`: lists may be filled, what was None or a number may be anything.
+    """Forget what other methods may have changed since `__init__`: the length of lists, what was None or a number.
 
     A module without parameters of its own is made to be derived from: the object may be of a class that adds some.
     """
@@ -231,7 +230,7 @@ def invalidate_since_init(state: State, made: Value) -> None:
 
 
 def _custom_function(machine: Machine, state: State, cls: Ref) -> None:
-    """A custom function that nobody applies: applied to arguments that are not known."""
+    """Apply a custom function that nobody applies to arguments that are not known."""
     forward = find_in_class(state, cls, "forward")
     if isinstance(forward, Bound):
         forward = forward.function

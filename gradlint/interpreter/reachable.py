@@ -10,22 +10,10 @@ from collections.abc import Mapping as Mapped
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 
+from gradlint.domain import value as values
 from gradlint.domain.graph import Node
-from gradlint.domain.state import Names, State, rebound
-from gradlint.domain.value import (
-    Bound,
-    Class,
-    Context,
-    Instance,
-    Mapping,
-    Partial,
-    Ref,
-    Sequence,
-    Suspended,
-    Tensor,
-    Unknown,
-    Value,
-)
+from gradlint.domain.state import State, rebound
+from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
 
 Attributes: TypeAlias = "Callable[[Instance], Iterable[Value]]"
 """Which attributes of an object a walk goes into."""
@@ -70,7 +58,9 @@ def items_in(state: State, value: Value) -> Iterator[Value]:
     return islice(contents(state, (value,)), 1, None)
 
 
-_HOLDING = frozenset({tuple, Sequence, Mapping, Instance, Class, Bound, Partial, Context, Suspended})
+_HOLDING = frozenset(
+    {tuple, Sequence, Mapping, Instance, values.Class, values.Bound, values.Partial, values.Context, values.Suspended}
+)
 
 
 def _parts(holder: object, attributes: Attributes | None, calls: bool) -> tuple[Value, ...]:
@@ -82,15 +72,15 @@ def _parts(holder: object, attributes: Attributes | None, calls: bool) -> tuple[
             return (*holder.items.values(), holder.rest)
         case Instance():
             return () if attributes is None else tuple(attributes(holder))
-        case Bound():
+        case values.Bound():
             return (holder.receiver,) if calls else ()
-        case Partial():
+        case values.Partial():
             return (holder.function, *holder.args) if calls else ()
-        case Context():
+        case values.Context():
             return (holder.argument,) if calls else ()
-        case Class():
+        case values.Class():
             return tuple(holder.attrs.values()) if calls else ()
-        case Suspended(args=args):
+        case values.Suspended(args=args):
             return tuple(args.values()) if calls else ()
         case tuple():
             return holder
@@ -125,18 +115,14 @@ def held_by(state: State, before: State) -> dict[Place, tuple[Held, ...]]:
         old = before.frames.get(frame)
         if old is not None and frame in state.frames:
             names = state.frames[frame].names
-            _changed(found, state, ("name", frame), names, old.names)
+            for name in rebound(names, old.names):
+                if isinstance(name, str):
+                    _hold(found, state, ("name", frame, name), (names[name],))
     for address in state.dirty:
         former = before.heap.get(address)
         if former is not None and state.heap.get(address) is not former:
             _in_record(found, state, address, state.heap.get(address), former)
     return found
-
-
-def _changed(found: dict[Place, tuple[Held, ...]], state: State, where: Place, now: Names, old: Names) -> None:
-    for name in rebound(now, old):
-        if isinstance(name, str):
-            _hold(found, state, (*where, name), (now[name],))
 
 
 def _in_record(

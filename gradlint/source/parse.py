@@ -118,7 +118,7 @@ def _compile(text: str) -> None:
 
 @contextmanager
 def _recursion_as_usual() -> Iterator[None]:
-    """CPython measures depth against the limit of recursion, which is raised while gradlint runs."""
+    """Lower the limit of recursion, against which CPython measures depth, and which is raised while gradlint runs."""
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(min(limit, USUAL_RECURSION))
     try:

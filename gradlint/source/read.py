@@ -70,7 +70,7 @@ _COMPANIONS = frozenset(
 
 
 def _is_companion(imported: str) -> bool:
-    """Return whether what stands behind an `import` or `from` begins with a module of Python's own, or a companion."""
+    """Return whether what stands after an `import` or `from` begins with a module of Python's own, or a companion."""
     name = re.match(r"\w+", imported)
     return name is not None and (name[0] in sys.stdlib_module_names or name[0] in _COMPANIONS)
 

@@ -185,7 +185,7 @@ def vanishes_with(node: Node, subject: Node, steps: int = 4) -> bool:
 
 
 def _is_singular_power(exponent: object, without: Excluded) -> bool:
-    """Powers below one have an infinite slope at zero, and broken ones are NaN below it."""
+    """Return whether a power is singular: one below 1 has an infinite slope at zero, a broken one is NaN below it."""
     if not isinstance(exponent, (int, float)) or isinstance(exponent, bool):
         return False
     broken = exponent != int(exponent)

@@ -14,20 +14,8 @@ from gradlint.domain.graph import Edge, Node, Term
 from gradlint.domain.shape import Dim, Shape, is_single
 from gradlint.domain.state import State
 from gradlint.domain.value import Tensor
+from gradlint.facts import traits
 from gradlint.facts.aliases import bare, canonical
-from gradlint.facts.traits import (
-    CLAMPS,
-    COPIES,
-    DISTANCES,
-    ELEMENTS,
-    EXPANDS,
-    MEANS,
-    ONES,
-    SINGULAR_AT_ONE,
-    STEADY,
-    ZERO_AT_ZERO,
-    ZEROS,
-)
 
 
 def constant(state: State, found: Term, depth: int = LONGEST) -> float | None:
@@ -48,16 +36,16 @@ def constant(state: State, found: Term, depth: int = LONGEST) -> float | None:
     inner = constant(state, left, depth - 1)
     if inner is None:
         return None
-    if name in ELEMENTS or name in ("mean", "abs"):
+    if name in traits.ELEMENTS or name in ("mean", "abs"):
         return abs(inner) if name == "abs" else inner
-    if name in CLAMPS:
+    if name in traits.CLAMPS:
         return _clamped(node, inner)
     return _computed(name, inner, right) if isinstance(right, (int, float)) or right is None else None
 
 
 def _filled(name: str) -> float | None:
     """Return the number that a creation function fills a tensor with."""
-    return 0.0 if name in ZEROS else 1.0 if name in ONES else None
+    return 0.0 if name in traits.ZEROS else 1.0 if name in traits.ONES else None
 
 
 def is_written(state: State, leaf: Node) -> bool:
@@ -125,20 +113,20 @@ def zeros_in(state: State, found: Term, depth: int = LONGEST) -> Zeros | None:
         return _difference(state, node, left, right)
     if not isinstance(left, Term):
         return None
-    if name in DISTANCES:
+    if name in traits.DISTANCES:
         target = term(node, "target")
         return (
             None if target is None else _difference(state, node, left, target) or _of_zeros(state, node, left, target)
         )
     if name == "mul" and isinstance(right, Term):
         return zeros_in(state, left, depth - 1) or zeros_in(state, right, depth - 1)
-    if name in ZERO_AT_ZERO:
+    if name in traits.ZERO_AT_ZERO:
         return zeros_in(state, left, depth - 1)
     if name == "pow":
         return zeros_in(state, left, depth - 1) if isinstance(right, (int, float)) and right > 0 else None
-    if name in CLAMPS:
+    if name in traits.CLAMPS:
         return zeros_in(state, left, depth - 1) if _lets_zero_pass(node) else None
-    if name in MEANS:
+    if name in traits.MEANS:
         inner = zeros_in(state, left, depth - 1)
         return None if inner is None else _reduced(inner, node, left)
     return None
@@ -148,11 +136,11 @@ def _of_zeros(state: State, loss: Node, prediction: Term, target: Term) -> Zeros
     """Return the loss of zeros against zeros that have no name, and so are what they were made as."""
     made, call = target.node.syntax, loss.syntax
     unnamed = isinstance(call, cst.Call) and made in [arg.value for arg in call.args]
-    return zeros_in(state, prediction) if unnamed and op_of(target) in ZEROS else None
+    return zeros_in(state, prediction) if unnamed and op_of(target) in traits.ZEROS else None
 
 
 def _lets_zero_pass(node: Node) -> bool:
-    """Measured: clamp passes the gradient at its very bound, too."""
+    """Return whether a clamp keeps zeros, and their gradient, which it passes at its very bound, too (measured)."""
     low, high = operand(node, "min"), operand(node, "max")
     return (
         isinstance(low, (int, float)) and low <= 0 and (high is None or (isinstance(high, (int, float)) and high > 0))
@@ -162,7 +150,7 @@ def _lets_zero_pass(node: Node) -> bool:
 def _fresh_zeros(state: State, node: Node) -> Zeros | None:
     """Return a leaf made of zeros that nothing has been written to."""
     made = term(node, "value")
-    if made is None or op_of(made) not in ZEROS or is_written(state, node):
+    if made is None or op_of(made) not in traits.ZEROS or is_written(state, node):
         return None
     return Zeros(node.syntax, "fresh", None)
 
@@ -184,7 +172,7 @@ def _difference(state: State, node: Node, left: Term, right: Term) -> Zeros | No
 
 
 def _original(node: Node) -> Node:
-    while op_of(Term(node)) in COPIES:
+    while op_of(Term(node)) in traits.COPIES:
         inner = term(node)
         if inner is not None:
             node = inner.node
@@ -208,7 +196,7 @@ def inserted(found: Term) -> Inserted | None:
     inner = term(node)
     if inner is None:
         return None
-    if name in EXPANDS or name == "contiguous":
+    if name in traits.EXPANDS or name == "contiguous":
         return inserted(inner)
     axis: int | None = None
     if name == "unsqueeze":
@@ -248,7 +236,7 @@ def _axis_of_one(before: Shape, after: Shape) -> int | None:
 
 
 def _reduced(inner: Zeros, node: Node, before: Term) -> Zeros | None:
-    """Zeros that stay when other dimensions are summed up."""
+    """Return the zeros that stay when other dimensions are summed up."""
     if inner.axes is None:
         return inner
     dims = operand(node, "dim", "axis")
@@ -277,7 +265,7 @@ def is_alike(one: Node, other: Node, unwritten: Callable[[Node], bool], depth: i
     if one is other:
         return one.leaf is None or unwritten(one)
     name = canonical(one.op)
-    if depth == 0 or name not in STEADY or name != canonical(other.op) or len(one.edges) != len(other.edges):
+    if depth == 0 or name not in traits.STEADY or name != canonical(other.op) or len(one.edges) != len(other.edges):
         return False
     if _settings(one) != _settings(other):
         return False
@@ -321,7 +309,7 @@ def _pole(state: State, it: Operated) -> Iterator[SingularPoint]:
         yield SingularPoint(it.node, bare(it.op), zeros.syntax, zeros.kind, "infinite")
 
 
-@judges(*SINGULAR_AT_ONE)
+@judges(*traits.SINGULAR_AT_ONE)
 def _bound(state: State, it: Operated) -> Iterator[SingularPoint]:
     """torch.acos(x) with x exactly 1 or -1"""
     found = _input(state, it)

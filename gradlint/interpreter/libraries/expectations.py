@@ -13,7 +13,7 @@ WARNING = frozenset({"assertWarns", "assertWarnsRegex", "assertWarnsOnceRegex", 
 
 
 def expected_failure(machine: Machine, state: State, name: str, args: Args, node: cst.CSTNode) -> Value:
-    """Return the error, a callable and its arguments; without a callable it is a context.
+    """Call what is given after the error with its arguments; return a context where there is no callable.
 
     What the callable does before it fails is not followed further: the test goes on with what it had.
     """

@@ -121,17 +121,14 @@ def _copied(machine: Machine, state: State, value: Value, node: cst.CSTNode, mem
     elif isinstance(record, Mapping):
         pairs = {key: _copied(machine, state, item, node, memo) for key, item in record.items.items()}
         state.put(fresh.id, record._replace(items=pairs))
-    elif isinstance(record, Instance) and not _copies_itself(state, record):
+    elif isinstance(record, Instance) and not any(find_in_class(state, record.cls, name) for name in _COPYING):
         copied = record.mapped(lambda item: _copied(machine, state, item, node, memo))
         state.put(fresh.id, copied._replace(syntax=node))
     return fresh
 
 
-def _copies_itself(state: State, record: Instance) -> bool:
-    """Return whether a class says itself how its objects are copied."""
-    return any(
-        find_in_class(state, record.cls, name) is not None for name in ("__deepcopy__", "__getstate__", "__reduce__")
-    )
+_COPYING = ("__deepcopy__", "__getstate__", "__reduce__")
+"""A class that defines one of these says itself how its objects are copied."""
 
 
 def _copied_tensor(machine: Machine, state: State, ref: Ref, node: cst.CSTNode, memo: dict[int, Ref]) -> Ref:

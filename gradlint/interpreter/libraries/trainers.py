@@ -11,22 +11,10 @@ from typing import TypeAlias
 
 import libcst as cst
 
+from gradlint.domain import value as values
 from gradlint.domain.announcement import NumberBackpropagated
 from gradlint.domain.state import State
-from gradlint.domain.value import (
-    Args,
-    Bound,
-    Class,
-    External,
-    Function,
-    Instance,
-    Kept,
-    Mapping,
-    Ref,
-    Sequence,
-    Unknown,
-    Value,
-)
+from gradlint.domain.value import Args, Bound, External, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.calls import run_body
 from gradlint.interpreter.python.classes import find_in_class
@@ -55,13 +43,13 @@ def _manual_backward(machine: Machine, state: State, ref: Ref, args: Args, node:
 def _optimizers(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """self.optimizers(): what `configure_optimizers` has made, one by itself and several in a list; made once."""
     record = state.at(ref, Instance)
-    if not isinstance(record.inner, Kept):
+    if not isinstance(record.inner, values.Kept):
         configure = find_in_class(state, record.cls, "configure_optimizers") if isinstance(record.cls, Ref) else None
         if not isinstance(configure, Function):
             return Unknown()
         made = _listed(state, machine.call(state, Bound(ref, configure), Args(), node))
         record = state.at(ref, Instance)
-        state.put(ref.id, record._replace(inner=Kept(made)))
+        state.put(ref.id, record._replace(inner=values.Kept(made)))
         return made
     return record.inner.value
 
@@ -139,7 +127,7 @@ def _is_loss_of_trainer(state: State, function: Function, receiver: Value) -> bo
     """Return whether a method is `compute_loss(self, model, inputs, ...)` of a trainer of the transformers library."""
     record = state.heap.get(receiver.id) if isinstance(receiver, Ref) else None
     cls = state[record.cls] if isinstance(record, Instance) and isinstance(record.cls, Ref) else None
-    if function.code.name != "compute_loss" or not isinstance(cls, Class):
+    if function.code.name != "compute_loss" or not isinstance(cls, values.Class):
         return False
     return any(isinstance(base, External) and _TRAINER.match(base.path) for base in cls.order)
 
@@ -158,7 +146,7 @@ def _loss_computed(machine: Machine, state: State, function: Function, args: Arg
 
 def _is_automatic(state: State, record: Instance) -> bool:
     """Return whether the module leaves the optimization to the framework; a property may say that it does not."""
-    own = isinstance(record.cls, Ref) and isinstance(state[record.cls], Class)
+    own = isinstance(record.cls, Ref) and isinstance(state[record.cls], values.Class)
     stated = record.attrs.get("automatic_optimization", True)
     return stated is True and not (own and find_in_class(state, record.cls, "automatic_optimization") is not None)
 

@@ -241,7 +241,7 @@ def delete_attribute(state: State, obj: Value, name: Value) -> None:
 
 
 def loosen(state: State, obj: Ref, record: Instance) -> None:
-    """What is registered in a module may change unseen from here on."""
+    """Note that what is registered in a module may change unseen from here on."""
     state.put(obj.id, record._replace(open=True, module=record.module._replace(loose=True)))
 
 

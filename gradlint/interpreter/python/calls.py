@@ -10,7 +10,7 @@ import libcst as cst
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import Site
 from gradlint.domain.state import Frame, GradMode, Names, State, fresh_address
-from gradlint.domain.value import Args, External, Function, Instance, Ref, Sequence, Suspended, Unknown, Value
+from gradlint.domain.value import Args, External, Function, Instance, Mapping, Ref, Sequence, Suspended, Unknown, Value
 from gradlint.interpreter.escape import invalidate_attributes, unknown_call
 from gradlint.interpreter.libraries.accelerate import ENGINES, new_engine
 from gradlint.interpreter.machine import DEPTH, Exit, Machine, Region, splitting
@@ -137,7 +137,7 @@ def bind_parameters(machine: Machine, state: State, function: Function, args: Ar
             names[name] = tuple(positional) if not args.open else Unknown()
             positional = []
         elif param.kind == "**":
-            names[name] = machine.program.new_mapping(state, keywords, args.open)
+            names[name] = state.new(Mapping(dict(keywords.items()), args.open))
         elif positional and not param.keyword_only:
             names[name] = positional.pop(0)
         elif name in keywords:
@@ -196,7 +196,7 @@ def settle(
 
 
 def _detach_exits(machine: Machine, region: Region, state: State) -> None:
-    """Ways out that the state itself took keep what it is now; the state goes on as something else."""
+    """Keep what the state is now for the ways out that it took itself; it goes on as something else."""
     for index in range(region.first_exit, len(machine.exits)):
         exit = machine.exits[index]
         if exit.state is state:

@@ -6,20 +6,9 @@ from dataclasses import replace
 
 import libcst as cst
 
+from gradlint.domain import value as values
 from gradlint.domain.state import Frame, State, fresh_address
-from gradlint.domain.value import (
-    Args,
-    Bound,
-    Class,
-    External,
-    Function,
-    Instance,
-    Partial,
-    Ref,
-    Sequence,
-    Unknown,
-    Value,
-)
+from gradlint.domain.value import Args, Bound, Class, External, Function, Instance, Ref, Unknown, Value
 from gradlint.facts.names import MODULE, names_of
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine, simple, splitting
@@ -121,7 +110,8 @@ def make_function(machine: Machine, state: State, instr: MakeFunction) -> None:
     """def, lambda"""
     defaults = tuple((name, machine.read(state, operand)) for name, operand in instr.defaults.items())
     function = Function(instr.code, machine.program.closure(state), defaults, machine.program.module_of(state))
-    machine.program.defined(function)
+    if function.module == machine.program.home:
+        machine.program.functions.append(function)
     state.set(instr.dest, function)
 
 
@@ -144,7 +134,8 @@ def make_class(machine: Machine, states: list[State], instr: MakeClass) -> list[
             methods = {name: replace(value, owner=ref) for name, value in attrs.items() if isinstance(value, Function)}
             end.put(ref.id, record._replace(attrs={**attrs, **methods}))
             end.set(instr.dest, ref)
-            machine.program.defined_class(ref, record.module)
+            if module == machine.program.home:
+                machine.program.classes.append(ref)
             after.append(end)
     return after
 
@@ -164,14 +155,14 @@ def new_class(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> 
     fields = _names(state, args.get(1, "field_names"))
     if not fields or args.open or len(args.positional) + len(args.keywords) != 2:
         return Unknown()
-    return Partial(External(MAKER), (fields,), ())
+    return values.Partial(External(MAKER), (fields,), ())
 
 
 def _names(state: State, value: Value) -> tuple[str, ...]:
     if isinstance(value, str):
         return tuple(value.replace(",", " ").split())
     record = state.heap.get(value.id) if isinstance(value, Ref) else None
-    items = value if type(value) is tuple else record.items if isinstance(record, Sequence) else ()
+    items = value if type(value) is tuple else record.items if isinstance(record, values.Sequence) else ()
     return tuple(item for item in items if isinstance(item, str))
 
 

@@ -238,7 +238,7 @@ def _endless(instr: While) -> bool:
 def _heads(
     machine: Machine, states: list[State], instr: While, iteration: int
 ) -> tuple[list[State], list[State], bool]:
-    """Evaluate the test in each state: those that go into the body, those that are done, and whether any was unsure."""
+    """Test each state; return those that go into the body, those that are done, and whether any was unsure."""
     taken: list[State] = []
     done: list[State] = []
     unsure = False
@@ -314,7 +314,7 @@ def _widen_record(old: object, new: object, address: int, state: State) -> None:
 
 
 def _forget_facts(before: State, after: State) -> None:
-    """Tests made inside the loop may come out differently in another iteration; how gradients were left is kept."""
+    """Forget tests made in the loop, which may come out differently in another iteration, but no fact of the path."""
     facts = {key: fact for key, fact in before.facts.items() if not isinstance(key, PathFact)}
     facts.update((key, fact) for key, fact in after.facts.items() if isinstance(key, PathFact))
     after.facts = facts

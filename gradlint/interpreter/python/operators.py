@@ -82,7 +82,7 @@ def _small(value: object) -> bool:
 def operate(
     machine: Machine, state: State, op: str, left: Value, right: Value, node: cst.CSTNode, inplace: bool = False
 ) -> Value:
-    """Return a binary operator on any two values."""
+    """Apply a binary operator to any two values."""
     if isinstance(left, NoGradient) or isinstance(right, NoGradient):
         absent_gradient(machine, left if isinstance(left, NoGradient) else right, node)
         return Unknown("raised")
@@ -117,7 +117,7 @@ def shares_memory(state: State, value: Unknown, op: str, node: cst.CSTNode) -> b
 
 
 def symbolic(machine: Machine, op: str, left: Value, right: Value, node: cst.CSTNode) -> Value:
-    """Return an operator on something unknown: a symbol made of both sides, with the graphs of both."""
+    """Apply an operator to something unknown: a symbol made of both sides, with the graphs of both."""
     origins = [v.origin for v in (left, right) if isinstance(v, Unknown) and v.origin is not None]
     number = is_number(left) and is_number(right)
     kind = "number" if number else joint_kind(left, right)

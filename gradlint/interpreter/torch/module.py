@@ -31,7 +31,7 @@ from gradlint.facts import Entry, resolve
 from gradlint.interpreter.escape import escape, unknown_call
 from gradlint.interpreter.libraries import trainers as frameworks
 from gradlint.interpreter.libraries.accelerate import ENGINES, engine_method
-from gradlint.interpreter.libraries.model_zoos import call_foreign, foreign_part, is_foreign
+from gradlint.interpreter.libraries.model_zoos import call_foreign, foreign_part
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import find_in_class, is_function_class, library_base
 from gradlint.interpreter.torch.apply import apply
@@ -58,7 +58,7 @@ from gradlint.interpreter.torch.parameters import (
 )
 from gradlint.interpreter.torch.scaler import SCALERS, call_helper, is_scheduler_path
 from gradlint.interpreter.torch.tensor import UNCOUNTED, new_leaf, new_tensor
-from gradlint.interpreter.world.placeholders import call_supposed, is_placeholder
+from gradlint.interpreter.world.placeholders import call_supposed
 
 
 def new_user_module(machine: Machine, state: State, cls: Ref, base: str, args: Args, node: cst.CSTNode) -> Ref:
@@ -148,7 +148,7 @@ def module_attribute(
             return Bound(obj, name)
         if name in record.config:
             return record.config[name]
-        if is_foreign(record):
+        if record.module.foreign:
             return foreign_part(machine, state, obj, name) or machine.symbol("attr", obj, name)
         machine.announce(state, NameMissing(node, obj, name))
         return machine.symbol("attr", obj, name)
@@ -225,12 +225,12 @@ def index_module(machine: Machine, state: State, ref: Ref, record: Instance, ind
         if isinstance(index, Unknown) and items:
             escape(machine, state, items)  # It stands for each of them.
             return items[0]
-    return ref if is_foreign(record) and isinstance(index, slice) else machine.symbol("item", ref, index)
+    return ref if record.module.foreign and isinstance(index, slice) else machine.symbol("item", ref, index)
 
 
 def replace_module(machine: Machine, state: State, ref: Ref, record: Instance, index: Value, value: Value) -> None:
     """container[index] = module"""
-    if isinstance(index, int) and not is_foreign(record):
+    if isinstance(index, int) and not record.module.foreign:
         names = list(record.attrs)
         if -len(names) <= index < len(names):
             state.put(ref.id, record._replace(attrs={**record.attrs, names[index]: value}))
@@ -267,9 +267,9 @@ def _call_library(machine: Machine, state: State, ref: Ref, record: Instance, ar
         return unknown_call(machine, state, (ref, *args.values()), node)
     if base in WRAPPERS:
         return machine.call(state, record.attrs.get("module"), args, node)
-    if is_placeholder(record):
+    if record.module.torn is not None:
         return call_supposed(state, ref, record, args, node)
-    if is_foreign(record):
+    if record.module.foreign:
         result = call_foreign(machine, state, ref, args, node)
         run_inside(machine, state, ref, node, result.origin)
         return result

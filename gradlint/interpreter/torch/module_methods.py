@@ -18,7 +18,6 @@ from gradlint.domain.announcement import (
 from gradlint.domain.dtype import is_floating, named
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value, Write
-from gradlint.interpreter.libraries.model_zoos import is_foreign
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.torch.hooks import register
@@ -78,14 +77,14 @@ def _named_modules(machine: Machine, state: State, ref: Ref, args: Args, node: c
 
 def _children(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     record = _instance(state, ref)
-    if is_foreign(record):
+    if record.module.foreign:
         return state.new(Sequence((), "iterator", True))
     return state.new(Sequence(tuple(child for _, child in children_of(state, record)), "iterator", record.open))
 
 
 def _named_children(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     record = _instance(state, ref)
-    if is_foreign(record):
+    if record.module.foreign:
         return state.new(Sequence((), "iterator", True))
     return state.new(Sequence(tuple(children_of(state, record)), "iterator", record.open))
 

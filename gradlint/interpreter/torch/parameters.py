@@ -153,13 +153,13 @@ def parameter_registered(machine: Machine, state: State, value: Value, node: cst
     """register_parameter(name, value): torch refuses what is no parameter."""
     record = state.heap.get(value.id) if isinstance(value, Ref) else None
     if isinstance(record, Tensor) and not record.parameter and record.node.tracked is True:
-        for leaf in leaf_records_behind(state, record.node):
+        for leaf in leaf_records(state, record.node):
             if leaf.parameter:
                 machine.emit(NoParameterRegistered(node, leaf.node.syntax))
                 return
 
 
-def leaf_records_behind(state: State, node: Node) -> Iterator[Tensor]:
+def leaf_records(state: State, node: Node) -> Iterator[Tensor]:
     """Yield the leaves that a value was computed from."""
     for leaf in leaves([node], inputs):
         record = state.heap.get(leaf.leaf) if leaf.leaf is not None else None

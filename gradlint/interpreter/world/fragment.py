@@ -120,13 +120,13 @@ class Names:
         return None if name is None else self.uses.setdefault(name, _Uses(place))
 
     def keep(self, place: cst.CSTNode, given: cst.CSTNode) -> None:
-        """A value gets a further name."""
+        """Note that a value gets a further name."""
         name, other = _spelled(given), _spelled(place)
         if name is not None and other is not None:
             self.kept_as[name] = other
 
     def taken_apart(self, place: cst.CSTNode) -> None:
-        """A value is unpacked, or an item is taken out of it."""
+        """Note that a value is unpacked, or an item is taken out of it."""
         uses = self.of(place)
         if uses is not None:
             uses.parts = True
@@ -142,7 +142,7 @@ class Names:
         return merged
 
     def bind(self, target: cst.CSTNode, top: bool) -> None:
-        """A target is assigned to."""
+        """Note the names that a target binds."""
         if isinstance(target, cst.Name):
             (self.bound if top else self.inner).add(target.value)
         elif isinstance(target, (cst.Tuple, cst.List)):

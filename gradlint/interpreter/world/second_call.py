@@ -24,7 +24,7 @@ from gradlint.interpreter.libraries.trainers import step_taken
 from gradlint.interpreter.machine import Machine, OutOfBudgetError
 from gradlint.interpreter.python.calls import run_body, with_defaults
 from gradlint.interpreter.python.loop import Iterations
-from gradlint.interpreter.reachable import Held, Place, all_attributes, contents, held_by
+from gradlint.interpreter.reachable import Place, all_attributes, contents, held_by
 from gradlint.source.lower.syntax import parts, root_of
 
 SHARE = 0.1
@@ -48,14 +48,11 @@ def attributes_kept(before: State, ends: Sequence[State], made: Value) -> frozen
     """Return the names of the attributes in which a call left a graph."""
     names: set[str] = set()
     for end in ends:
-        places = [place for place, held in held_by(end, before).items() if any(map(_is_tracked, held))]
+        roots = ((place, one.root) for place, held in held_by(end, before).items() for one in held)
+        places = [place for place, root in roots if isinstance(root, Node) and root.tracked is True]
         if places and isinstance(made, Ref):
             names |= _names(end, made, places)
     return frozenset(names)
-
-
-def _is_tracked(held: Held) -> bool:
-    return isinstance(held.root, Node) and held.root.tracked is True
 
 
 def call_again(machine: Machine, trial: Trial, module: cst.Module) -> None:
@@ -198,13 +195,8 @@ def _names(state: State, made: Ref, places: Iterable[Place]) -> set[str]:
 
 def _is_reset(names: Iterable[str], ran: set[cst.CSTNode], resets: Resets) -> bool:
     """Return whether a function that was not run may change what the attributes hold."""
-    return any(
-        function not in ran and not _is_constructor(function) for name in names for function in resets.get(name, ())
-    )
-
-
-def _is_constructor(function: cst.CSTNode | None) -> bool:
-    return isinstance(function, cst.FunctionDef) and function.name.value == "__init__"
+    others = {function for name in names for function in resets.get(name, ())} - ran
+    return any(not isinstance(one, cst.FunctionDef) or one.name.value != "__init__" for one in others)
 
 
 def _owners(state: State, made: Ref) -> dict[object, set[str]]:

@@ -1,7 +1,7 @@
 """Comprehensions are loops that append to an accumulator; their variables get names of their own.
 
-A generator expression that goes straight into a call is walked there and then, and read as such a loop, too. One that
-is kept for later is a function: its first iterable is evaluated where it stands, all else when it is walked.
+A generator expression that goes straight into a call is run there and then, and read as such a loop, too. One that is
+kept for later is a function: its first iterable is evaluated where it stands, all else when it is iterated over.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Comprehension: TypeAlias = "cst.ListComp | cst.SetComp | cst.DictComp | cst.Gene
 
 
 def lower_comprehension(scope: Scope, node: Comprehension) -> Operand:
-    """Return a list, set or dict built by a loop; a generator expression that is walked at once is read as a list."""
+    """Return a list, set or dict built by a loop; a generator expression that is run at once is read as a list."""
     out = scope.temp()
     copied = _copied(node)
     if copied is not None:
@@ -59,7 +59,7 @@ def _is_method(call: cst.Call, name: str) -> bool:
 
 
 def lower_kept(scope: Scope, node: cst.GeneratorExp, dest: Dest | None) -> Operand:
-    """Return a generator expression that is assigned or returned: nothing of it is run before somebody walks it."""
+    """Return a generator expression that is assigned or returned: nothing of it is run until then."""
     first = lower_expression(scope, node.for_in.iter)
     code = core.Code("<genexpr>", node, [core.Param(_FIRST, "", False, False, None, node)], scope.renames)
     function = scope.define(core.MakeFunction(node, scope.temp(), code, {}))
@@ -70,8 +70,8 @@ _FIRST = ".0"
 """The parameter for the first iterable, as Python calls it."""
 
 
-def lower_walk(scope: Scope, node: cst.GeneratorExp) -> None:
-    """The body of a generator expression that was kept."""
+def lower_generator(scope: Scope, node: cst.GeneratorExp) -> None:
+    """Lower the body of a generator expression that was kept."""
     scope.code.is_generator = True
     _clause(scope, node, node.for_in, None, _FIRST)
 

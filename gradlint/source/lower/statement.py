@@ -169,9 +169,7 @@ def _orelse(scope: Scope, node: cst.Else | None) -> Block:
 def _while(scope: Scope, node: cst.While) -> None:
     test: list[Operand] = []
     head = nested(scope, lambda: test.append(lower_expression(scope, node.test)))
-    first = len(scope.counters)
-    body = lower_suite(scope, node.body)
-    counters = frozenset(scope.counters[first:])
+    body, counters = _body(scope, node)
     scope.emit(core.While(node, head, test[0], body, _orelse(scope, node.orelse), counters))
 
 
@@ -180,10 +178,14 @@ def _for(scope: Scope, node: cst.For) -> None:
     item = scope.temp()
     scope.lost.update(lost_bindings(node))
     bind = nested(scope, lambda: assign(scope, node, node.target, item))
-    first = len(scope.counters)
-    body = lower_suite(scope, node.body)
-    counters = frozenset(scope.counters[first:])
+    body, counters = _body(scope, node)
     scope.emit(core.For(node, iterable, item, bind + body, _orelse(scope, node.orelse), counters))
+
+
+def _body(scope: Scope, node: cst.For | cst.While) -> tuple[Block, frozenset[str]]:
+    """Return the body of a loop, and what it adds to."""
+    first = len(scope.counters)
+    return lower_suite(scope, node.body), frozenset(scope.counters[first:])
 
 
 def _with_item(scope: Scope, node: cst.With, items: Sequence[cst.WithItem]) -> None:

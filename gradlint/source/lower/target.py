@@ -138,7 +138,7 @@ class _LastBindings:
                 self.look(part, again or kind in _AGAIN)
 
     def _look_at_arms(self, node: cst.If, again: bool) -> None:
-        """What one arm names, the other has not named; an assignment before the branch may be followed by either."""
+        """Look at each arm alone: what one names, the other has not named; either may follow an assignment before the branch."""
         self.look(node.test, again)
         before = self.last
         self.look(node.body, again)

@@ -210,7 +210,7 @@ def _filter(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Va
     return state.new(Sequence(tuple(kept), "iterator", is_open))
 
 
-WALKING: dict[str, Native] = {
+ITERATING: dict[str, Native] = {
     "builtins.len": _len,
     "builtins.range": _range,
     "builtins.enumerate": _enumerate,

@@ -14,7 +14,7 @@ from gradlint.interpreter.belief import reveal
 from gradlint.interpreter.libraries.expectations import catch_warnings, raises
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.branch import truth
-from gradlint.interpreter.python.builtins.iterables import WALKING
+from gradlint.interpreter.python.builtins.iterables import ITERATING
 from gradlint.interpreter.python.builtins.reflection import REFLECTING
 from gradlint.interpreter.python.classes import MAKER, new_class, new_tuple
 from gradlint.interpreter.python.iteration import items_of
@@ -111,7 +111,7 @@ def _slice(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Val
 
 
 FUNCTIONS: dict[str, Native] = {
-    **WALKING,
+    **ITERATING,
     **REFLECTING,
     "builtins.int": _number("int"),
     "builtins.float": _number("float"),
