@@ -21,7 +21,7 @@ def lower_expression(scope: Scope, node: cst.BaseExpression, dest: Dest | None =
 
 def _name(scope: Scope, node: cst.Name, dest: Dest | None) -> Operand:
     value = node.value
-    return scope.copied(node, core.Const(_KEYWORDS[value]) if value in _KEYWORDS else scope.read(value), dest)
+    return scope.copied(node, core.Const(_KEYWORDS[value]) if value in _KEYWORDS else scope.name(value), dest)
 
 
 _KEYWORDS: dict[str, Constant] = {"None": None, "True": True, "False": False}
@@ -218,13 +218,9 @@ def _conditional(scope: Scope, node: cst.IfExp, dest: Dest | None) -> Operand:
     return scope.copied(node, out, dest)
 
 
-def _elements(scope: Scope, elements: Sequence[cst.BaseElement]) -> list[tuple[bool, Operand]]:
-    return [(isinstance(element, cst.StarredElement), lower_expression(scope, element.value)) for element in elements]
-
-
 def _sequence(scope: Scope, node: cst.Tuple | cst.List | cst.Set, dest: Dest | None) -> Operand:
     kind = {cst.Tuple: "tuple", cst.List: "list", cst.Set: "set"}[type(node)]
-    items = _elements(scope, node.elements)
+    items = [(isinstance(one, cst.StarredElement), lower_expression(scope, one.value)) for one in node.elements]
     return scope.define(core.Make(node, scope.out(dest), kind, items))
 
 
@@ -250,11 +246,8 @@ def _yield(scope: Scope, node: cst.Yield, dest: Dest | None) -> Operand:
 
 LOWERINGS: dict[type[cst.CSTNode], Lowering] = {
     cst.Name: _name,
-    cst.Integer: _number,
-    cst.Float: _number,
-    cst.Imaginary: _number,
-    cst.SimpleString: _string,
-    cst.ConcatenatedString: _string,
+    **dict.fromkeys((cst.Integer, cst.Float, cst.Imaginary), _number),
+    **dict.fromkeys((cst.SimpleString, cst.ConcatenatedString), _string),
     cst.FormattedString: _formatted,
     cst.Ellipsis: lambda scope, node, dest: scope.copied(node, core.Const(...), dest),
     cst.Attribute: _attribute,
@@ -265,9 +258,7 @@ LOWERINGS: dict[type[cst.CSTNode], Lowering] = {
     cst.BooleanOperation: _boolean,
     cst.Comparison: _comparison,
     cst.IfExp: _conditional,
-    cst.Tuple: _sequence,
-    cst.List: _sequence,
-    cst.Set: _sequence,
+    **dict.fromkeys((cst.Tuple, cst.List, cst.Set), _sequence),
     cst.Dict: _dict,
     cst.Await: lambda scope, node, dest: lower_expression(scope, node.expression, dest),
     cst.Yield: _yield,

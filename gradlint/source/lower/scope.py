@@ -17,14 +17,14 @@ class Scope:
     `lost`: the assignments to a loop's variable whose value nobody reads.
     """
 
-    __slots__ = ("block", "code", "counters", "globals", "lost", "nonlocals", "renames", "taken")
+    __slots__ = ("block", "code", "counters", "lost", "outer", "renames", "taken")
 
     def __init__(self, code: Code) -> None:
         self.code = code
         self.block: Block = []
         self.renames: dict[str, str] = dict(code.renames)
-        self.globals: set[str] = set()
-        self.nonlocals: set[str] = set()
+        self.outer: dict[str, bool] = {}
+        """The names declared `global` (True) or `nonlocal`: an assignment to them goes to an enclosing scope."""
         self.lost: dict[cst.CSTNode, str] = {}
         self.counters: list[str] = []
         """What was added to so far: names, and attributes as `.name`."""
@@ -54,13 +54,9 @@ class Scope:
         self.renames[name] = renamed = f"{name}.{next(_renamed)}"
         return renamed
 
-    def read(self, name: str) -> Operand:
-        """Return the operand for a variable."""
+    def name(self, name: str) -> str:
+        """Return what a variable is called in this scope."""
         return self.renames.get(name, name)
-
-    def is_outer(self, name: str) -> bool:
-        """Return whether an assignment to `name` goes to an enclosing scope."""
-        return name in self.globals or name in self.nonlocals
 
     def copied(self, node: cst.CSTNode, operand: Operand, dest: Dest | None) -> Operand:
         """`operand`, stored in `dest` if one is asked for."""

@@ -57,7 +57,7 @@ def _assign(scope: Scope, node: cst.Assign) -> None:
         dest = simple_dest(scope, node.targets[0].target)
         if dest is not None and node in scope.lost:
             value = lower_expression(scope, node.value)
-            scope.emit(core.Rebind(node, scope.read(scope.lost[node]), value))
+            scope.emit(core.Rebind(node, scope.name(scope.lost[node]), value))
             scope.emit(core.Copy(node, dest, value))
             return
         if dest is not None:
@@ -113,10 +113,6 @@ def _raise(scope: Scope, node: cst.Raise) -> None:
     if node.exc is not None:
         lower_expression(scope, node.exc)
     scope.emit(core.Raise(node))
-
-
-def _nothing(scope: Scope, node: cst.CSTNode) -> None:
-    """`pass`, a type alias: nothing happens."""
 
 
 def dotted(node: cst.CSTNode | None) -> str:
@@ -281,7 +277,7 @@ def _bind(scope: Scope, pattern: cst.MatchPattern, subject: Operand) -> None:
         if pattern.pattern is not None:
             _bind(scope, pattern.pattern, subject)
         if pattern.name is not None:
-            scope.emit(Copy(pattern, scope.renames.get(pattern.name.value, pattern.name.value), subject))
+            scope.emit(Copy(pattern, scope.name(pattern.name.value), subject))
     elif isinstance(pattern, (cst.MatchList, cst.MatchTuple)):
         dests = [scope.temp() for _ in pattern.patterns]
         stars = [i for i, item in enumerate(pattern.patterns) if isinstance(item, cst.MatchStar)]
@@ -304,10 +300,9 @@ _LOWER: dict[type[cst.CSTNode], Callable[[Scope, Any], None]] = {
     cst.Raise: _raise,
     cst.Assert: lambda scope, node: scope.emit(core.Assume(node, lower_expression(scope, node.test))),
     cst.Del: lambda scope, node: delete(scope, node, node.target),
-    cst.Global: lambda scope, node: scope.globals.update(item.name.value for item in node.names),
-    cst.Nonlocal: lambda scope, node: scope.nonlocals.update(item.name.value for item in node.names),
-    cst.Pass: _nothing,
-    cst.TypeAlias: _nothing,
+    cst.Global: lambda scope, node: scope.outer.update((item.name.value, True) for item in node.names),
+    cst.Nonlocal: lambda scope, node: scope.outer.update((item.name.value, False) for item in node.names),
+    **dict.fromkeys((cst.Pass, cst.TypeAlias), lambda scope, node: None),
     cst.Break: lambda scope, node: scope.emit(core.Break(node)),
     cst.Continue: lambda scope, node: scope.emit(core.Continue(node)),
     cst.Import: _import,

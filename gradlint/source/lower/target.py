@@ -14,8 +14,8 @@ from gradlint.source.lower.syntax import parts
 
 def simple_dest(scope: Scope, target: cst.BaseExpression) -> Dest | None:
     """Return the variable, where the target is a plain local one that an instruction can write to itself."""
-    if isinstance(target, cst.Name) and not scope.is_outer(target.value):
-        return scope.renames.get(target.value, target.value)
+    if isinstance(target, cst.Name) and target.value not in scope.outer:
+        return scope.name(target.value)
     return None
 
 
@@ -23,10 +23,10 @@ def assign(scope: Scope, node: cst.CSTNode, target: cst.BaseExpression, value: O
     """target = value"""
     if isinstance(target, cst.Name):
         name = target.value
-        if scope.is_outer(name):
-            scope.emit(StoreOuter(node, name, value, name in scope.globals))
+        if name in scope.outer:
+            scope.emit(StoreOuter(node, name, value, scope.outer[name]))
         else:
-            scope.emit(Copy(node, scope.renames.get(name, name), value))
+            scope.emit(Copy(node, scope.name(name), value))
     elif isinstance(target, cst.Attribute):
         obj = lower_expression(scope, target.value)
         scope.emit(SetAttr(node, obj, target.attr.value, value))
@@ -59,7 +59,7 @@ def _unpack(scope: Scope, node: cst.CSTNode, target: cst.Tuple | cst.List, value
 def delete(scope: Scope, node: cst.CSTNode, target: cst.BaseExpression) -> None:
     """del target"""
     if isinstance(target, cst.Name):
-        scope.emit(Delete(node, None, name=scope.renames.get(target.value, target.value)))
+        scope.emit(Delete(node, None, name=scope.name(target.value)))
     elif isinstance(target, cst.Attribute):
         scope.emit(Delete(node, lower_expression(scope, target.value), name=target.attr.value))
     elif isinstance(target, cst.Subscript):
@@ -138,7 +138,7 @@ class _LastBindings:
                 self.look(part, again or kind in _AGAIN)
 
     def _look_at_arms(self, node: cst.If, again: bool) -> None:
-        """Look at each arm alone: what one names, the other has not named; either may follow an assignment before the branch."""
+        """Look at each arm alone: what one names, the other has not; either may follow an assignment before both."""
         self.look(node.test, again)
         before = self.last
         self.look(node.body, again)
