@@ -32,7 +32,7 @@ from gradlint.interpreter.torch.parameters import enter_module
 from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
 from gradlint.interpreter.torch.tensor import as_tensor, known_tensor, shown_tensor
 from gradlint.interpreter.world.fragment import UNSEEN
-from gradlint.interpreter.world.placeholders import make_unseen
+from gradlint.interpreter.world.placeholders import made_by_use, make_unseen
 from gradlint.source.core import Call
 
 
@@ -140,7 +140,13 @@ def call_in_place(machine: Machine, state: State, func: Value, args: Args, node:
 
 
 def call_value(machine: Machine, state: State, func: Value, args: Args, node: cst.CSTNode) -> Value:
-    """func(args)"""
+    """func(args): what is not known of the result, its use may say."""
+    value = _call_value(machine, state, func, args, node)
+    is_bare = type(value) is Unknown and value.kind is None
+    return made_by_use(machine, state, value, args, node) if is_bare else value
+
+
+def _call_value(machine: Machine, state: State, func: Value, args: Args, node: cst.CSTNode) -> Value:
     if isinstance(func, External):
         known = FUNCTIONS.get(func.path)
         if known is not None:

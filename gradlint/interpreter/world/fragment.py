@@ -19,7 +19,7 @@ from gradlint.domain.walk import reachable
 from gradlint.interpreter.torch.names import method_fact
 from gradlint.interpreter.world import guesses
 from gradlint.source.core import Param
-from gradlint.source.lower.syntax import parts, root_of
+from gradlint.source.lower.syntax import called_name, parts, root_of
 
 UNSEEN = "gradlint.unseen."
 """The root of the paths of what a file calls for a network, and does not show."""
@@ -84,6 +84,9 @@ class Names:
                 uses = self.of(node.func) if node.args else None
                 if uses is not None:
                     uses.called = True
+                stepped = self.of(node.args[0].value) if called_name(node) == "step" and node.args else None
+                if stepped is not None:
+                    stepped.attributes.add("step")  # As by a scaler: `scaler.step(optimizer)`.
             case cst.Subscript():
                 if isinstance(node.value, cst.Call):
                     self.torn[node.value] = ()
@@ -121,7 +124,7 @@ class Names:
 
     def keep(self, place: cst.CSTNode, given: cst.CSTNode) -> None:
         """Note that a value gets a further name."""
-        name, other = _spelled(given), _spelled(place)
+        name, other = _spelled(wrapped(given)), _spelled(place)
         if name is not None and other is not None:
             self.kept_as[name] = other
 
@@ -206,6 +209,8 @@ class Fragment(Supposed):
         self.free = free
         self.customs = {name: path for name, path in _CUSTOMS.items() if name in free}
         self.makers = {name for name in free if name not in self.customs} & set(_makers(names))
+        self.made = dict(_made(names))
+        """By call, what it gives: the name that this is assigned to, its role, and what says so."""
 
 
 def _makers(names: Names) -> Iterator[str]:
@@ -217,16 +222,44 @@ def _makers(names: Names) -> Iterator[str]:
                 yield maker
 
 
+def _made(names: Names) -> Iterator[tuple[cst.CSTNode, Assumption]]:
+    """Yield the calls that give what the file then uses as a network, a loss function or an optimizer."""
+    for place, calls in names.results.items():
+        name = place.removeprefix("self.")
+        role, kind = _role(name, names.uses_of(place))
+        if role is not None:
+            for call in calls:
+                yield wrapped(call), Assumption(kind, name, role, call)
+
+
 def _maker(call: cst.Call) -> str | None:
     """Return the name that is called first in `MyModel(...).to(device)`."""
-    func = call.func
-    while isinstance(func, cst.Attribute) and func.attr.value in _ONWARDS and isinstance(func.value, cst.Call):
-        func = func.value.func
-    return func.value if isinstance(func, cst.Name) else None
+    made = wrapped(call)
+    return made.func.value if isinstance(made, cst.Call) and isinstance(made.func, cst.Name) else None
 
 
-_ONWARDS = frozenset({"to", "cuda", "cpu", "double", "float", "half", "train", "eval"})
+def wrapped(node: cst.CSTNode) -> cst.CSTNode:
+    """Return what stands inside of calls that give a network back: the `model` of `DDP(model.to(device))`."""
+    while isinstance(node, cst.Call):
+        if isinstance(node.func, cst.Attribute) and node.func.attr.value in _ONWARDS:
+            node = node.func.value
+        elif node.args and called_name(node) in _WRAPPERS:
+            node = node.args[0].value
+        else:
+            break
+    return node
+
+
+_ONWARDS = frozenset({"to", "cuda", "cpu", "double", "float", "half", "bfloat16", "train", "eval", "requires_grad_"})
 """Methods that give a network back."""
+
+_WRAPPERS = frozenset(
+    {
+        *("DataParallel", "DistributedDataParallel", "DDP", "FSDP", "FullyShardedDataParallel", "fully_shard"),
+        *("compile", "convert_sync_batchnorm", "prepare", "prepare_model", "setup_module", "unwrap_model"),
+    }
+)
+"""Functions and classes that give back, or stand for, the network that they are given."""
 
 
 def backpropagates(where: cst.CSTNode) -> bool:

@@ -10,10 +10,11 @@ from gradlint.domain.announcement import NetworkSupposed
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, External, Function, Instance, ModuleState, Ref, Unknown, Value
+from gradlint.domain.value import Args, External, Function, Instance, ModuleState, Ref, Tensor, Unknown, Value
 from gradlint.interpreter.escape import origins
 from gradlint.interpreter.libraries.model_zoos import flag_of_leaf, leaf_of, new_network
 from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.reachable import all_attributes, contents
 from gradlint.interpreter.torch.optim import supposed_optimizer
 from gradlint.interpreter.torch.tensor import NO_TENSOR, SCALAR, either, new_tensor, tensor_at
 from gradlint.interpreter.world import guesses
@@ -141,6 +142,29 @@ def _placeholders(machine: Machine, state: State, supposed: Supposed) -> dict[st
         leaves = tuple(leaf for one in held for leaf in leaves_of(state, one))
         made[name] = supposed_optimizer(machine, state, leaves, node)
     return made
+
+
+def made_by_use(machine: Machine, state: State, given: Value, args: Args, node: cst.CSTNode) -> Value:
+    """Return what an unknown call gives, by what the file does with it; `given` where nothing says."""
+    if not machine.assumes or not machine.program.may_backpropagate:
+        return given
+    fragment = machine.program.fragment
+    assumption = fragment.made.get(node)
+    if assumption is None:
+        return given
+    machine.assume(assumption)
+    if assumption.role == "a network":
+        return supposed_network(machine, state, fragment.torn, node)
+    if assumption.role == "a loss function":
+        return supposed_loss(state, fragment.torn, node)
+    reached = contents(state, args.values(), all_attributes, calls=True)
+    held = [one for one in reached if isinstance(one, Ref) and _is_parameter(state, one)]
+    return supposed_optimizer(machine, state, tuple(held), node)
+
+
+def _is_parameter(state: State, ref: Ref) -> bool:
+    record = state.heap.get(ref.id)
+    return isinstance(record, Tensor) and record.parameter
 
 
 def make_unseen(machine: Machine, state: State, node: cst.CSTNode) -> Value:
