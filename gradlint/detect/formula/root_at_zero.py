@@ -142,9 +142,8 @@ def _of_zeros(state: State, loss: Node, prediction: Term, target: Term) -> Zeros
 def _lets_zero_pass(node: Node) -> bool:
     """Return whether a clamp keeps zeros, and their gradient, which it passes at its very bound, too (measured)."""
     low, high = operand(node, "min"), operand(node, "max")
-    return (
-        isinstance(low, (int, float)) and low <= 0 and (high is None or (isinstance(high, (int, float)) and high > 0))
-    )
+    passes_above = high is None or (isinstance(high, (int, float)) and high > 0)
+    return isinstance(low, (int, float)) and low <= 0 and passes_above
 
 
 def _fresh_zeros(state: State, node: Node) -> Zeros | None:
@@ -269,11 +268,8 @@ def is_alike(one: Node, other: Node, unwritten: Callable[[Node], bool], depth: i
         return False
     if _settings(one) != _settings(other):
         return False
-    kept = _kept(one) & _kept(other)
-    return all(
-        _is_same_input(left, right, bool(kept), unwritten, depth)
-        for left, right in zip(one.edges, other.edges, strict=True)
-    )
+    kept, edges = bool(_kept(one) & _kept(other)), zip(one.edges, other.edges, strict=True)
+    return all(_is_same_input(left, right, kept, unwritten, depth) for left, right in edges)
 
 
 def _is_same_input(left: Edge, right: Edge, kept: bool, unwritten: Callable[[Node], bool], depth: int) -> bool:

@@ -47,7 +47,7 @@ def get_attribute(machine: Machine, state: State, obj: Value, name: str, node: c
     if isinstance(obj, values.File):
         return machine.imported(state, values.Imported(obj.path, name))
     if isinstance(obj, values.Super):
-        return _of_super(machine, state, obj, name)
+        return _of_super(state, obj, name)
     if type(obj) is tuple and name in _FIELDS and _FIELDS[name] < len(obj):
         return obj[_FIELDS[name]]
     if isinstance(obj, (values.Function, Bound, values.Partial)):
@@ -150,7 +150,7 @@ def _descriptor(value: Value, cls: Ref) -> Value:
     return value
 
 
-def _of_super(machine: Machine, state: State, obj: values.Super, name: str) -> Value:
+def _of_super(state: State, obj: values.Super, name: str) -> Value:
     receiver = obj.receiver
     if isinstance(receiver, Ref):
         record = state[receiver]

@@ -63,10 +63,10 @@ def run_body(
     machine.exits[first_exit:] = raised
     machine.stack.pop()
     collects = consumer is None and code.is_generator
-    results = [_leave(machine, collects, end, value, former, restore, site) for end, value in outcomes]
+    results = [_leave(collects, end, value, former, restore, site) for end, value in outcomes]
     for exit in raised:
         if exit.kind == "raise":
-            _leave(machine, False, exit.state, None, former, restore, site)
+            _leave(False, exit.state, None, former, restore, site)
     return results
 
 
@@ -112,7 +112,7 @@ def _unfollowed(
 
 
 def _leave(
-    machine: Machine, generator: bool, state: State, value: Value, former: int, restore: list[GradMode], site: Site
+    generator: bool, state: State, value: Value, former: int, restore: list[GradMode], site: Site
 ) -> tuple[State, Value]:
     if generator:
         value = state.frames[state.frame].yields or state.new(Sequence((Unknown(),), "iterator", True))
