@@ -97,15 +97,6 @@ def _math(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
     return Unknown("number", Node("math", node, edges, cut="item") if edges else None, None, node)
 
 
-def _number(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    return machine.unknown("number")
-
-
-def _picked(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    """Something out of what was given."""
-    return unknown_call(machine, state, args.values(), node)
-
-
 def _deepcopy(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """copy.deepcopy: graph leaves and what holds them; a tensor with a graph behind it is refused."""
     value = args.get(0, "x")
@@ -200,9 +191,12 @@ LIBRARIES: dict[str, Native] = {
     **{f"numpy.random.{name}": _array(name) for name in _RANDOM},
     "math.*": _math,
     "gradlint.reveal": reveal_to_user,
-    "random.*": _number,
-    **{f"random.{name}": _picked for name in ("choice", "choices", "sample", "Random", "SystemRandom")},
-    "time.*": _number,
+    "random.*": lambda machine, *_: machine.unknown("number"),
+    **dict.fromkeys(
+        (f"random.{name}" for name in ("choice", "choices", "sample", "Random", "SystemRandom")),
+        lambda machine, state, args, node: unknown_call(machine, state, args.values(), node),
+    ),
+    "time.*": lambda machine, *_: machine.unknown("number"),
     "copy.deepcopy": _deepcopy,
     "copy.copy": _copy,
     "dataclasses.field": field,

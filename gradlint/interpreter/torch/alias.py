@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.shape import Dim, Shape, numel
-from gradlint.domain.state import fresh_address
+from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import Ref, Tensor, View
 from gradlint.facts import Alias, alias_of
 from gradlint.facts.traits import ALWAYS_VIEWS, CONVERTS, EXPANDS, RESHAPES, TRANSPOSES, VIEWS_IF_CONTIGUOUS
@@ -73,30 +73,27 @@ def _alias(call: Operation, alias: Alias, base: Ref, size: Operand, made: Node, 
         return _maybe(call, base, record, size, made)
     if alias.kind == "share":
         return _share(call, alias, record, shape, dtype, made)
-    kind = "multi" if alias.multi else "plain"
-    if state.inference is True:
-        kind = "inference"
-    elif state.grad is False and record.inference is not True:
-        kind = "no_grad"
-    elif state.grad is None and kind == "plain":
-        kind = "maybe"
+    kind = view_kind(state, record, "multi" if alias.multi else "plain")
     expanded = _turned(call, record) or _expanded(call.canonical, record, shape, alias)
     grad = record.grad
-    node = (
-        made
-        if made.tracked is not False
-        else Node(
-            made.op,
-            made.syntax,
-            [Edge(record.node, False, "no_grad" if state.grad is False else None)],
-            operands=call.terms,
-        )
-    )
+    node = made
+    if made.tracked is False:
+        edge = Edge(record.node, False, "no_grad" if state.grad is False else None)
+        node = Node(made.op, made.syntax, [edge], operands=call.terms)
     tags = record.tags & (CONTIGUOUS if call.canonical in RESHAPES else CONTIGUOUS - {"contiguous"})
     ref = view_of(state, base, node, kind=kind, shape=shape, expanded=expanded, grad=grad, dtype=dtype, tags=tags)
     if "data" in record.tags:
         state.put(ref.id, tensor_at(state, ref)._replace(tags=tags | {"data"}))
     return ref
+
+
+def view_kind(state: State, record: Tensor, kind: str) -> str:
+    """Return the kind of a view that is taken now, which otherwise is of the given kind."""
+    if state.inference is True:
+        return "inference"
+    if state.grad is False and record.inference is not True:
+        return "no_grad"
+    return "maybe" if state.grad is None and kind == "plain" else kind
 
 
 def _turned(call: Operation, record: Tensor) -> tuple[bool, ...] | None:
@@ -159,17 +156,13 @@ def _maybe(call: Operation, base: Ref, record: Tensor, size: Operand, made: Node
     """Return an alias of the base or a copy: writes to one may or may not be seen by the other."""
     state = call.state
     casts = record.dtype is not None and size.dtype is not None and record.dtype != size.dtype
+    node = made
     if casts or record.grad is not False or record.node.live:
         maybe = None if made.tracked and not casts and record.leaf is not False else made.tracked
         if record.leaf is False or casts or record.grad is False:
             maybe = made.tracked
-        node = made
         if maybe is None and made.tracked is not None:
-            node = Node(
-                made.op, made.syntax, made.edges, tracked=None, maybe_saved=True, operands=made.operands
-            )  # fmt: skip
-    else:
-        node = made
+            node = Node(made.op, made.syntax, made.edges, tracked=None, maybe_saved=True, operands=made.operands)
     grad = record.grad if state.grad is False and not casts else made.tracked
     ref = new_tensor(state, node, grad=grad, dtype=size.dtype or record.dtype, shape=size.shape)
     if not casts:

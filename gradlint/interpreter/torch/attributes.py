@@ -7,16 +7,8 @@ from typing import Literal, TypeAlias
 
 import libcst as cst
 
+from gradlint.domain import announcement
 from gradlint.domain import dtype as dtypes
-from gradlint.domain.announcement import (
-    AttributeSet,
-    GradientDropped,
-    GradientRead,
-    GradientReleased,
-    LeafWritten,
-    NameMissing,
-    RequiresGradSet,
-)
 from gradlint.domain.graph import Edge, Node, Term
 from gradlint.domain.refusal.backward import SecondBackward
 from gradlint.domain.refusal.inplace import InferenceChange
@@ -60,7 +52,7 @@ def tensor_attribute(machine: Machine, state: State, ref: Ref, name: str, node: 
         entry = method_fact(name)
         if entry is not None:
             return apply(machine, state, entry, Args((ref,)), node)
-    machine.announce(state, NameMissing(node, ref, name))
+    machine.announce(state, announcement.NameMissing(node, ref, name))
     return Bound(ref, name)
 
 
@@ -82,7 +74,7 @@ def _grad(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
     record = tensor_at(state, ref)
     is_result = record.grad is True and record.leaf is False and record.retains is False
     warned = is_result and not _is_given(record)
-    machine.announce(state, GradientRead(node, ref, warned))
+    machine.announce(state, announcement.GradientRead(node, ref, warned))
     if warned:
         return NoGradient(record.syntax, -1, node)
     if record.retains is True or record.leaf is not True:
@@ -196,7 +188,7 @@ def set_tensor_attribute(machine: Machine, state: State, ref: Ref, name: str, va
     if setter is not None:
         setter(machine, state, ref, value, node)
     else:
-        machine.announce(state, AttributeSet(node, ref, name, value))
+        machine.announce(state, announcement.AttributeSet(node, ref, name, value))
         state.decide(("set", ref, name), value)
 
 
@@ -223,7 +215,7 @@ def replace_memory(
         return
     if record.grad is True and record.leaf is True:
         sources = () if source is None else (Edge(source.node, None),)
-        machine.announce(state, LeafWritten(node, ref.id, sources, "=", by_data))
+        machine.announce(state, announcement.LeafWritten(node, ref.id, sources, "=", by_data))
     # What was saved of the tensor itself sees the new memory, what was saved of a view of it does not.
     state.put(record.memory, (*state.writes(record.memory), Write(node, REPLACED, certain=False)))
     dtype = None if source is None else source.dtype
@@ -269,11 +261,11 @@ def _set_grad(machine: Machine, state: State, ref: Ref, value: Value, node: cst.
         machine.emit(GradientMismatch(node))
         return
     if value is None or isinstance(value, NoGradient):
-        machine.announce(state, GradientReleased(node, record.accumulated))
+        machine.announce(state, announcement.GradientReleased(node, record.accumulated))
         value = NoGradient(record.syntax, fresh_address())
     state.put(ref.id, tensor_at(state, ref)._replace(accumulated=value))
     if isinstance(value, NoGradient):
-        machine.announce(state, GradientDropped(node, ref))
+        machine.announce(state, announcement.GradientDropped(node, ref))
 
 
 def _set_requires_grad(machine: Machine, state: State, ref: Ref, value: Value, node: cst.CSTNode) -> None:
@@ -290,7 +282,7 @@ def set_flag(
     record = tensor_at(state, ref)
     if SUMMARY in record.tags and wanted is not record.grad:
         wanted = None
-    machine.announce(state, RequiresGradSet(node, ref, wanted))
+    machine.announce(state, announcement.RequiresGradSet(node, ref, wanted))
     note_flag(machine, record, wanted, node)
     if wanted is None:
         state.put(ref.id, record._replace(grad=None if record.grad is not wanted else record.grad))

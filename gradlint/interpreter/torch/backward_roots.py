@@ -13,6 +13,7 @@ from gradlint.domain.refusal import backward as refusal
 from gradlint.domain.shape import is_single, same_shape
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.domain.walk import reachable
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.operands import tensors_in
 from gradlint.interpreter.torch.result import SEVERAL, assumed_of
@@ -113,14 +114,10 @@ def _refuses_implicit_gradient(machine: Machine, record: Tensor, call: BackwardC
 
 def _depends_on_leaves(state: State, root: Node) -> bool:
     """Return whether a value was computed from a leaf that requires grad, by whatever route."""
-    stack, seen = [root], set[int]()
-    while stack:
-        node = stack.pop()
-        if node.id in seen or not node.live:
-            continue
-        seen.add(node.id)
-        record = state.heap.get(node.leaf) if node.leaf is not None and node is not root else None
-        if isinstance(record, Tensor) and record.grad is True:
-            return True
-        stack.extend(edge.node for edge in node.edges if edge.cut not in NOT_COMPUTED_FROM)
-    return False
+
+    def along(node: Node) -> list[Node]:
+        return [edge.node for edge in node.edges if edge.node.live and edge.cut not in NOT_COMPUTED_FROM]
+
+    nodes = (node.leaf for node in reachable([root] if root.live else [], along) if node is not root)
+    records = (state.heap.get(leaf) for leaf in nodes if leaf is not None)
+    return any(isinstance(record, Tensor) and record.grad is True for record in records)

@@ -171,13 +171,9 @@ def initialise(machine: Machine, state: State, name: str, args: Args, node: cst.
     return ref
 
 
-def _buffer(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    """nn.Buffer(t): a plain tensor, registered when it is assigned."""
-    return args.get(0, "data", machine.unknown())
-
-
 CREATION: dict[str, Native] = {
-    "torch.nn.Buffer": _buffer,
+    # A buffer is a plain tensor, registered when it is assigned.
+    "torch.nn.Buffer": lambda machine, state, args, node: args.get(0, "data", machine.unknown()),
     "torch.tensor": _tensor,
     "torch.as_tensor": _as_tensor,
     "torch.asarray": _as_tensor,

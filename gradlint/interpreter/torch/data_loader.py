@@ -8,10 +8,10 @@ from gradlint.domain.announcement import EpochSet, LoaderIterated
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.shape import Dim, Sym
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, External, Instance, Ref, Sequence, Tensor, Value
+from gradlint.domain.value import Args, External, Instance, Ref, Sequence, Value
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.operands import tensors_in
-from gradlint.interpreter.torch.tensor import both, new_tensor
+from gradlint.interpreter.torch.tensor import both, new_tensor, tensor_at
 
 
 def new_data(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Ref:
@@ -75,8 +75,7 @@ def _batch(state: State, loader: Instance, refs: list[Ref], node: cst.CSTNode) -
     size = _batch_size(loader)
     batch: list[Ref] = []
     for ref in refs:
-        record = state[ref]
-        assert isinstance(record, Tensor)
+        record = tensor_at(state, ref)
         shape = (size, *record.shape[1:]) if record.shape else None
         tracked = both(record.grad, state.grad)
         edges = [Edge(record.node, record.grad)] if record.node.live else []

@@ -42,12 +42,7 @@ _DISCRETE = frozenset({"Categorical", "Bernoulli", "Beta"})
 _SMOOTH = {"log_prob": _KNOWN, "entropy": _DISCRETE, "rsample": _REPARAMETERISED}
 """The distributions of which what a method gives depends on every parameter."""
 
-_NO_RSAMPLE = frozenset(
-    {
-        "Bernoulli", "Binomial", "Categorical", "Geometric", "MixtureSameFamily", "Multinomial", "NegativeBinomial",
-        "OneHotCategorical", "Poisson", "VonMises",
-    }
-)  # fmt: skip
+_NO_RSAMPLE = (_KNOWN - _REPARAMETERISED) | {"Binomial"}
 """Distributions without `rsample`."""
 
 

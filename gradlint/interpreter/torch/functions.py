@@ -130,9 +130,6 @@ def _from_table(machine: Machine, state: State, name: str, args: Args, node: cst
     return value
 
 
-# Creation from data.
-
-
 # Modes.
 
 
@@ -173,17 +170,8 @@ def _is_grad_enabled(machine: Machine, state: State, args: Args, node: cst.CSTNo
     return machine.unknown("bool") if state.grad is None else state.grad
 
 
-def _context(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    return Context("other")
-
-
 def _same(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     return args.positional[0] if args.positional else External("builtins.<same>")
-
-
-def _parallelised(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    """parallelize_module(module, ...): the module itself, parts of which are sharded."""
-    return args.get(0, "module")
 
 
 def _data(path: str) -> Native:
@@ -191,14 +179,6 @@ def _data(path: str) -> Native:
         return new_data(machine, state, path, args, node)
 
     return make
-
-
-def _number(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    return machine.unknown("number")
-
-
-def _nothing(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    return None
 
 
 def _other_default(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -238,10 +218,6 @@ def _reparametrised(machine: Machine, state: State, args: Args, node: cst.CSTNod
         loose = record.module._replace(loose=True)
         state.put(module.id, record._replace(attrs=attrs, open=True, module=loose))
     return module
-
-
-def _device(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    return Unknown("device", syntax=node)
 
 
 def _clip(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -301,58 +277,51 @@ SPECIAL: dict[str, Native] = {
     **CREATION,
     **TRANSFORMS,
     **PRETRAINED,
-    "torch.nn.utils.weight_norm": _reparametrised,
-    "torch.nn.utils.spectral_norm": _reparametrised,
-    "torch.nn.utils.parametrizations.weight_norm": _reparametrised,
-    "torch.nn.utils.parametrizations.spectral_norm": _reparametrised,
-    "torch.nn.utils.parametrizations.orthogonal": _reparametrised,
-    "torch.nn.utils.parametrize.register_parametrization": _reparametrised,
+    **{
+        f"torch.nn.utils.{name}": _reparametrised
+        for name in (
+            *("weight_norm", "spectral_norm", "parametrizations.weight_norm", "parametrizations.spectral_norm"),
+            *("parametrizations.orthogonal", "parametrize.register_parametrization"),
+        )
+    },
     "torch.nn.utils.remove_weight_norm": _same,
     "torch.nn.utils.remove_spectral_norm": _same,
-    "torch.device": _device,
+    "torch.device": lambda machine, state, args, node: Unknown("device", syntax=node),
     "torch.autograd.backward": autograd_backward,
     "torch.autograd.grad": autograd_grad,
-    "torch.no_grad": _mode("no_grad"),
-    "torch.autograd.no_grad": _mode("no_grad"),
-    "torch.enable_grad": _mode("enable_grad"),
-    "torch.autograd.enable_grad": _mode("enable_grad"),
-    "torch.inference_mode": _mode("inference_mode"),
-    "torch.autograd.inference_mode": _mode("inference_mode"),
+    **{
+        f"torch.{place}{mode}": _mode(mode)
+        for place in ("", "autograd.")
+        for mode in ("no_grad", "enable_grad", "inference_mode")
+    },
     "torch.set_grad_enabled": _set_grad_enabled,
     "torch.autograd.set_grad_enabled": _set_grad_enabled,
     "torch.is_grad_enabled": _is_grad_enabled,
     "torch.is_tensor": _is_tensor,
-    "torch.autocast": _mode("autocast"),
-    "torch.amp.autocast": _mode("autocast"),
-    "torch.cuda.amp.autocast": _mode("autocast"),
-    "torch.autograd.set_detect_anomaly": _context,
-    "torch.autograd.detect_anomaly": _context,
-    "torch.autograd.graph.save_on_cpu": _context,
+    **{f"torch.{place}autocast": _mode("autocast") for place in ("", "amp.", "cuda.amp.")},
+    "torch.autograd.set_detect_anomaly": lambda *_: Context("other"),
+    "torch.autograd.detect_anomaly": lambda *_: Context("other"),
+    "torch.autograd.graph.save_on_cpu": lambda *_: Context("other"),
     "torch.autograd.graph.allow_mutation_on_saved_tensors": _mode("allow_mutation"),
     "torch.autograd.function.once_differentiable": _mode(ONCE),
-    "torch.manual_seed": _nothing,
+    "torch.manual_seed": lambda *_: None,
     "torch.set_default_dtype": _other_default,
     "torch.set_default_tensor_type": _other_default,
-    "torch.compile": _same,
-    "torch.jit.script": _same,
-    "torch.jit.ignore": _same,
-    "torch.jit.export": _same,
-    "torch.jit.unused": _same,
-    "torch.utils.data.DataLoader": _data("torch.utils.data.DataLoader"),
-    "torch.utils.data.TensorDataset": _data("torch.utils.data.TensorDataset"),
-    "torch.nn.utils.clip_grad_norm_": _clip,
-    "torch.nn.utils.clip_grad_value_": _clip,
-    "torch.nn.utils.clip_grad_norm": _clip,
+    **dict.fromkeys(
+        ("torch.compile", *(f"torch.jit.{how}" for how in ("script", "ignore", "export", "unused"))), _same
+    ),
+    **{path: _data(path) for path in ("torch.utils.data.DataLoader", "torch.utils.data.TensorDataset")},
+    **{f"torch.nn.utils.clip_grad_{how}": _clip for how in ("norm_", "value_", "norm")},
     "torch.nn.utils.vector_to_parameters": _vector_to_parameters,
     "torch.nn.utils.convert_parameters.vector_to_parameters": _vector_to_parameters,
-    "torch.nn.init.calculate_gain": _number,
+    "torch.nn.init.calculate_gain": lambda machine, *_: machine.unknown("number"),
     "torch.Size": _size,
     "torch.finfo": limits,
     "torch.iinfo": limits,
     "torch.distributions.kl_divergence": kl_divergence,
     "torch.distributions.kl.kl_divergence": kl_divergence,
     "torch.utils.checkpoint.checkpoint": checkpoint,
-    "torch.distributed.tensor.parallel.parallelize_module": _parallelised,
+    "torch.distributed.tensor.parallel.parallelize_module": lambda machine, state, args, node: args.get(0, "module"),
     "torch.distributed.fsdp.fully_shard": fully_shard,
     "torch.distributed._composable.fsdp.fully_shard": fully_shard,
     "torch.func.functional_call": functional_call,

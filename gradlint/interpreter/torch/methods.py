@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
-
 import libcst as cst
 
 from gradlint.domain import dtype as dtypes
@@ -17,7 +14,7 @@ from gradlint.domain.shape import numel
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, External, Ref, Sequence, Tensor, Unknown, Value, View
 from gradlint.interpreter.escape import unknown_call
-from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.machine import Machine, Method
 from gradlint.interpreter.torch.apply import apply, refuse_whole
 from gradlint.interpreter.torch.attributes import set_flag
 from gradlint.interpreter.torch.backward_call import tensor_backward
@@ -26,8 +23,6 @@ from gradlint.interpreter.torch.inplace import write
 from gradlint.interpreter.torch.names import method_fact
 from gradlint.interpreter.torch.tensor import OVERLAP, both, known_tensor, new_tensor, overlap_of, tensor_at
 from gradlint.interpreter.torch.transform.levels import refuses_method, refuses_number
-
-Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
 
 
 def call_tensor_method(machine: Machine, state: State, ref: Ref, name: str, args: Args, node: cst.CSTNode) -> Value:
@@ -55,10 +50,6 @@ def number_of(machine: Machine, state: State, ref: Ref, kind: str, node: cst.CST
     record = tensor_at(state, ref)
     origin = Node("item", node, [Edge(record.node, False, "item")], cut="item") if record.node.live else None
     return Unknown("bool" if kind == "bool" else "int" if kind == "int" else "number", origin, None, node)
-
-
-def _item(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    return number_of(machine, state, ref, "number", node)
 
 
 def _tolist(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
@@ -189,10 +180,6 @@ def _new(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode
     filled = not sizes or len(sizes) < len(args.positional)
     made = Node("new" if filled else "uninitialised", node)
     return new_tensor(state, made, dtype=tensor_at(state, ref).dtype, shape=None if filled else sizes)
-
-
-def _backward(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    return tensor_backward(machine, state, ref, args, node)
 
 
 def _cpu(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
@@ -332,8 +319,8 @@ def _at(machine: Machine, state: State, value: Value, index: int) -> Value:
 
 
 METHODS: dict[str, Method] = {
-    "backward": _backward,
-    "item": _item,
+    "backward": tensor_backward,
+    "item": lambda machine, state, ref, args, node: number_of(machine, state, ref, "number", node),
     "tolist": _tolist,
     "numpy": _numpy,
     "detach": _detach,

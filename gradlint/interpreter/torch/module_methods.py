@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
-
 import libcst as cst
 
-from gradlint.domain.announcement import (
-    GradientsCleared,
-    ModeSwitched,
-    ParametersListed,
-    RequiresGradSet,
-    StateDictLoaded,
-    StateDictTaken,
-)
+from gradlint.domain import announcement
 from gradlint.domain.dtype import is_floating, named
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value, Write
+from gradlint.domain.value import Args, External, Mapping, Ref, Sequence, Tensor, Unknown, Value, Write
 from gradlint.interpreter.libraries.model_zoos import is_foreign
-from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.machine import Machine, Method
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.torch.hooks import register
 from gradlint.interpreter.torch.inplace import bump
@@ -27,30 +17,23 @@ from gradlint.interpreter.torch.module_parts import get_part, insert_part
 from gradlint.interpreter.torch.optim import clear_gradient
 from gradlint.interpreter.torch.parameters import (
     children_of,
+    instance_at,
     is_module,
     modules_of,
     parameter_registered,
     parameters_of,
 )
 from gradlint.interpreter.torch.switches import note_flag
-
-Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
-
+from gradlint.interpreter.torch.tensor import tensor_at
 
 MANY_NAMES = 64
 """Up to how many parameters a loop runs over each of them, so that it can tell them by their names."""
 
 
-def _instance(state: State, ref: Ref) -> Instance:
-    record = state[ref]
-    assert isinstance(record, Instance)
-    return record
-
-
 def _parameters(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     found, is_open = parameters_of(state, ref)
     made = state.new(Sequence(tuple(value for _, value in found), "iterator", is_open))
-    machine.announce(state, ParametersListed(node, ref, made))
+    machine.announce(state, announcement.ParametersListed(node, ref, made))
     return made
 
 
@@ -60,7 +43,7 @@ def _named_parameters(machine: Machine, state: State, ref: Ref, args: Args, node
         # A few stand for all, whose names are others.
         found = [(Unknown("str"), value) for _, value in found]  # type: ignore[misc]
     made = state.new(Sequence(tuple(found), "iterator", is_open))
-    machine.announce(state, ParametersListed(node, ref, made))
+    machine.announce(state, announcement.ParametersListed(node, ref, made))
     return made
 
 
@@ -76,29 +59,21 @@ def _named_modules(machine: Machine, state: State, ref: Ref, args: Args, node: c
     return state.new(Sequence(tuple((Unknown("str"), module) for module, _ in found), "iterator", is_open))
 
 
-def _children(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    record = _instance(state, ref)
-    if is_foreign(record):
-        return state.new(Sequence((), "iterator", True))
-    return state.new(Sequence(tuple(child for _, child in children_of(state, record)), "iterator", record.open))
+def _children(named: bool) -> Method:
+    def children(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+        record = instance_at(state, ref)
+        if is_foreign(record):
+            return state.new(Sequence((), "iterator", True))
+        found = tuple((name, child) if named else child for name, child in children_of(state, record))
+        return state.new(Sequence(found, "iterator", record.open))
 
-
-def _named_children(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    record = _instance(state, ref)
-    if is_foreign(record):
-        return state.new(Sequence((), "iterator", True))
-    return state.new(Sequence(tuple(children_of(state, record)), "iterator", record.open))
-
-
-def _buffers(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    return state.new(Sequence((), "iterator", True))
+    return children
 
 
 def _moved(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """cuda() and its like: the parameters stay the same objects, on another device."""
     for _, parameter in parameters_of(state, ref)[0]:
-        record = state[parameter]
-        assert isinstance(record, Tensor)
+        record = tensor_at(state, parameter)
         state.put(parameter.id, record._replace(tags=record.tags - {"cpu"}))
     return ref
 
@@ -135,8 +110,7 @@ def _is_no_type(value: Unknown) -> bool:
 
 def _retype(state: State, ref: Ref, dtype: str | None) -> None:
     for _, parameter in parameters_of(state, ref)[0]:
-        record = state[parameter]
-        assert isinstance(record, Tensor)
+        record = tensor_at(state, parameter)
         state.put(parameter.id, record._replace(dtype=dtype))
 
 
@@ -144,14 +118,12 @@ def _train(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNo
     mode = args.get(0, "mode", True)
     training = mode if isinstance(mode, bool) else None
     set_training(state, ref, training)
-    machine.announce(state, ModeSwitched(node, ref, training))
+    machine.announce(state, announcement.ModeSwitched(node, ref, training))
     return ref
 
 
 def _eval(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    set_training(state, ref, False)
-    machine.announce(state, ModeSwitched(node, ref, False))
-    return ref
+    return _train(machine, state, ref, Args((False,)), node)
 
 
 def set_training(state: State, ref: Ref, mode: bool | None) -> None:
@@ -163,18 +135,18 @@ def set_training(state: State, ref: Ref, mode: bool | None) -> None:
 
 def _requires_grad(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     wanted = args.get(0, "requires_grad", True)
+    flag = wanted if isinstance(wanted, bool) else None
     for _, parameter in parameters_of(state, ref)[0]:
-        record = state[parameter]
-        assert isinstance(record, Tensor)
-        machine.announce(state, RequiresGradSet(node, parameter, wanted if isinstance(wanted, bool) else None))
-        note_flag(machine, record, wanted if isinstance(wanted, bool) else None, node)
-        state.put(parameter.id, record._replace(grad=wanted if isinstance(wanted, bool) else None))
+        record = tensor_at(state, parameter)
+        machine.announce(state, announcement.RequiresGradSet(node, parameter, flag))
+        note_flag(machine, record, flag, node)
+        state.put(parameter.id, record._replace(grad=flag))
     return ref
 
 
 def _zero_grad(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     parameters = [parameter for _, parameter in parameters_of(state, ref)[0]]
-    machine.announce(state, GradientsCleared(node, parameters))
+    machine.announce(state, announcement.GradientsCleared(node, parameters))
     for parameter in parameters:
         clear_gradient(machine, state, parameter, args, node)
     return None
@@ -192,7 +164,7 @@ def _register_buffer(machine: Machine, state: State, ref: Ref, args: Args, node:
 
 
 def _set(state: State, ref: Ref, name: Value, value: Value) -> None:
-    record = _instance(state, ref)
+    record = instance_at(state, ref)
     if isinstance(name, str):
         state.put(ref.id, record._replace(attrs={**record.attrs, name: value}))
     else:
@@ -200,7 +172,7 @@ def _set(state: State, ref: Ref, name: Value, value: Value) -> None:
 
 
 def _append(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    record = _instance(state, ref)
+    record = instance_at(state, ref)
     value = args.get(0, "module")
     state.put(ref.id, record._replace(attrs={**record.attrs, str(len(record.attrs)): value}))
     return ref
@@ -208,7 +180,7 @@ def _append(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTN
 
 def _extend(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     items = items_of(machine, state, args.get(0, "modules"), node)
-    record = _instance(state, ref)
+    record = instance_at(state, ref)
     attrs = dict(record.attrs)
     for value in items.items:
         attrs[str(len(attrs))] = value
@@ -225,13 +197,13 @@ def _apply(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNo
 
 def _state_dict(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     made = state.new(Mapping({}, True))
-    machine.announce(state, StateDictTaken(node, ref, made))
+    machine.announce(state, announcement.StateDictTaken(node, ref, made))
     return made
 
 
 def _load(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """load_state_dict copies into each parameter in place; `strict` and `assign` may leave some as they were."""
-    machine.announce(state, StateDictLoaded(node, ref, args.get(0, "state_dict")))
+    machine.announce(state, announcement.StateDictLoaded(node, ref, args.get(0, "state_dict")))
     certain = not (args.has(1, "strict") or args.has(2, "assign") or args.open)
     for _, parameter in parameters_of(state, ref)[0]:
         bump(machine, state, parameter, Write(node, "load_state_dict", certain))
@@ -240,7 +212,7 @@ def _load(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
 
 def _reset(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """reset_parameters draws the parameters of one layer anew, in place."""
-    for value in _instance(state, ref).attrs.values():
+    for value in instance_at(state, ref).attrs.values():
         record = state.heap.get(value.id) if isinstance(value, Ref) else None
         if isinstance(value, Ref) and isinstance(record, Tensor) and record.parameter:
             bump(machine, state, value, Write(node, "reset_parameters"))
@@ -248,18 +220,18 @@ def _reset(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNo
 
 
 def _items(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    record = _instance(state, ref)
+    record = instance_at(state, ref)
     pairs = tuple((name, value) for name, value in record.attrs.items() if is_module(state, value))
     return state.new(Sequence(pairs, "list", record.open))
 
 
 def _values(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    record = _instance(state, ref)
+    record = instance_at(state, ref)
     return state.new(Sequence(tuple(record.attrs.values()), "list", record.open))
 
 
 def _keys(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    record = _instance(state, ref)
+    record = instance_at(state, ref)
     return state.new(Sequence(tuple(record.attrs), "list", record.open))
 
 
@@ -268,9 +240,9 @@ METHODS: dict[str, Method] = {
     "named_parameters": _named_parameters,
     "modules": _modules,
     "named_modules": _named_modules,
-    "children": _children,
-    "named_children": _named_children,
-    "buffers": _buffers,
+    "children": _children(named=False),
+    "named_children": _children(named=True),
+    "buffers": lambda machine, state, *_: state.new(Sequence((), "iterator", True)),
     "cuda": _moved,
     "cpu": _itself,
     "xpu": _moved,

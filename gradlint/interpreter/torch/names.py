@@ -25,14 +25,11 @@ def star_names(path: str) -> frozenset[str]:
     prefix = path.removeprefix("torch").removeprefix(".")
     prefix = f"{prefix}." if prefix else ""
     names = {name.removeprefix(prefix) for name in load() if name.startswith(prefix)}
-    own = (
-        {"nn", "optim", "autograd", "Tensor", "no_grad", "enable_grad", "tensor", "inference_mode"}
-        if not prefix
-        else set()
-    )
-    extra = (
-        {"Module", "Parameter", "Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict"}
-        if prefix == "nn."
-        else set()
-    )
-    return frozenset(name for name in names | own | extra if "." not in name)
+    names |= _OWN.get(prefix, set())
+    return frozenset(name for name in names if "." not in name)
+
+
+_OWN = {
+    "": {"nn", "optim", "autograd", "Tensor", "no_grad", "enable_grad", "tensor", "inference_mode"},
+    "nn.": {"Module", "Parameter", "Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict"},
+}

@@ -40,21 +40,9 @@ class Operation:
     """
 
     __slots__ = (
-        "_saved",
-        "bound",
-        "canonical",
-        "config",
-        "entry",
-        "flags",
-        "inputs",
-        "machine",
-        "misfit",
-        "name",
-        "node",
-        "overload",
-        "state",
-        "terms",
-    )
+        "_saved", "bound", "canonical", "config", "entry", "flags", "inputs", "machine", "misfit", "name", "node",
+        "overload", "state", "terms",
+    )  # fmt: skip
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ from gradlint.domain.refusal.modules import NoParameterRegistered, SuperInitMiss
 from gradlint.domain.shape import Dim, Shape, Sym
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Function, Instance, OptimizerState, Ref, Tensor, Unknown, Value, is_unnamed
-from gradlint.domain.walk import inputs, leaves, reachable
+from gradlint.domain.walk import inputs, leaves
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import find_in_class, has_unknown_base, library_base
 
@@ -21,6 +21,13 @@ _NO_MODULES = ("torch.nn.functional.", "torch.nn.init.", "torch.nn.utils.")
 _TENSORS = frozenset({"torch.nn.Parameter", "torch.nn.Buffer", "torch.nn.UninitializedParameter"})
 LISTS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ParameterList"})
 DICTS = frozenset({"torch.nn.ModuleDict", "torch.nn.ParameterDict"})
+
+
+def instance_at(state: State, ref: Ref) -> Instance:
+    """Return the record of an object."""
+    record = state.heap[ref.id]
+    assert isinstance(record, Instance)
+    return record
 
 
 def is_module_path(path: str) -> bool:
@@ -54,16 +61,7 @@ def is_opaque(state: State, record: Instance) -> bool:
 
 def modules_of(state: State, root: Ref) -> Iterator[tuple[Ref, Instance]]:
     """Yield a module and all those registered in it, each once."""
-
-    def children(ref: Ref) -> list[Ref]:
-        record = state.heap[ref.id]
-        assert isinstance(record, Instance)
-        return [child for _, child in reversed(children_of(state, record))]
-
-    for ref in reachable([root], children):
-        record = state.heap[ref.id]
-        assert isinstance(record, Instance)
-        yield ref, record
+    return ((ref, record) for _, ref, record in _named_modules(state, root))
 
 
 def children_of(state: State, record: Instance) -> list[tuple[str, Ref]]:
@@ -75,7 +73,7 @@ def parameters_of(state: State, root: Ref) -> tuple[list[tuple[str, Ref]], bool]
     """Return the parameters of a module, each once, and whether there may be more."""
     found: dict[int, tuple[str, Ref]] = {}
     is_open = False
-    for prefix, record in named_modules(state, root):
+    for prefix, _, record in _named_modules(state, root):
         is_open = is_open or is_opaque(state, record)
         for name, value in record.attrs.items():
             if isinstance(value, Ref):
@@ -99,19 +97,17 @@ def optimizer_state(record: object) -> OptimizerState:
     return inner if isinstance(inner, OptimizerState) else OptimizerState()
 
 
-def named_modules(state: State, root: Ref) -> Iterator[tuple[str, Instance]]:
+def _named_modules(state: State, root: Ref) -> Iterator[tuple[str, Ref, Instance]]:
     """Yield a module and all in it, each with the prefix that the names of its parameters get."""
     seen: set[int] = set()
     stack = [("", root)]
     while stack:
         prefix, ref = stack.pop()
-        if ref.id in seen:
-            continue
-        seen.add(ref.id)
-        record = state.heap[ref.id]
-        assert isinstance(record, Instance)
-        yield prefix, record
-        stack.extend((f"{prefix}{name}.", child) for name, child in reversed(children_of(state, record)))
+        if ref.id not in seen:
+            seen.add(ref.id)
+            record = instance_at(state, ref)
+            yield prefix, ref, record
+            stack.extend((f"{prefix}{name}.", child) for name, child in reversed(children_of(state, record)))
 
 
 def parts(record: Instance) -> dict[str, Value]:

@@ -17,7 +17,7 @@ from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.tensor import new_leaf, new_tensor
 from gradlint.interpreter.torch.transform.level import Level
 from gradlint.interpreter.torch.transform.levels import entered
-from gradlint.interpreter.torch.transform.trees import changed, leaves, no_tensor, tensor_of
+from gradlint.interpreter.torch.transform.trees import changed, leaves, no_tensor, other_leaf, tensor_of
 
 
 def mismatch(
@@ -156,12 +156,10 @@ def only_tensors(
     machine: Machine, state: State, name: str, value: Value, node: cst.CSTNode, reason: Mismatch = "output-kind"
 ) -> bool:
     """Return whether all that the function gives are tensors, as far as is known."""
-    for leaf in leaves(state, value) or ():
-        other = no_tensor(state, leaf)
-        if other is not None:
-            mismatch(machine, node, name, reason, other)
-            return False
-    return True
+    other = other_leaf(state, value)
+    if other is not None:
+        mismatch(machine, node, name, reason, other)
+    return other is None
 
 
 def with_aux(
