@@ -11,7 +11,7 @@ from gradlint.facts import Alias, alias_of
 from gradlint.facts.traits import ALWAYS_VIEWS, CONVERTS, EXPANDS, RESHAPES, TRANSPOSES, VIEWS_IF_CONTIGUOUS
 from gradlint.interpreter.torch.operation import Operation
 from gradlint.interpreter.torch.tensor import new_tensor, overlap_of, tensor_at, view_of
-from gradlint.shapes.infer import Operand
+from gradlint.shapes.operand import Operand
 
 CONTIGUOUS = frozenset({"contiguous", "cpu"})
 """The tags of a tensor that is laid out without gaps, on the CPU."""

@@ -20,7 +20,7 @@ from gradlint.interpreter.torch.names import fact
 from gradlint.interpreter.torch.operands import operand_of, tensors_in
 from gradlint.interpreter.torch.tensor import both, either, known_tensor, new_tensor, tensor_at, view_of
 from gradlint.interpreter.torch.transform.levels import refuses_mask
-from gradlint.shapes.infer import indexed
+from gradlint.shapes.index import indexed
 
 
 def index_tensor(machine: Machine, state: State, ref: Ref, index: Value, node: cst.CSTNode) -> Value:
