@@ -28,11 +28,11 @@ from gradlint.domain.value import (
     Value,
     Write,
 )
+from gradlint.facts import method_fact
 from gradlint.facts.traits import VIEW_ATTRIBUTES
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.apply import apply
 from gradlint.interpreter.torch.backward import REPLACED
-from gradlint.interpreter.torch.names import method_fact
 from gradlint.interpreter.torch.switches import note_flag
 from gradlint.interpreter.torch.tensor import STORED_ELSEWHERE, SUMMARY, known_tensor, overlap_of, tensor_at
 from gradlint.interpreter.torch.transform.levels import refuses_number
@@ -147,15 +147,8 @@ def _ndim(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
     return machine.symbol("ndim", ref, kind="int") if shape is None else len(shape)
 
 
-def _device(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
-    return Unknown("device", syntax=node)
-
-
-def _opaque(name: str) -> Getter:
-    def get(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
-        return machine.symbol(name, ref)
-
-    return get
+def _symbol(name: str) -> Getter:
+    return lambda machine, state, ref, node: machine.symbol(name, ref)
 
 
 _GETTERS: dict[str, Getter] = {
@@ -167,18 +160,14 @@ _GETTERS: dict[str, Getter] = {
     "grad_fn": _grad_fn,
     "dtype": _dtype,
     "ndim": _ndim,
-    "device": _device,
-    "is_cuda": _opaque("is_cuda"),
-    "is_sparse": _opaque("is_sparse"),
-    "layout": _opaque("layout"),
-    "_version": _opaque("_version"),
-    "_base": _opaque("_base"),
-    "name": _opaque("name"),
-    "itemsize": _opaque("itemsize"),
-    "nbytes": _opaque("nbytes"),
-    "__dict__": _opaque("__dict__"),
-    "__class__": _opaque("__class__"),
-    "names": _opaque("names"),
+    "device": lambda machine, state, ref, node: Unknown("device", syntax=node),
+    **{
+        name: _symbol(name)
+        for name in (
+            *("is_cuda", "is_sparse", "layout", "_version", "_base", "name", "names", "itemsize", "nbytes"),
+            *("__dict__", "__class__"),
+        )
+    },
 }
 
 
@@ -268,10 +257,6 @@ def _set_grad(machine: Machine, state: State, ref: Ref, value: Value, node: cst.
         machine.announce(state, announcement.GradientDropped(node, ref))
 
 
-def _set_requires_grad(machine: Machine, state: State, ref: Ref, value: Value, node: cst.CSTNode) -> None:
-    set_flag(machine, state, ref, value if isinstance(value, bool) else None, node, ".requires_grad")
-
-
 Spelled: TypeAlias = Literal["requires_grad_", ".requires_grad"]
 
 
@@ -341,4 +326,10 @@ def make_leaf(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> No
 
 
 Setter: TypeAlias = "Callable[[Machine, State, Ref, Value, cst.CSTNode], None]"
-_SETTERS: dict[str, Setter] = {"data": _set_data, "grad": _set_grad, "requires_grad": _set_requires_grad}
+_SETTERS: dict[str, Setter] = {
+    "data": _set_data,
+    "grad": _set_grad,
+    "requires_grad": lambda machine, state, ref, value, node: set_flag(
+        machine, state, ref, value if isinstance(value, bool) else None, node, ".requires_grad"
+    ),
+}

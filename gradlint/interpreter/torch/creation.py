@@ -11,13 +11,13 @@ from gradlint.domain.refusal.tensors import IntegerRequiresGrad
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Ref, Tensor, Unknown, Value
+from gradlint.facts import fact
 from gradlint.facts.names import newer
 from gradlint.interpreter.escape import origins, unknown_call
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.torch.alias import CONTIGUOUS
 from gradlint.interpreter.torch.inplace import write
 from gradlint.interpreter.torch.methods import METHODS
-from gradlint.interpreter.torch.names import fact
 from gradlint.interpreter.torch.operands import bind, bind_loosely, operand_of, operands_of
 from gradlint.interpreter.torch.tensor import as_tensor, known_tensor, new_leaf, new_tensor, tensor_at
 from gradlint.shapes.infer import result

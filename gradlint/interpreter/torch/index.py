@@ -9,6 +9,7 @@ from gradlint.domain.graph import Edge, Node, Term
 from gradlint.domain.shape import Shape
 from gradlint.domain.state import Blocked, State
 from gradlint.domain.value import Args, Ref, Tensor, Unknown, Value, View, Write
+from gradlint.facts import fact
 from gradlint.facts.traits import OPERATORS
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine
@@ -16,7 +17,6 @@ from gradlint.interpreter.torch.alias import CONTIGUOUS, view_kind
 from gradlint.interpreter.torch.apply import apply, broken_view, refuse_part
 from gradlint.interpreter.torch.inplace import bump, saved_now, write
 from gradlint.interpreter.torch.legacy_calls import refuses_index
-from gradlint.interpreter.torch.names import fact
 from gradlint.interpreter.torch.operands import operand_of, tensors_in
 from gradlint.interpreter.torch.tensor import both, either, known_tensor, new_tensor, tensor_at, view_of
 from gradlint.interpreter.torch.transform.levels import refuses_mask

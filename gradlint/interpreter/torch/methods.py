@@ -13,6 +13,8 @@ from gradlint.domain.refusal.tensors import DetachedView, NumpyOnGrad, Resized
 from gradlint.domain.shape import numel
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, External, Ref, Sequence, Tensor, Unknown, Value, View
+from gradlint.facts import method_fact
+from gradlint.interpreter.contents import known_items
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine, Method
 from gradlint.interpreter.torch.apply import apply, refuse_whole
@@ -20,7 +22,6 @@ from gradlint.interpreter.torch.attributes import set_flag
 from gradlint.interpreter.torch.backward_call import tensor_backward
 from gradlint.interpreter.torch.hooks import register_with_node
 from gradlint.interpreter.torch.inplace import write
-from gradlint.interpreter.torch.names import method_fact
 from gradlint.interpreter.torch.tensor import OVERLAP, both, known_tensor, new_tensor, overlap_of, tensor_at
 from gradlint.interpreter.torch.transform.levels import refuses_method, refuses_number
 
@@ -296,23 +297,14 @@ def call_foreach(machine: Machine, state: State, name: str, args: Args, node: cs
 
 def _tensors(machine: Machine, state: State, value: Value) -> list[Ref] | None:
     """Return the tensors of a list of which all items are known."""
-    items = _items(state, value)
-    if items is None:
-        return None
-    found = [known_tensor(machine, state, item) for item in items]
-    return [one for one in found if one is not None] if all(one is not None for one in found) else None
-
-
-def _items(state: State, value: Value) -> tuple[Value, ...] | None:
-    if type(value) is tuple:
-        return value
-    record = state.heap.get(value.id) if isinstance(value, Ref) else None
-    return record.items if isinstance(record, Sequence) and not record.open else None
+    items = known_items(state, value)
+    found = [ref for item in items or () if (ref := known_tensor(machine, state, item)) is not None]
+    return None if items is None or len(found) < len(items) else found
 
 
 def _at(machine: Machine, state: State, value: Value, index: int) -> Value:
     """Return what a further argument has for one tensor: its item of a list, or the number that is for all."""
-    items = _items(state, value)
+    items = known_items(state, value)
     if items is None:
         return value
     return items[index] if index < len(items) else machine.unknown()

@@ -27,7 +27,7 @@ from gradlint.domain.value import (
     Unknown,
     Value,
 )
-from gradlint.facts import Entry, resolve
+from gradlint.facts import Entry, fact, resolve
 from gradlint.interpreter.escape import escape, unknown_call
 from gradlint.interpreter.libraries import trainers as frameworks
 from gradlint.interpreter.libraries.accelerate import ENGINES, engine_method
@@ -41,7 +41,6 @@ from gradlint.interpreter.torch.distribution import call_distribution
 from gradlint.interpreter.torch.hooks import HANDLE, call_hooked, is_hooked, remove, run_inside
 from gradlint.interpreter.torch.module_methods import METHODS
 from gradlint.interpreter.torch.module_parts import fill_container
-from gradlint.interpreter.torch.names import fact
 from gradlint.interpreter.torch.operands import bind, bind_loosely, defaults_of, flag_of, operands_of
 from gradlint.interpreter.torch.operation import Input
 from gradlint.interpreter.torch.optim import OPTIMIZER_METHODS, fill_optimizer, is_optimizer_path

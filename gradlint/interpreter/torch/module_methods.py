@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 import libcst as cst
 
 from gradlint.domain import announcement
 from gradlint.domain.dtype import is_floating, named
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, External, Mapping, Ref, Sequence, Tensor, Unknown, Value, Write
+from gradlint.domain.value import Args, External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value, Write
+from gradlint.facts.traits import CASTS
 from gradlint.interpreter.libraries.model_zoos import is_foreign
 from gradlint.interpreter.machine import Machine, Method
 from gradlint.interpreter.python.iteration import items_of
@@ -18,7 +21,6 @@ from gradlint.interpreter.torch.optim import clear_gradient
 from gradlint.interpreter.torch.parameters import (
     children_of,
     instance_at,
-    is_module,
     modules_of,
     parameter_registered,
     parameters_of,
@@ -30,33 +32,27 @@ MANY_NAMES = 64
 """Up to how many parameters a loop runs over each of them, so that it can tell them by their names."""
 
 
-def _parameters(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    found, is_open = parameters_of(state, ref)
-    made = state.new(Sequence(tuple(value for _, value in found), "iterator", is_open))
-    machine.announce(state, announcement.ParametersListed(node, ref, made))
-    return made
+def _parameters(named: bool) -> Method:
+    def parameters(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+        found, is_open = parameters_of(state, ref)
+        items: list[Value] = [*found] if named else [value for _, value in found]
+        if named and (is_open or len(found) > MANY_NAMES):
+            # A few stand for all, whose names are others.
+            items = [(Unknown("str"), value) for _, value in found]
+        made = state.new(Sequence(tuple(items), "iterator", is_open))
+        machine.announce(state, announcement.ParametersListed(node, ref, made))
+        return made
+
+    return parameters
 
 
-def _named_parameters(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    found, is_open = parameters_of(state, ref)
-    if is_open or len(found) > MANY_NAMES:
-        # A few stand for all, whose names are others.
-        found = [(Unknown("str"), value) for _, value in found]  # type: ignore[misc]
-    made = state.new(Sequence(tuple(found), "iterator", is_open))
-    machine.announce(state, announcement.ParametersListed(node, ref, made))
-    return made
+def _modules(named: bool) -> Method:
+    def modules(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+        found = list(modules_of(state, ref))
+        items: list[Value] = [(Unknown("str"), module) if named else module for module, _ in found]
+        return state.new(Sequence(tuple(items), "iterator", any(record.open for _, record in found)))
 
-
-def _modules(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    found = list(modules_of(state, ref))
-    is_open = any(record.open for _, record in found)
-    return state.new(Sequence(tuple(module for module, _ in found), "iterator", is_open))
-
-
-def _named_modules(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    found = list(modules_of(state, ref))
-    is_open = any(record.open for _, record in found)
-    return state.new(Sequence(tuple((Unknown("str"), module) for module, _ in found), "iterator", is_open))
+    return modules
 
 
 def _children(named: bool) -> Method:
@@ -84,11 +80,7 @@ def _itself(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTN
 
 
 def _cast(dtype: str) -> Method:
-    def cast(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-        _retype(state, ref, dtype)
-        return ref
-
-    return cast
+    return lambda machine, state, ref, args, node: _retyped(state, ref, dtype)
 
 
 def _to(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
@@ -96,10 +88,10 @@ def _to(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode)
         if isinstance(value, External):
             dtype = named(value.path.removeprefix("torch."))
             if dtype is not None and is_floating(dtype):
-                _retype(state, ref, dtype)
+                _retyped(state, ref, dtype)
         elif isinstance(value, Unknown) and not _is_no_type(value):
             # A device most likely; a dtype cannot be ruled out.
-            _retype(state, ref, None)
+            _retyped(state, ref, None)
     return _moved(machine, state, ref, args, node)
 
 
@@ -108,10 +100,11 @@ def _is_no_type(value: Unknown) -> bool:
     return value.kind in ("device", "str", "int", "bool") or (value.key is not None and value.key[0] == "device")
 
 
-def _retype(state: State, ref: Ref, dtype: str | None) -> None:
+def _retyped(state: State, ref: Ref, dtype: str | None) -> Ref:
     for _, parameter in parameters_of(state, ref)[0]:
         record = tensor_at(state, parameter)
         state.put(parameter.id, record._replace(dtype=dtype))
+    return ref
 
 
 def _train(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
@@ -120,10 +113,6 @@ def _train(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNo
     set_training(state, ref, training)
     machine.announce(state, announcement.ModeSwitched(node, ref, training))
     return ref
-
-
-def _eval(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    return _train(machine, state, ref, Args((False,)), node)
 
 
 def set_training(state: State, ref: Ref, mode: bool | None) -> None:
@@ -219,27 +208,21 @@ def _reset(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNo
     return None
 
 
-def _items(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    record = instance_at(state, ref)
-    pairs = tuple((name, value) for name, value in record.attrs.items() if is_module(state, value))
-    return state.new(Sequence(pairs, "list", record.open))
+def _listed(items: Callable[[State, Instance], Iterable[Value]]) -> Method:
+    """Return items(), values() or keys() of a dictionary of modules."""
 
+    def listed(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+        record = instance_at(state, ref)
+        return state.new(Sequence(tuple(items(state, record)), "list", record.open))
 
-def _values(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    record = instance_at(state, ref)
-    return state.new(Sequence(tuple(record.attrs.values()), "list", record.open))
-
-
-def _keys(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    record = instance_at(state, ref)
-    return state.new(Sequence(tuple(record.attrs), "list", record.open))
+    return listed
 
 
 METHODS: dict[str, Method] = {
-    "parameters": _parameters,
-    "named_parameters": _named_parameters,
-    "modules": _modules,
-    "named_modules": _named_modules,
+    "parameters": _parameters(named=False),
+    "named_parameters": _parameters(named=True),
+    "modules": _modules(named=False),
+    "named_modules": _modules(named=True),
     "children": _children(named=False),
     "named_children": _children(named=True),
     "buffers": lambda machine, state, *_: state.new(Sequence((), "iterator", True)),
@@ -249,12 +232,9 @@ METHODS: dict[str, Method] = {
     "compile": _itself,
     "share_memory": _itself,
     "to": _to,
-    "float": _cast("float32"),
-    "double": _cast("float64"),
-    "half": _cast("float16"),
-    "bfloat16": _cast("bfloat16"),
+    **{name: _cast(dtype) for name, dtype in CASTS.items() if name in ("float", "double", "half", "bfloat16")},
     "train": _train,
-    "eval": _eval,
+    "eval": lambda machine, state, ref, args, node: _train(machine, state, ref, Args((False,)), node),
     "requires_grad_": _requires_grad,
     "zero_grad": _zero_grad,
     "register_parameter": _register_parameter,
@@ -271,9 +251,9 @@ METHODS: dict[str, Method] = {
     "state_dict": _state_dict,
     "load_state_dict": _load,
     "reset_parameters": _reset,
-    "items": _items,
-    "values": _values,
-    "keys": _keys,
+    "items": _listed(children_of),
+    "values": _listed(lambda state, record: record.attrs.values()),
+    "keys": _listed(lambda state, record: record.attrs),
     "register_forward_hook": register("forward"),
     "register_forward_pre_hook": register("pre"),
     "register_full_backward_hook": register("backward"),

@@ -39,7 +39,6 @@ def is_module_path(path: str) -> bool:
 
 def module_base(state: State, record: Instance) -> str | None:
     """Return the library's module class that an object is of; None if it is no module."""
-    path: str | None
     path = record.cls.path if isinstance(record.cls, External) else library_base(state, record.cls)
     return path if path is not None and is_module_path(path) else None
 
@@ -50,13 +49,6 @@ def is_module(state: State, value: Value) -> bool:
         return False
     record = state.heap.get(value.id)
     return isinstance(record, Instance) and module_base(state, record) is not None
-
-
-def is_opaque(state: State, record: Instance) -> bool:
-    """Return whether a module may have parameters that were not seen."""
-    if isinstance(record.cls, Ref) and has_unknown_base(state, record.cls):
-        return True
-    return record.open
 
 
 def modules_of(state: State, root: Ref) -> Iterator[tuple[Ref, Instance]]:
@@ -74,7 +66,8 @@ def parameters_of(state: State, root: Ref) -> tuple[list[tuple[str, Ref]], bool]
     found: dict[int, tuple[str, Ref]] = {}
     is_open = False
     for prefix, _, record in _named_modules(state, root):
-        is_open = is_open or is_opaque(state, record)
+        # A base class that is not known may register parameters that are not seen.
+        is_open = is_open or record.open or (isinstance(record.cls, Ref) and has_unknown_base(state, record.cls))
         for name, value in record.attrs.items():
             if isinstance(value, Ref):
                 tensor = state.heap.get(value.id)
@@ -209,15 +202,8 @@ def _linear(name: str, config: Config) -> Shape:
     return (out, _size(config.get("in_features"))) if name == "weight" else (out,)
 
 
-def _embedding(name: str, config: Config) -> Shape:
-    return (_size(config.get("num_embeddings")), _size(config.get("embedding_dim")))
-
-
-def _norm(key: str) -> Callable[[str, Config], Shape]:
-    def shape(name: str, config: Config) -> Shape:
-        return (_size(config.get(key)),)
-
-    return shape
+def _sized(*keys: str) -> Callable[[str, Config], Shape]:
+    return lambda name, config: tuple(_size(config.get(key)) for key in keys)
 
 
 def _layer_norm(name: str, config: Config) -> Shape:
@@ -247,17 +233,10 @@ def _convolution(rank: int, transposed: bool) -> Callable[[str, Config], Shape]:
 
 _RULES: dict[str, Callable[[str, Config], Shape]] = {
     "Linear": _linear,
-    "Embedding": _embedding,
-    "EmbeddingBag": _embedding,
+    **dict.fromkeys(("Embedding", "EmbeddingBag"), _sized("num_embeddings", "embedding_dim")),
     "LayerNorm": _layer_norm,
-    "BatchNorm1d": _norm("num_features"),
-    "BatchNorm2d": _norm("num_features"),
-    "BatchNorm3d": _norm("num_features"),
-    "GroupNorm": _norm("num_channels"),
-    "Conv1d": _convolution(1, False),
-    "Conv2d": _convolution(2, False),
-    "Conv3d": _convolution(3, False),
-    "ConvTranspose1d": _convolution(1, True),
-    "ConvTranspose2d": _convolution(2, True),
-    "ConvTranspose3d": _convolution(3, True),
+    "GroupNorm": _sized("num_channels"),
+    **{f"BatchNorm{rank}d": _sized("num_features") for rank in (1, 2, 3)},
+    **{f"Conv{rank}d": _convolution(rank, False) for rank in (1, 2, 3)},
+    **{f"ConvTranspose{rank}d": _convolution(rank, True) for rank in (1, 2, 3)},
 }
