@@ -34,7 +34,13 @@ from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.apply import apply
 from gradlint.interpreter.torch.backward import REPLACED
 from gradlint.interpreter.torch.switches import note_flag
-from gradlint.interpreter.torch.tensor import STORED_ELSEWHERE, SUMMARY, known_tensor, overlap_of, tensor_at
+from gradlint.interpreter.torch.tensor import (
+    STORED_ELSEWHERE,
+    SUMMARY,
+    known_tensor,
+    same_memory,
+    tensor_at,
+)
 from gradlint.interpreter.torch.transform.levels import refuses_number
 
 Getter: TypeAlias = "Callable[[Machine, State, Ref, cst.CSTNode], Value]"
@@ -62,12 +68,7 @@ def _data(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
         return Unknown("raised")
     record = tensor_at(state, ref)
     made = Node("data", node, [Edge(record.node, False, "data")], cut="data")
-    return state.new(
-        Tensor(
-            fresh_address(), record.memory, made, False, record.dtype, record.shape,
-            inference=record.inference, syntax=node, tags=record.tags | {"data"} | overlap_of(record),
-        )
-    )  # fmt: skip
+    return same_memory(state, record, made, record.tags | {"data"}, counter=fresh_address())
 
 
 def _grad(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:

@@ -22,7 +22,14 @@ from gradlint.interpreter.torch.attributes import set_flag
 from gradlint.interpreter.torch.backward_call import tensor_backward
 from gradlint.interpreter.torch.hooks import register_with_node
 from gradlint.interpreter.torch.inplace import write
-from gradlint.interpreter.torch.tensor import OVERLAP, both, known_tensor, new_tensor, overlap_of, tensor_at
+from gradlint.interpreter.torch.tensor import (
+    OVERLAP,
+    both,
+    known_tensor,
+    new_tensor,
+    same_memory,
+    tensor_at,
+)
 from gradlint.interpreter.torch.transform.levels import refuses_method, refuses_number
 
 
@@ -74,12 +81,7 @@ def _detach(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTN
     """Return the same memory and version counter, no graph."""
     record = tensor_at(state, ref)
     made = Node("detach", node, [Edge(record.node, False, "detach")], cut="detach")
-    return state.new(
-        Tensor(
-            record.counter, record.memory, made, False, record.dtype, record.shape,
-            inference=record.inference, syntax=node, tags=record.tags | overlap_of(record),
-        )
-    )  # fmt: skip
+    return same_memory(state, record, made, record.tags)
 
 
 def _detach_in_place(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:

@@ -41,7 +41,7 @@ def call(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value
     """grad(f)(*args): the function runs with leaves of its own, and its output is looked at."""
     asked = args.positional[0]
     assert isinstance(asked, inside.Asked)
-    given = Args(args.positional[1:], args.keywords, args.open, args.hidden)
+    given = args.rest
     places = inside.chosen(machine, asked, given, node)
     if places is None:
         return inside.RAISED
@@ -55,12 +55,8 @@ def call(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value
         for index, one in enumerate(given.positional)
     ]
     value = inside.run(machine, state, level, asked.function, given._replace(positional=tuple(inner)), node)
-    if inside.is_raised(value):
-        return inside.RAISED
-    parted = inside.with_aux(machine, state, asked, value, node)
-    if parted is None or inside.is_raised(parted[0]):
-        return inside.RAISED
-    if not _fits(machine, state, asked, parted[0], node):
+    parted = None if inside.is_raised(value) else inside.with_aux(machine, state, asked, value, node)
+    if parted is None or inside.is_raised(parted[0]) or not _fits(machine, state, asked, parted[0], node):
         return inside.RAISED
     return _result(state, asked, places, given, parted, node)
 
@@ -71,19 +67,15 @@ def _fits(machine: Machine, state: State, asked: inside.Asked, output: Value, no
         if not inside.only_tensors(machine, state, asked.name, output, node):
             return False
         if any((one := tensor_of(state, leaf)) and one.dtype in COMPLEXES for leaf in leaves(state, output) or ()):
-            inside.mismatch(machine, node, asked.name, "output-complex")
-            return False
+            return inside.unfit(machine, node, asked.name, "output-complex")
         return True
-    other = no_tensor(state, output) or ("tuple" if type(output) is tuple else None)
-    if other is None and isinstance(output, Ref) and structure(state, output) not in ("*", None):
-        other = "container"
+    container = isinstance(output, Ref) and structure(state, output) not in ("*", None)
+    other = no_tensor(state, output) or ("tuple" if type(output) is tuple else "container" if container else None)
     if other is not None:
-        inside.mismatch(machine, node, asked.name, "scalar-kind", other)
-        return False
+        return inside.unfit(machine, node, asked.name, "scalar-kind", other)
     record = tensor_of(state, output)
     if record is not None and record.shape:
-        inside.mismatch(machine, node, asked.name, "scalar-rank", len(record.shape))
-        return False
+        return inside.unfit(machine, node, asked.name, "scalar-rank", len(record.shape))
     return True
 
 
@@ -140,22 +132,16 @@ def _ran(
     if inside.is_raised(value):
         return None
     parted = inside.with_aux(machine, state, asked, value, node)
-    if (
-        parted is None
-        or inside.is_raised(parted[0])
-        or not inside.only_tensors(machine, state, asked.name, parted[0], node)
-    ):
+    if parted is None or inside.is_raised(parted[0]):
         return None
-    return parted
+    return parted if inside.only_tensors(machine, state, asked.name, parted[0], node) else None
 
 
 def pull(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """vjp_fn(cotangents): they are nested and sized like the output."""
     output, primals, *rest = args.positional
     assert type(primals) is tuple
-    if args.open or not rest:
-        return inside.RAISED
-    if not _alike(machine, state, "vjp", rest[0], output, node):
+    if args.open or not rest or not _alike(machine, state, "vjp", rest[0], output, node):
         return inside.RAISED
     return inside.outside(state, primals, inside.tensors_of(state, (*primals, *rest)), node)
 
@@ -166,22 +152,17 @@ def _alike(machine: Machine, state: State, name: str, given: Value, wanted: Valu
     if one is None or other is None:
         return True
     if one != other:
-        inside.mismatch(machine, node, name, "tangent-structure")
-        return False
+        return inside.unfit(machine, node, name, "tangent-structure")
     for left, right in zip(leaves(state, given) or (), leaves(state, wanted) or (), strict=True):
-        other = no_tensor(state, left)
-        if other is not None:
-            inside.mismatch(machine, node, name, "tangent-kind", other)
-            return False
+        if (other := no_tensor(state, left)) is not None:
+            return inside.unfit(machine, node, name, "tangent-kind", other)
         a, b = tensor_of(state, left), tensor_of(state, right)
         if a is None or b is None:
             continue
         if same_shape(a.shape, b.shape) is False:
-            inside.mismatch(machine, node, name, "tangent-shape")
-            return False
+            return inside.unfit(machine, node, name, "tangent-shape")
         if name == "linearize" and a.dtype is not None and b.dtype is not None and a.dtype != b.dtype:
-            inside.mismatch(machine, node, name, "tangent-dtype")
-            return False
+            return inside.unfit(machine, node, name, "tangent-dtype")
     return True
 
 
@@ -202,9 +183,8 @@ def jvp(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     if output is None:
         return inside.RAISED
     sources = inside.tensors_of(state, (*primals, tangents))
-    value = inside.outside(state, output[0], sources, node)
-    tangent = inside.outside(state, output[0], sources, node)
-    return (value, tangent, inside.outside(state, output[1], sources, node)) if asked.aux is True else (value, tangent)
+    value, tangent, aux = (inside.outside(state, one, sources, node) for one in (output[0], *output))
+    return (value, tangent, aux) if asked.aux is True else (value, tangent)
 
 
 def linearize(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:

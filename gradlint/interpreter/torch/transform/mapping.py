@@ -176,7 +176,7 @@ def call(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value
     """vmap(f)(*args)"""
     asked = args.positional[0]
     assert isinstance(asked, Mapped)
-    given = Args(args.positional[1:], args.keywords, args.open, args.hidden)
+    given = args.rest
     if given.open:
         return unknown_call(machine, state, (asked.function, *given.values()), node)
     one = _Run(machine, state, asked, given, node)
