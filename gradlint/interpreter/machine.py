@@ -32,7 +32,7 @@ from gradlint.domain.graph import Node
 from gradlint.domain.join import Join
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import MISSING, State
-from gradlint.domain.value import Args, Imported, Unknown, Value
+from gradlint.domain.value import Args, Imported, Ref, Unknown, Value
 from gradlint.interpreter.program import Program
 from gradlint.interpreter.python.consumer import Consumer
 from gradlint.interpreter.reachable import Search
@@ -90,6 +90,9 @@ Simple: TypeAlias = "Callable[[Machine, State, Instr], None]"
 Splitting: TypeAlias = "Callable[[Machine, list[State], Instr], list[State]]"
 Native: TypeAlias = "Callable[[Machine, State, Args, cst.CSTNode], Value]"
 """What a call of a library's function does: the interpreter's own code in place of the function's body."""
+
+Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
+"""The same of an object, which comes before the arguments."""
 
 
 class Machine(ABC):

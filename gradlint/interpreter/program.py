@@ -12,7 +12,7 @@ import libcst as cst
 
 from gradlint.domain.state import Frame, State
 from gradlint.domain.value import External, Function, Mapping, Ref, Value
-from gradlint.interpreter.torch.names import star_names
+from gradlint.facts.table import star_names
 from gradlint.interpreter.world.fragment import Fragment
 from gradlint.interpreter.world.loading import UNITS, Loaded, Loading, binds
 from gradlint.source.core import Import

@@ -7,9 +7,6 @@ back what it is given, and without a graph where there are several processes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
-
 import libcst as cst
 
 from gradlint.domain.graph import Edge, Node
@@ -21,8 +18,6 @@ from gradlint.interpreter.torch.backward_call import tensor_backward
 from gradlint.interpreter.torch.parameters import is_module, parameters_of
 from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
 from gradlint.interpreter.torch.tensor import as_tensor
-
-Method: TypeAlias = "Callable[[Machine, State, Args, cst.CSTNode], Value]"
 
 
 def _given_back(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -82,13 +77,13 @@ def _nothing(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
     return Unknown(syntax=node)
 
 
-_BOTH: dict[str, Method] = {
+_BOTH: dict[str, Native] = {
     "backward": _backward,
     "autocast": _autocast,
     **dict.fromkeys(("print", "log", "wait_for_everyone", "barrier", "end_training", "launch"), _nothing),
 }
 
-_ACCELERATOR: dict[str, Method] = {
+_ACCELERATOR: dict[str, Native] = {
     **_BOTH,
     "prepare": _given_back,
     **dict.fromkeys((f"prepare_{name}" for name in ("model", "optimizer", "data_loader", "scheduler")), _itself),
@@ -100,7 +95,7 @@ _ACCELERATOR: dict[str, Method] = {
     **dict.fromkeys(("gather", "gather_for_metrics", "reduce", "pad_across_processes"), _gathered),
 }
 
-_FABRIC: dict[str, Method] = {
+_FABRIC: dict[str, Native] = {
     **_BOTH,
     "setup": _given_back,
     "setup_module": _itself,
@@ -115,7 +110,7 @@ _FABRIC: dict[str, Method] = {
     **dict.fromkeys(("all_gather", "all_reduce", "broadcast"), _gathered),
 }
 
-ENGINES: dict[str, dict[str, Method]] = {
+ENGINES: dict[str, dict[str, Native]] = {
     "accelerate.Accelerator": _ACCELERATOR,
     "accelerate.accelerator.Accelerator": _ACCELERATOR,
     **dict.fromkeys(
@@ -144,7 +139,7 @@ def new_engine(state: State, path: str, node: cst.CSTNode) -> Ref:
     return state.new(Instance(External(path), {}, {}, True, node))
 
 
-def engine_method(record: Instance, name: str) -> Method | None:
+def engine_method(record: Instance, name: str) -> Native | None:
     """Return a known method of an engine."""
     return ENGINES[record.cls.path].get(name) if is_engine(record) and isinstance(record.cls, External) else None
 

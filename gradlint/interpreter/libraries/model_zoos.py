@@ -16,6 +16,7 @@ from gradlint.domain.state import State
 from gradlint.domain.value import Args, External, Instance, ModuleState, Ref, Tensor, Unknown, Value
 from gradlint.interpreter.escape import origins
 from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.torch.parameters import instance_at
 from gradlint.interpreter.torch.tensor import SUMMARY, UNCOUNTED, new_leaf, tensor_at
 
 _MAKERS = re.compile(
@@ -60,8 +61,7 @@ def leaf_of(record: Instance) -> Value:
 
 def foreign_part(machine: Machine, state: State, ref: Ref, name: str) -> Ref | None:
     """Return a part of such a network, where its name tells that it is a module; the same at each look."""
-    record = state[ref]
-    assert isinstance(record, Instance)
+    record = instance_at(state, ref)
     whole = leaf_of(record)
     if name not in _PARTS or record.syntax is None or not isinstance(whole, Ref):
         return None

@@ -6,8 +6,6 @@ Each zeroes, backpropagates what comes back, and steps.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import TypeAlias
 
 import libcst as cst
 
@@ -27,15 +25,13 @@ from gradlint.domain.value import (
     Unknown,
     Value,
 )
-from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.machine import Machine, Method
 from gradlint.interpreter.python.calls import run_body
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.torch.backward_call import tensor_backward
-from gradlint.interpreter.torch.parameters import module_base
+from gradlint.interpreter.torch.parameters import instance_at, module_base
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
 from gradlint.interpreter.world.placeholders import supposed_arguments
-
-Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
 
 
 def is_lightning(state: State, record: Instance) -> bool:
@@ -54,15 +50,13 @@ def _manual_backward(machine: Machine, state: State, ref: Ref, args: Args, node:
 
 def _optimizers(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """self.optimizers(): what `configure_optimizers` has made, one by itself and several in a list; made once."""
-    record = state[ref]
-    assert isinstance(record, Instance)
+    record = instance_at(state, ref)
     if not isinstance(record.inner, Kept):
         configure = find_in_class(state, record.cls, "configure_optimizers") if isinstance(record.cls, Ref) else None
         if not isinstance(configure, Function):
             return machine.unknown()
         made = _told(state, machine.call(state, Bound(ref, configure), Args(), node))
-        record = state[ref]
-        assert isinstance(record, Instance)
+        record = instance_at(state, ref)
         state.put(ref.id, record._replace(inner=Kept(made)))
         return made
     return record.inner.value

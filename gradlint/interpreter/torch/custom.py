@@ -38,6 +38,7 @@ from gradlint.interpreter.python.calls import invoke
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode
 from gradlint.interpreter.torch.inplace import bump, saved_now
+from gradlint.interpreter.torch.parameters import instance_at
 from gradlint.interpreter.torch.tensor import as_tensor, either, known_tensor, tensor_at, unknown_tensor, view_of
 from gradlint.interpreter.torch.transform.levels import refuses_custom
 
@@ -227,8 +228,7 @@ def set_at(state: State, ctx: Ref, name: str) -> cst.CSTNode:
 
 def remember(state: State, ctx: Ref, name: str, node: cst.CSTNode) -> None:
     """Note where an attribute of `ctx` was set."""
-    record = state[ctx]
-    assert isinstance(record, Instance)
+    record = instance_at(state, ctx)
     state.put(ctx.id, record._replace(marks=(*record.marks, (name, node))))
 
 

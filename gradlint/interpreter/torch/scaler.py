@@ -21,7 +21,7 @@ from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.torch.inplace import bump
 from gradlint.interpreter.torch.methods import call_tensor_method
 from gradlint.interpreter.torch.optim import OPTIMIZER_METHODS
-from gradlint.interpreter.torch.parameters import held_by_optimizer
+from gradlint.interpreter.torch.parameters import held_by_optimizer, instance_at
 from gradlint.interpreter.torch.scaler_stages import begin_stages, enter_stage, forget_stages, stages_of
 from gradlint.interpreter.torch.tensor import known_tensor, new_tensor, tensor_at
 
@@ -120,8 +120,7 @@ def _update(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTN
     stages = stages_of(state, ref)
     if stages is not None and not stages.of and not args.positional and not args.keywords:
         machine.emit(ScalerOutOfOrder(node, "updated first"))
-    record = state[ref]
-    assert isinstance(record, Instance)
+    record = instance_at(state, ref)
     if record.config.get("enabled", True) is not False:
         begin_stages(state, ref)
     return None
