@@ -88,6 +88,34 @@ def load() -> Table:
     return Table(json.loads(text))
 
 
+@functools.cache
+def fact(name: str) -> Entry | None:
+    """Return the entry of a name below `torch`; None if the table has none."""
+    return load().find(name)
+
+
+@functools.cache
+def method_fact(name: str) -> Entry | None:
+    """Return the entry of a method of tensors."""
+    return fact(f"Tensor.{name}")
+
+
+@functools.cache
+def star_names(path: str) -> frozenset[str]:
+    """Return the names that `from path import *` binds, as far as the table knows them."""
+    prefix = path.removeprefix("torch").removeprefix(".")
+    prefix = f"{prefix}." if prefix else ""
+    names = {name.removeprefix(prefix) for name in load() if name.startswith(prefix)}
+    names |= _OWN.get(prefix, set())
+    return frozenset(name for name in names if "." not in name)
+
+
+_OWN = {
+    "": {"nn", "optim", "autograd", "Tensor", "no_grad", "enable_grad", "tensor", "inference_mode"},
+    "nn.": {"Module", "Parameter", "Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict"},
+}
+
+
 def decode_row(raw: Mapping[str, Any]) -> Row:
     """Return the row that the JSON object stands for."""
     fields: dict[str, Any] = {_VALUES[k]: decode_value(v) for k, v in raw.items() if k in _VALUES}

@@ -53,6 +53,20 @@ def contents(
             stack.extend(reversed(_parts(holder, attributes, calls)))
 
 
+def sequence_at(state: State, value: Value) -> Sequence | None:
+    """Return a tuple or a list, as a record; None for any other value."""
+    if type(value) is tuple:
+        return Sequence(value)
+    record = state.heap.get(value.id) if type(value) is Ref else None
+    return record if isinstance(record, Sequence) else None
+
+
+def known_items(state: State, value: Value) -> tuple[Value, ...] | None:
+    """Return the items of a tuple or list of which all are known; None for any other value."""
+    record = sequence_at(state, value)
+    return None if record is None or record.open else record.items
+
+
 def items_in(state: State, value: Value) -> Iterator[Value]:
     """Return what a tuple, list or dict holds, at any depth."""
     return islice(contents(state, (value,)), 1, None)

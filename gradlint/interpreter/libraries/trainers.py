@@ -6,8 +6,6 @@ Each zeroes, backpropagates what comes back, and steps.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import TypeAlias
 
 import libcst as cst
 
@@ -15,15 +13,13 @@ from gradlint.domain import value as values
 from gradlint.domain.announcement import NumberBackpropagated
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Bound, External, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
-from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.machine import Machine, Method
 from gradlint.interpreter.python.calls import run_body
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.torch.backward_call import tensor_backward
 from gradlint.interpreter.torch.parameters import module_base
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
 from gradlint.interpreter.world.placeholders import supposed_arguments
-
-Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
 
 
 def is_lightning(state: State, record: Instance) -> bool:

@@ -10,6 +10,7 @@ from gradlint.domain.announcement import Assigned, AttributeRead, AttributeSet, 
 from gradlint.domain.refusal.functions import FunctionWithoutApply
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Bound, External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.facts import method_fact
 from gradlint.interpreter.escape import escape, origins
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.classes import find_in_class, is_function_class, library_base
@@ -18,7 +19,6 @@ from gradlint.interpreter.torch.attributes import look_at_saved, set_tensor_attr
 from gradlint.interpreter.torch.custom import ctx_attribute, is_ctx, remember
 from gradlint.interpreter.torch.methods import METHODS
 from gradlint.interpreter.torch.module import module_attribute, set_module_attribute
-from gradlint.interpreter.torch.names import method_fact
 from gradlint.interpreter.torch.tensor import LIMITS, absent_gradient, shown_tensor
 from gradlint.source.core import Attr, SetAttr
 

@@ -227,8 +227,7 @@ def set_at(state: State, ctx: Ref, name: str) -> cst.CSTNode:
 
 def remember(state: State, ctx: Ref, name: str, node: cst.CSTNode) -> None:
     """Note where an attribute of `ctx` was set."""
-    record = state[ctx]
-    assert isinstance(record, Instance)
+    record = state.at(ctx, Instance)
     state.put(ctx.id, record._replace(marks=(*record.marks, (name, node))))
 
 
