@@ -1,7 +1,8 @@
 """What is found by following references: what values hold, and the graphs in places older than a loop.
 
 A place is a variable, an attribute, an item of a dict, or a whole list. A root is a node of the graph, or a value that
-is not known and that arithmetic has made of others."""
+is not known and that arithmetic has made of others.
+"""
 
 from __future__ import annotations
 

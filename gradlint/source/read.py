@@ -110,6 +110,7 @@ def _undetected(content: bytes, error: SyntaxError) -> Unusable:
 
 
 LINE_END = re.compile(r"\r\n|\r|\n")
+"""What ends a row, as Python counts them: form feeds and Unicode separators do not."""
 
 
 def split_lines(text: str) -> list[str]:

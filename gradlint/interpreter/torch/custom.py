@@ -47,7 +47,6 @@ CTX = "torch.autograd.function.FunctionCtx"
 _KEEPING = frozenset({"save_for_backward", "mark_dirty", "mark_non_differentiable"})
 """The methods of `ctx` that remember tensors."""
 
-_WRAPPED = (External("builtins.staticmethod"), External("builtins.classmethod"))
 
 _SILENT = frozenset({"set_materialize_grads", "save_for_forward"})
 
