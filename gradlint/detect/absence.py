@@ -138,9 +138,7 @@ def never_reached(gradients: Gradients, reached: Reached) -> Iterator[cst.CSTNod
 def _verdict(
     gradients: Gradients, key: LeafKey, group: list[LostOne], closed: bool, reached: Reached
 ) -> LostLeaf | None:
-    """Return what to say of a leaf that nothing reaches: the cut to blame, if a gradient was wanted there for
-    certain.
-    """
+    """Return what to say of a leaf that nothing reaches: the cut to blame, if a gradient was certainly wanted."""
     one = _blamed(gradients, key, group)
     optimizers = gradients.optimized.get(key, set())
     if not optimizers and one.fault.parameter and gradients.optimized:

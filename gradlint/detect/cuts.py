@@ -199,9 +199,7 @@ def dead_terms(root: Node) -> Iterator[Lost]:
 
 
 def _is_bare_data(one: Lost) -> bool:
-    """Return whether a leaf's own `.data` stands in the loss: nothing is computed from the leaf that could be kept
-    from it.
-    """
+    """Return whether a leaf's own `.data` is in the loss: nothing computed from it that could be kept from it."""
     return one.cut.kind == "data" and one.direct and one.cuts == 1
 
 

@@ -37,9 +37,7 @@ class DataWriteDetector(Detector[None]):
 
 
 def _is_kept(machine: Machine, state: State, memory: int) -> bool:
-    """Return whether a graph that the program still holds, and that nothing has freed, has saved what stands in a
-    memory.
-    """
+    """Return whether a graph that is still held, and that nothing has freed, has saved what is in a memory."""
     if memory not in machine.watched:
         return False
     values = [value for frame in state.frames.values() for value in frame.values()]

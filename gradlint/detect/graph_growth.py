@@ -264,7 +264,7 @@ class _LoopJudgement:
         root: Root,
         kept: Root,
         parts: Parts,
-        stored: cst.CSTNode | None = None,
+        given: cst.CSTNode | None = None,
         *,
         nested: bool = False,
     ) -> Growing | None:
@@ -273,15 +273,15 @@ class _LoopJudgement:
         spent = self._is_spent(state, inner.all)
         if spent is None or self._is_spent(state, parts.all) is None:
             return None
-        if stored is None and reaches(parts.ends, kept):
+        if given is None and reaches(parts.ends, kept):
             return None  # A state that each iteration computes from the last: not gathered, but carried on.
         live = all(isinstance(one, Node) and one.tracked is True for one in (root, kept))
-        syntax = stored or root.syntax
+        syntax = given or root.syntax
         if syntax is None or not (spent or (live and self._uses_leaf(root))):
             return None
         own = (one for one in parts.ends if one not in inner.all)
         term = next((one.syntax for one in own if one.syntax is not None), None)
-        listed, within = stored is not None, (root, kept, *parts.all)
+        listed, within = given is not None, (root, kept, *parts.all)
         if spent or self.facts.backwards > self.loop.backwards:
             return Growing(GraphAccumulates(syntax, term, spent, listed, nested), within, spent)
         return Growing(EvalKeepsGraph(syntax, term, listed, nested), within, False)

@@ -365,9 +365,8 @@ def _mixed(state: State, used: Used | None, certain: set[int], node: cst.CSTNode
 def _forks_since(state: State, number: int) -> list[Fork]:
     """Return where this path went one of two ways: what `assume` notes after the number of a fork is its test."""
     keys = list(state.facts)
-    return [
-        Fork(one, test) for one, test in zip(keys, [*keys[1:], None], strict=True) if type(one) is int and one > number
-    ]
+    forks = zip(keys, [*keys[1:], None], strict=True)
+    return [Fork(one, test) for one, test in forks if type(one) is int and one > number]
 
 
 def _is_remainder(test: object) -> bool:

@@ -308,9 +308,7 @@ def _trains_network(state: State, own: frozenset[int]) -> bool:
 
 
 def _fed(state: State, module: Ref) -> set[int]:
-    """Return the parameters of a module that have a gradient. What stands in for a network is not known to get any
-    later.
-    """
+    """Return the parameters of a module that have a gradient; those of a placeholder may get theirs later."""
     record = state.heap.get(module.id)
     if not isinstance(record, Instance) or record.module.torn is not None:
         return set()
@@ -344,9 +342,7 @@ def _holders(state: State, root: Ref) -> Iterator[int]:
 
 
 def _is_fresh(state: State, root: Ref, leaves: set[int]) -> bool:
-    """Return whether a network stands as torch made it: to be trained, not copied, loaded, frozen or put to
-    evaluation.
-    """
+    """Return whether a network is as torch made it, to be trained: not copied, loaded, frozen or evaluated."""
     for _, record in modules_of(state, root):
         if called_name(record.syntax) in ("deepcopy", "copy") or record.module.training is not True:
             return False

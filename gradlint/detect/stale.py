@@ -154,10 +154,8 @@ class StateDictDetector(Detector[dict[int, Taken]]):
 
 
 def _trained_since(state: State, taken: Taken) -> bool:
-    """Return whether a step has certainly changed a parameter since; of what is not known, whether a backward ran
-    since.
-    """
-    if isinstance(taken.owner, Unknown) or _stands_in(state, taken.owner):
+    """Return whether a step has certainly changed a parameter since; of an unknown one, whether a backward ran."""
+    if isinstance(taken.owner, Unknown) or _is_placeholder(state, taken.owner):
         return state.trained > taken.number
     return any(
         what.certain and what.op == "optimizer.step"
@@ -166,7 +164,7 @@ def _trained_since(state: State, taken: Taken) -> bool:
     )
 
 
-def _stands_in(state: State, owner: Value) -> bool:
-    """Return whether a network stands in for one that is not known."""
+def _is_placeholder(state: State, owner: Value) -> bool:
+    """Return whether a network is the placeholder of one that is not known."""
     record = state.heap.get(owner.id) if isinstance(owner, Ref) else None
     return isinstance(record, Instance) and record.module.torn is not None

@@ -165,6 +165,11 @@ class Args(NamedTuple):
         """Return the arguments of the function that a method binds."""
         return Args((value, *self.positional), self.keywords, self.open, self.hidden)
 
+    @property
+    def rest(self) -> Args:
+        """All but the first positional one."""
+        return self._replace(positional=self.positional[1:])
+
     def values(self) -> Iterable[Value]:
         """Yield all of them."""
         yield from self.positional

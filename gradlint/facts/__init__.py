@@ -12,7 +12,7 @@ parameters and buffers as `p.weight`, `b.running_mean`, `p.*`.
 
 from gradlint.facts.resolve import UNKNOWN, key_of, resolve, resolve_flag
 from gradlint.facts.row import Alias, Cond, MustMay, Param, Row, Signature, Sum, Value, alias_of
-from gradlint.facts.table import Entry, Table, load
+from gradlint.facts.table import Entry, Table, fact, load, method_fact
 
 __all__ = [
     "UNKNOWN",
@@ -27,8 +27,10 @@ __all__ = [
     "Table",
     "Value",
     "alias_of",
+    "fact",
     "key_of",
     "load",
+    "method_fact",
     "resolve",
     "resolve_flag",
 ]

@@ -23,7 +23,7 @@ from gradlint.domain.event import Event
 from gradlint.domain.join import Join
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import MISSING, State
-from gradlint.domain.value import Args, Imported, Unknown, Value
+from gradlint.domain.value import Args, Imported, Ref, Unknown, Value
 from gradlint.interpreter.program import Program
 from gradlint.interpreter.python.consumer import Consumer
 from gradlint.interpreter.reachable import Search
@@ -81,6 +81,9 @@ Simple: TypeAlias = "Callable[[Machine, State, Instr], None]"
 Splitting: TypeAlias = "Callable[[Machine, list[State], Instr], list[State]]"
 Native: TypeAlias = "Callable[[Machine, State, Args, cst.CSTNode], Value]"
 """What a call of a library's function does: the interpreter's own code in place of the function's body."""
+
+Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
+"""The same of an object, which comes before the arguments."""
 
 
 class Machine(ABC):
@@ -169,8 +172,7 @@ class Machine(ABC):
 
     def note_builder(self, node: cst.CSTNode, op: str, built: cst.CSTNode | None) -> None:
         """Note that a module made by a constructor is called at a node."""
-        known = self._builders.setdefault((node, op), built)
-        if known is not built:
+        if self._builders.setdefault((node, op), built) is not built:
             self._builders[node, op] = None
 
     def builder(self, node: cst.CSTNode, op: str) -> cst.CSTNode | None:
@@ -246,8 +248,7 @@ class Machine(ABC):
     def bounded(self, share: float) -> Iterator[None]:
         """Give a part of the program its share of the steps; what runs out of them is given up, and counted."""
         outer, self.limit = self.limit, max(self.limit, self.budget - int(share * self.steps))
-        depth, exits, expected = len(self.stack), len(self.exits), self.expected
-        loops = len(self.iterations)
+        depth, exits, loops, expected = len(self.stack), len(self.exits), len(self.iterations), self.expected
         try:
             yield
         except OutOfBudgetError:
@@ -279,8 +280,7 @@ class Machine(ABC):
         seen = len(self.events)
         self.announce(state, happening.RunEnded(node, self.is_complete))
         dispelled = {id(event) for event, place in self.doubtful if place in self.passed}
-        seen_now, missing = self.events[:seen], self.events[seen:]
-        return [event for event in seen_now if id(event) not in dispelled], missing
+        return [event for event in self.events[:seen] if id(event) not in dispelled], self.events[seen:]
 
     @property
     def is_complete(self) -> bool:

@@ -1,7 +1,8 @@
 """What is found by following references: what values hold, and the graphs in places older than a loop.
 
 A place is a variable, an attribute, an item of a dict, or a whole list. A root is a node of the graph, or a value that
-is not known and that arithmetic has made of others."""
+is not known and that arithmetic has made of others.
+"""
 
 from __future__ import annotations
 
@@ -51,6 +52,20 @@ def contents(
         yield value
         if type(holder) in _HOLDING:
             stack.extend(reversed(_parts(holder, attributes, calls)))
+
+
+def sequence_at(state: State, value: Value) -> Sequence | None:
+    """Return a tuple or a list, as a record; None for any other value."""
+    if type(value) is tuple:
+        return Sequence(value)
+    record = state.heap.get(value.id) if type(value) is Ref else None
+    return record if isinstance(record, Sequence) else None
+
+
+def known_items(state: State, value: Value) -> tuple[Value, ...] | None:
+    """Return the items of a tuple or list of which all are known; None for any other value."""
+    record = sequence_at(state, value)
+    return None if record is None or record.open else record.items
 
 
 def items_in(state: State, value: Value) -> Iterator[Value]:

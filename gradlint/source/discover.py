@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pathspec import GitIgnoreSpec
 
+from gradlint.domain.frozen import Frozen
 from gradlint.settings.config import Config
 from gradlint.settings.nearest import Configs
 from gradlint.source.read import Unusable, unreadable
@@ -68,8 +69,7 @@ def _text(path: Path) -> str:
         return ""
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(Frozen):
     """A file to check, under the name by which the user knows it; `problem` if it cannot be read."""
 
     name: str

@@ -9,17 +9,16 @@ import re
 import stat
 import sys
 import tokenize
-from dataclasses import dataclass
 from pathlib import Path
 
 from gradlint.domain.finding import Position
+from gradlint.domain.frozen import Frozen
 
 INVALID_SYNTAX = "GRD001"
 UNREADABLE_FILE = "GRD002"
 
 
-@dataclass(frozen=True)
-class Unusable:
+class Unusable(Frozen):
     """The code under which it is reported, what is wrong, and where."""
 
     code: str
@@ -111,6 +110,7 @@ def _undetected(content: bytes, error: SyntaxError) -> Unusable:
 
 
 LINE_END = re.compile(r"\r\n|\r|\n")
+"""What ends a row, as Python counts them: form feeds and Unicode separators do not."""
 
 
 def split_lines(text: str) -> list[str]:

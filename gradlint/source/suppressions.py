@@ -7,10 +7,10 @@ its statement."""
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from gradlint.domain.finding import Finding
+from gradlint.domain.frozen import Frozen
 from gradlint.source.read import split_lines
 
 _CODES = r"(?::\s?(?P<codes>(?:[A-Z]+[0-9]+(?:[,\s]+)?)+))?"
@@ -29,8 +29,7 @@ def covers(silence: Silence, code: str) -> bool:
     return not silence or code.startswith(silence)
 
 
-@dataclass(frozen=True)
-class Suppressions:
+class Suppressions(Frozen):
     """All silencing comments of one file."""
 
     file: tuple[Silence, ...]
@@ -55,8 +54,7 @@ class Suppressions:
         return any(covers(silence, finding.code) for silence in near)
 
 
-@dataclass(frozen=True)
-class Listed:
+class Listed(Frozen):
     """One comment with a list of codes: its row, its stretch of the row, and each code with its own."""
 
     row: int

@@ -19,9 +19,7 @@ from gradlint.facts.aliases import bare, canonical
 
 
 def constant(state: State, found: Term, depth: int = LONGEST) -> float | None:
-    """Return the number that a leaf begins with, or that is computed from it; None where it is not known, or not
-    one.
-    """
+    """Return the number that a leaf begins with, or that is computed from it; None where no one number is known."""
     name, node = op_of(found), found.node
     if node.leaf is not None:
         made = term(node, "value")
@@ -125,7 +123,7 @@ def zeros_in(state: State, found: Term, depth: int = LONGEST) -> Zeros | None:
     if name == "pow":
         return zeros_in(state, left, depth - 1) if isinstance(right, (int, float)) and right > 0 else None
     if name in traits.CLAMPS:
-        return zeros_in(state, left, depth - 1) if _lets_zero_pass(node) else None
+        return zeros_in(state, left, depth - 1) if _keeps_zero(node) else None
     if name in traits.MEANS:
         inner = zeros_in(state, left, depth - 1)
         return None if inner is None else _reduced(inner, node, left)
@@ -139,12 +137,11 @@ def _of_zeros(state: State, loss: Node, prediction: Term, target: Term) -> Zeros
     return zeros_in(state, prediction) if unnamed and op_of(target) in traits.ZEROS else None
 
 
-def _lets_zero_pass(node: Node) -> bool:
+def _keeps_zero(node: Node) -> bool:
     """Return whether a clamp keeps zeros, and their gradient, which it passes at its very bound, too (measured)."""
     low, high = operand(node, "min"), operand(node, "max")
-    return (
-        isinstance(low, (int, float)) and low <= 0 and (high is None or (isinstance(high, (int, float)) and high > 0))
-    )
+    passes_above = high is None or (isinstance(high, (int, float)) and high > 0)
+    return isinstance(low, (int, float)) and low <= 0 and passes_above
 
 
 def _fresh_zeros(state: State, node: Node) -> Zeros | None:
@@ -269,11 +266,8 @@ def is_alike(one: Node, other: Node, unwritten: Callable[[Node], bool], depth: i
         return False
     if _settings(one) != _settings(other):
         return False
-    kept = _kept(one) & _kept(other)
-    return all(
-        _is_same_input(left, right, bool(kept), unwritten, depth)
-        for left, right in zip(one.edges, other.edges, strict=True)
-    )
+    kept, edges = bool(_kept(one) & _kept(other)), zip(one.edges, other.edges, strict=True)
+    return all(_is_same_input(left, right, kept, unwritten, depth) for left, right in edges)
 
 
 def _is_same_input(left: Edge, right: Edge, kept: bool, unwritten: Callable[[Node], bool], depth: int) -> bool:

@@ -1,7 +1,8 @@
 """Formulas: a value read back as the operations that it was computed by, and who judges them.
 
 An operation has one name there, however it is called (`gradlint.facts.aliases`). A formula ends at what is not an
-operation with known operands."""
+operation with known operands.
+"""
 
 from __future__ import annotations
 

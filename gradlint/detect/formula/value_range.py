@@ -43,9 +43,7 @@ def is_bounded(found: Term, depth: int = LONGEST) -> bool:
 
 
 def _is_guard(found: Term) -> bool:
-    """Return whether a selection puts small numbers in the place of others: `x.masked_fill(x > 18, 0)`; -inf is no
-    guard.
-    """
+    """Return whether a selection puts small numbers for others: `x.masked_fill(x > 18, 0)`; -inf is no guard."""
     filled = operand(found.node, "value", "other")
     if isinstance(filled, Term):
         return op_of(filled) in _CONSTANT

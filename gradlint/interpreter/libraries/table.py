@@ -20,7 +20,8 @@ from gradlint.interpreter.torch.functions import limits
 from gradlint.interpreter.torch.methods import call_tensor_method
 from gradlint.interpreter.torch.operands import operand_of, tensors_in
 from gradlint.interpreter.torch.tensor import SUMMARY, UNCOUNTED, known_tensor, new_leaf, new_tensor, tensor_at
-from gradlint.shapes.infer import Operand, result
+from gradlint.shapes.infer import result
+from gradlint.shapes.operand import Operand
 
 
 def _is_chosen(machine: Machine, state: State, func: cst.CSTNode | None) -> bool:
@@ -95,11 +96,6 @@ def _math(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
     """math: Python numbers."""
     edges = [Edge(origin, False, "item") for origin in origins(state, args.values()) if origin.live]
     return Unknown("number", Node("math", node, edges, cut="item") if edges else None, None, node)
-
-
-def _picked(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    """Return something out of what was given."""
-    return unknown_call(machine, state, args.values(), node)
 
 
 def _copied(machine: Machine, state: State, value: Value, node: cst.CSTNode, memo: dict[int, Ref]) -> Value:
@@ -188,9 +184,12 @@ LIBRARIES: dict[str, Native] = {
     **{f"numpy.random.{name}": _array(name) for name in _RANDOM},
     "math.*": _math,
     "gradlint.reveal": reveal_to_user,
-    "random.*": lambda machine, state, args, node: Unknown("number"),
-    **{f"random.{name}": _picked for name in ("choice", "choices", "sample", "Random", "SystemRandom")},
-    "time.*": lambda machine, state, args, node: Unknown("number"),
+    "random.*": lambda *_: Unknown("number"),
+    **dict.fromkeys(
+        (f"random.{name}" for name in ("choice", "choices", "sample", "Random", "SystemRandom")),
+        lambda machine, state, args, node: unknown_call(machine, state, args.values(), node),
+    ),
+    "time.*": lambda *_: Unknown("number"),
     "copy.deepcopy": lambda machine, state, args, node: _copied(machine, state, args.get(0, "x"), node, {}),
     "copy.copy": _copy,
     "dataclasses.field": field,

@@ -6,8 +6,6 @@ Each zeroes, backpropagates what comes back, and steps.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import TypeAlias
 
 import libcst as cst
 
@@ -15,15 +13,14 @@ from gradlint.domain import value as values
 from gradlint.domain.announcement import NumberBackpropagated
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Bound, External, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
-from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.machine import Machine, Method
 from gradlint.interpreter.python.calls import run_body
 from gradlint.interpreter.python.classes import find_in_class
+from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.backward_call import tensor_backward
 from gradlint.interpreter.torch.parameters import module_base
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
 from gradlint.interpreter.world.placeholders import supposed_arguments
-
-Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
 
 
 def is_lightning(state: State, record: Instance) -> bool:
@@ -57,12 +54,10 @@ def _optimizers(machine: Machine, state: State, ref: Ref, args: Args, node: cst.
 def _listed(state: State, value: Value) -> Value:
     """Return the optimizers that `configure_optimizers` returns: one or several, beside schedulers or in a dict."""
     record = state.heap.get(value.id) if isinstance(value, Ref) else None
-    items = (
-        value if type(value) is tuple else record.items if isinstance(record, Sequence) and not record.open else None
-    )
+    items = known_items(state, value)
     if isinstance(record, Mapping):
         return record.items.get("optimizer", Unknown())
-    if not isinstance(items, tuple):
+    if items is None:
         return value
     inner = [state.heap.get(one.id) if isinstance(one, Ref) else one for one in items]
     if items and isinstance(inner[0], Sequence):
@@ -71,15 +66,11 @@ def _listed(state: State, value: Value) -> Value:
     return several[0] if len(several) == 1 else several
 
 
-def _logged(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    """log and its like keep numbers: Lightning detaches what it is given."""
-    return None
-
-
 METHODS: dict[str, Method] = {
     "manual_backward": _manual_backward,
     "optimizers": _optimizers,
-    **dict.fromkeys(("log", "log_dict", "print", "save_hyperparameters"), _logged),
+    # These keep numbers: Lightning detaches what it is given.
+    **dict.fromkeys(("log", "log_dict", "print", "save_hyperparameters"), lambda *_: None),
 }
 """Methods that Lightning gives its modules, beside those of torch."""
 

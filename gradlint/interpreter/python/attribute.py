@@ -10,6 +10,7 @@ from gradlint.domain.announcement import Assigned, AttributeRead, AttributeSet, 
 from gradlint.domain.refusal.functions import FunctionWithoutApply
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Bound, External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.facts import method_fact
 from gradlint.interpreter.escape import escape, origins
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.classes import find_in_class, is_function_class, library_base
@@ -18,7 +19,6 @@ from gradlint.interpreter.torch.attributes import look_at_saved, set_tensor_attr
 from gradlint.interpreter.torch.custom import ctx_attribute, is_ctx, remember
 from gradlint.interpreter.torch.methods import METHODS
 from gradlint.interpreter.torch.module import module_attribute, set_module_attribute
-from gradlint.interpreter.torch.names import method_fact
 from gradlint.interpreter.torch.tensor import LIMITS, absent_gradient, shown_tensor
 from gradlint.source.core import Attr, SetAttr
 
@@ -47,7 +47,7 @@ def get_attribute(machine: Machine, state: State, obj: Value, name: str, node: c
     if isinstance(obj, values.File):
         return machine.imported(state, values.Imported(obj.path, name))
     if isinstance(obj, values.Super):
-        return _of_super(machine, state, obj, name)
+        return _of_super(state, obj, name)
     if type(obj) is tuple and name in _FIELDS and _FIELDS[name] < len(obj):
         return obj[_FIELDS[name]]
     if isinstance(obj, (values.Function, Bound, values.Partial)):
@@ -150,7 +150,7 @@ def _descriptor(value: Value, cls: Ref) -> Value:
     return value
 
 
-def _of_super(machine: Machine, state: State, obj: values.Super, name: str) -> Value:
+def _of_super(state: State, obj: values.Super, name: str) -> Value:
     receiver = obj.receiver
     if isinstance(receiver, Ref):
         record = state[receiver]

@@ -16,6 +16,7 @@ from gradlint.interpreter.libraries.accelerate import ENGINES, new_engine
 from gradlint.interpreter.machine import DEPTH, Exit, Machine, Region, splitting
 from gradlint.interpreter.python.consumer import Consumer
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode
+from gradlint.interpreter.reachable import sequence_at
 from gradlint.interpreter.torch.tensor import unknown_tensor
 from gradlint.source.core import Param, Return
 
@@ -63,10 +64,10 @@ def run_body(
     machine.exits[first_exit:] = raised
     machine.stack.pop()
     collects = consumer is None and code.is_generator
-    results = [_leave(machine, collects, end, value, former, restore, site) for end, value in outcomes]
+    results = [_leave(collects, end, value, former, restore, site) for end, value in outcomes]
     for exit in raised:
         if exit.kind == "raise":
-            _leave(machine, False, exit.state, None, former, restore, site)
+            _leave(False, exit.state, None, former, restore, site)
     return results
 
 
@@ -112,7 +113,7 @@ def _unfollowed(
 
 
 def _leave(
-    machine: Machine, generator: bool, state: State, value: Value, former: int, restore: list[GradMode], site: Site
+    generator: bool, state: State, value: Value, former: int, restore: list[GradMode], site: Site
 ) -> tuple[State, Value]:
     if generator:
         value = state.frames[state.frame].yields or state.new(Sequence((Unknown(),), "iterator", True))
@@ -216,8 +217,7 @@ def exhaust(machine: Machine, state: State, ref: Ref) -> Sequence:
     state.put(ref.id, Sequence((), "generator", False, 0))
     begun = generator.function, generator.args, generator.node
     value = settle(machine, state, lambda: run_body(machine, state, *begun))
-    record = state.heap.get(value.id) if isinstance(value, Ref) else None
-    return record if isinstance(record, Sequence) else Sequence((), open=True)
+    return sequence_at(state, value) or Sequence((), open=True)
 
 
 def run_return(machine: Machine, states: list[State], instr: Return) -> list[State]:
@@ -226,8 +226,7 @@ def run_return(machine: Machine, states: list[State], instr: Return) -> list[Sta
     return []
 
 
-splitting(Return, run_return)
-
+# Parameters that no argument is known for: what annotation and default say of them.
 
 _KINDS = {"int": "int", "float": "number", "bool": "bool", "str": "str"}
 _TENSORS = frozenset({"torch.Tensor", "torch.FloatTensor", "torch.autograd.Variable"})
@@ -268,3 +267,6 @@ def parameter(machine: Machine, state: State, function: Function, param: Param) 
 
 
 _OF_DEFAULT = {bool: "bool", int: "number", float: "number", str: "str"}
+
+
+splitting(Return, run_return)

@@ -12,6 +12,7 @@ from gradlint.domain.value import Args, Bound, Class, External, Function, Instan
 from gradlint.facts.names import MODULE, names_of
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine, simple, splitting
+from gradlint.interpreter.reachable import sequence_at
 from gradlint.source.core import MakeClass, MakeFunction
 
 
@@ -161,9 +162,8 @@ def new_class(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> 
 def _names(state: State, value: Value) -> tuple[str, ...]:
     if isinstance(value, str):
         return tuple(value.replace(",", " ").split())
-    record = state.heap.get(value.id) if isinstance(value, Ref) else None
-    items = value if type(value) is tuple else record.items if isinstance(record, values.Sequence) else ()
-    return tuple(item for item in items if isinstance(item, str))
+    record = sequence_at(state, value)
+    return tuple(item for item in (record.items if record else ()) if isinstance(item, str))
 
 
 def new_tuple(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:

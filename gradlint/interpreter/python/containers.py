@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias
+from typing import Any
 
 import libcst as cst
 
 from gradlint.domain.announcement import ContainerCopied, Stored
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Mapping, Ref, Sequence, Unknown, Value
-from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.machine import Machine, Method
 from gradlint.interpreter.python.counters import any_of, has_graph, place_of
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.python.literals import is_key
@@ -81,9 +81,6 @@ def set_item(
             state.put(obj.id, record._replace(items=tuple(items_list)))
         else:
             state.put(obj.id, record._replace(items=(*record.items, value), open=True))
-
-
-Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
 
 
 def call_method(machine: Machine, state: State, obj: Ref, name: str, args: Args, node: cst.CSTNode) -> Value:

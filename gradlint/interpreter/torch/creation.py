@@ -11,16 +11,17 @@ from gradlint.domain.refusal.tensors import IntegerRequiresGrad
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Ref, Tensor, Unknown, Value
+from gradlint.facts import fact
 from gradlint.facts.names import newer
 from gradlint.interpreter.escape import origins, unknown_call
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.torch.alias import CONTIGUOUS
 from gradlint.interpreter.torch.inplace import write
 from gradlint.interpreter.torch.methods import METHODS
-from gradlint.interpreter.torch.names import fact
 from gradlint.interpreter.torch.operands import bind, bind_loosely, operand_of, operands_of
 from gradlint.interpreter.torch.tensor import as_tensor, known_tensor, new_leaf, new_tensor, tensor_at
-from gradlint.shapes.infer import Operand, result
+from gradlint.shapes.infer import result
+from gradlint.shapes.operand import Operand
 
 
 def tag(state: State, ref: Ref, tag: str) -> None:
@@ -171,13 +172,9 @@ def initialise(machine: Machine, state: State, name: str, args: Args, node: cst.
     return ref
 
 
-def _buffer(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    """nn.Buffer(t): a plain tensor, registered when it is assigned."""
-    return args.get(0, "data", Unknown())
-
-
 CREATION: dict[str, Native] = {
-    "torch.nn.Buffer": _buffer,
+    # A buffer is a plain tensor, registered when it is assigned.
+    "torch.nn.Buffer": lambda machine, state, args, node: args.get(0, "data", Unknown()),
     "torch.tensor": _tensor,
     "torch.as_tensor": _as_tensor,
     "torch.asarray": _as_tensor,

@@ -27,7 +27,7 @@ from gradlint.domain.value import (
     Unknown,
     Value,
 )
-from gradlint.facts import Entry, resolve
+from gradlint.facts import Entry, fact, resolve
 from gradlint.interpreter.escape import escape, unknown_call
 from gradlint.interpreter.libraries import trainers as frameworks
 from gradlint.interpreter.libraries.accelerate import ENGINES, engine_method
@@ -41,7 +41,6 @@ from gradlint.interpreter.torch.distribution import call_distribution
 from gradlint.interpreter.torch.hooks import HANDLE, call_hooked, is_hooked, remove, run_inside
 from gradlint.interpreter.torch.module_methods import METHODS
 from gradlint.interpreter.torch.module_parts import fill_container
-from gradlint.interpreter.torch.names import fact
 from gradlint.interpreter.torch.operands import bind, bind_loosely, defaults_of, flag_of, operands_of
 from gradlint.interpreter.torch.operation import Input
 from gradlint.interpreter.torch.optim import OPTIMIZER_METHODS, fill_optimizer, is_optimizer_path
@@ -65,8 +64,7 @@ def new_user_module(machine: Machine, state: State, cls: Ref, base: str, args: A
     """Return an object of a class of the program that derives from a torch module."""
     ref = state.new(Instance(cls, {}, {}, False, node))
     if isinstance(find_in_class(state, cls, "__init__"), Function):
-        record = state[ref]
-        assert isinstance(record, Instance)
+        record = state.at(ref, Instance)
         state.put(ref.id, record._replace(module=ModuleState(uninitialised=True)))
     return ref
 
@@ -87,8 +85,7 @@ _LAZY = re.compile(r"torch\.nn\.Lazy((?:Linear|Conv|BatchNorm|InstanceNorm)\w*)"
 
 def fill_module(machine: Machine, state: State, ref: Ref, path: str, args: Args, node: cst.CSTNode) -> None:
     """What the constructor of a torch module sets."""
-    record = state[ref]
-    assert isinstance(record, Instance)
+    record = state.at(ref, Instance)
     if path in WRAPPERS:
         attrs = {**record.attrs, "module": args.get(0, "module")}
         state.put(ref.id, record._replace(attrs=attrs))
@@ -115,7 +112,7 @@ def fill_module(machine: Machine, state: State, ref: Ref, path: str, args: Args,
         shape = parameter_shape(entry.name, name, sizes)
         attrs[name] = new_leaf(state, node, dtype=dtype, shape=shape, parameter=True, tags=UNCOUNTED, name=name)
     for name in sorted(buffers.must):
-        attrs[name] = new_tensor(state, _origin(node), tags=UNCOUNTED)
+        attrs[name] = new_tensor(state, Node("buffer", node), tags=UNCOUNTED)
     is_open = record.open or bool(names.may - names.must) or args.open
     state.put(ref.id, record._replace(attrs=attrs, config={**record.config, **config}, open=is_open))
 
@@ -126,10 +123,6 @@ def _parameter_dtype(args: Args) -> str | None:
     if wanted is None:
         return "float32" if not args.open else None
     return dtypes.named(wanted.path.removeprefix("torch.")) if isinstance(wanted, External) else None
-
-
-def _origin(node: cst.CSTNode):  # type: ignore[no-untyped-def]
-    return Node("buffer", node)
 
 
 # Attributes.
@@ -361,8 +354,6 @@ def _super_method(
             return None
         if name == "forward":
             return _call_library(machine, state, ref, record, args, node)
-        if name in ("train", "eval") and name in METHODS:
-            return METHODS[name](machine, state, ref, args, node)
         if name in METHODS:
             return METHODS[name](machine, state, ref, args, node)
         if name == "__setattr__" and len(args.positional) == 2 and isinstance(args.positional[0], str):

@@ -14,7 +14,7 @@ from gradlint.facts.row import NO_CONSTANT
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.reachable import contents
 from gradlint.interpreter.torch.tensor import is_scalar, known_tensor, size_symbol, tensor_at
-from gradlint.shapes.infer import UNKNOWN, Operand, Several
+from gradlint.shapes.operand import UNKNOWN, Operand, Several
 
 
 def bind(

@@ -120,8 +120,7 @@ def _update(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTN
     stages = stages_of(state, ref)
     if stages is not None and not stages.of and not args.positional and not args.keywords:
         machine.emit(ScalerOutOfOrder(node, "updated first"))
-    record = state[ref]
-    assert isinstance(record, Instance)
+    record = state.at(ref, Instance)
     if record.config.get("enabled", True) is not False:
         begin_stages(state, ref)
     return None

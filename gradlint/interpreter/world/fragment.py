@@ -16,7 +16,7 @@ import libcst as cst
 
 from gradlint.domain.assumption import Assumption, AssumptionKind
 from gradlint.domain.walk import reachable
-from gradlint.interpreter.torch.names import method_fact
+from gradlint.facts import method_fact
 from gradlint.interpreter.world import guesses
 from gradlint.source.core import Param
 from gradlint.source.lower.syntax import called_name, parts, root_of

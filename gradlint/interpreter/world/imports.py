@@ -13,8 +13,8 @@ from __future__ import annotations
 from gradlint.domain.announcement import AttributeRead
 from gradlint.domain.state import MISSING, Frame, State
 from gradlint.domain.value import External, File, Imported, Unknown, Value
+from gradlint.facts.table import star_names
 from gradlint.interpreter.machine import Machine, simple
-from gradlint.interpreter.torch.names import star_names
 from gradlint.source.core import Import
 
 HOPS = 10

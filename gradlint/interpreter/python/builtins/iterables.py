@@ -17,6 +17,7 @@ from gradlint.interpreter.python.counters import nth
 from gradlint.interpreter.python.generators import first_item, lazy_items
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.python.operators import operate
+from gradlint.interpreter.reachable import sequence_at
 from gradlint.interpreter.torch.module_parts import count_parts
 
 
@@ -167,8 +168,7 @@ def _all_any(settles: bool) -> Native:
 
     def run(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
         value = args.get(0, "iterable")
-        record = state.heap.get(value.id) if isinstance(value, Ref) else None
-        if type(value) is not tuple and not isinstance(record, Sequence):
+        if sequence_at(state, value) is None:
             return Unknown("bool")
         items = items_of(machine, state, value, node)
         if items.open:
