@@ -13,6 +13,7 @@ from gradlint.detect import gradient_use as use
 from gradlint.detect.detector import Detector
 from gradlint.detect.gradient_use import EarlyStep, Order, Used, order_of
 from gradlint.domain import announcement
+from gradlint.domain.assumption import Assumption
 from gradlint.domain.fault import training_loop as fault
 from gradlint.domain.graph import fresh_number
 from gradlint.domain.state import PathFact, State
@@ -20,6 +21,8 @@ from gradlint.domain.value import Bound, External, Function, Instance, Ref, Tens
 from gradlint.domain.walk import inputs, is_reachable
 from gradlint.interpreter.reachable import contents
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
+from gradlint.interpreter.world import guesses
+from gradlint.source.lower.syntax import called_name
 
 _SILENT = frozenset({"ReduceLROnPlateau", "SequentialLR", "ChainedScheduler"})
 """Schedulers that do not complain of a step before the optimizer's (measured), or step others."""
@@ -95,7 +98,13 @@ class LoopOrderDetector(Detector[Steps]):
     def on_escaped(self, state: State, it: announcement.Escaped) -> None:
         """Take something unknown that is given objects or leaves to clear gradients, and to step."""
         if self.facts.stepping and any(_is_object(state, one) for one in contents(state, it.values, calls=True)):
-            self._let_step(state)
+            name = called_name(it.node)
+            if self.machine.assumes and guesses.only_looks(name):
+                self.machine.assume(
+                    Assumption("name", name, "a function that neither clears gradients nor steps", it.node)
+                )
+            else:
+                self._let_step(state)
 
     def on_gradient_read(self, state: State, it: announcement.GradientRead) -> None:
         """Count all gradients as used: the program may keep what it reads, and use it later."""

@@ -12,7 +12,7 @@ from gradlint.domain.value import Args, Ref, Tensor, Unknown, Value
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import SAVES_AS_LISTED
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.torch.backward import Walk, accumulate, nodes_between, run_backward, troubled, walk
+from gradlint.interpreter.torch.backward import Walk, accumulate, nodes_between, reaching, run_backward, troubled, walk
 from gradlint.interpreter.torch.backward_roots import check_root, gradient_arguments, is_number, retains, roots_of
 from gradlint.interpreter.torch.checkpoint import refuses_walk
 from gradlint.interpreter.torch.hooks import gradients_pass
@@ -76,6 +76,7 @@ def _backward(
         return
     found, raised = run_backward(machine, state, nodes, node, retain, restricted)
     state.trained = fresh_number()
+    found = reaching(machine, found, node)
     created = create if isinstance(create, bool) else None
     machine.announce(state, Backpropagated(node, nodes, found.certain, found.possible, only, retain, created, raised))
     accumulate(machine, state, found, node, only, created)

@@ -63,6 +63,20 @@ def is_optimizer(name: str) -> bool:
     return any(_OPTIMIZER.fullmatch(word) for word in words(name))
 
 
+_LOOKING = frozenset(
+    {
+        *("clip", "norm", "log", "print", "plot", "show", "draw", "save", "dump", "write", "record", "report", "watch"),
+        *("count", "num", "summary", "evaluate", "eval", "validate", "validation", "val", "test", "visualize", "check"),
+        *("accuracy", "metric", "metrics", "monitor", "meter", "ema", "average", "decay", "adjust", "checkpoint"),
+    }
+)
+
+
+def only_looks(function: str) -> bool:
+    """Return whether a name is that of a function that neither clears the gradients of what it gets nor steps."""
+    return any(word in _LOOKING for word in words(function))
+
+
 def belongs(optimizer: str, network: str) -> bool:
     """Return whether an optimizer is that of a network by its name: `optimizerD` of `netD`, `opt_gen` of `gen`."""
     one = re.sub(r"(?i)optimizer|optim|opt|_", "", optimizer).lower()
