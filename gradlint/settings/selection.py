@@ -8,22 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TypeAlias
 
+from gradlint.domain.finding import Finding
 from gradlint.rules.base import Rule
 
-
-class Named(Protocol):
-    """A rule, or a finding of it."""
-
-    @property
-    def code(self) -> str:
-        """The code, such as GRD101."""
-
-    @property
-    def name(self) -> str:
-        """The name, such as leaf-inplace."""
-
+Named: TypeAlias = Rule | Finding
 
 ALL = "ALL"
 READING = "invalid"
